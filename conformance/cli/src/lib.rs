@@ -1,0 +1,2 @@
+//! The parts of the `callmark` binary.
+pub mod broker;

@@ -1,0 +1,2 @@
+//! The `callmark` binary.
+fn main() {}

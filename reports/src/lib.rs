@@ -1,0 +1,2 @@
+//! The run record, and everything that is rendered from it.
+pub mod record;
