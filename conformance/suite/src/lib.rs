@@ -1,1 +1,20 @@
-//! placeholder
+//! The judge: what a rule is, how a target is driven, what was seen, and what follows from it.
+//!
+//! Invariant: nothing here knows the reference implementation; it is reached over sockets like any other.
+//! Invariant: nothing here prints.
+
+pub mod catalogue;
+pub mod judge;
+pub mod library;
+pub mod lint;
+pub mod manifest;
+pub mod platform;
+pub mod registry;
+pub mod run;
+pub mod saboteur;
+mod steps;
+pub mod target;
+pub mod transcript;
+pub mod utp;
+pub mod wire;
+pub mod world;

@@ -1,0 +1,40 @@
+# shellcheck shell=bash
+# Steps of the gate, sourced by `ci/setup` and `ci/test`: each is announced, timed and logged, and the first
+# that fails ends the script. Deliberately absent: retries, and anything that turns a failure into a skip.
+
+step_name=""
+
+# step NAME COMMAND…: run COMMAND, with its output on the terminal and in the step's log.
+# Not to be called as a condition: bash then ignores `set -e` in everything below.
+step() {
+  local started=$SECONDS log status
+  step_name=$1
+  shift
+  log="$CI_DIR/log/${step_name//[^a-zA-Z0-9.]/-}.log"
+  mkdir -p "$CI_DIR/log"
+  printf '==> %s\n' "$step_name"
+  # The log must hold everything before its lines are counted, hence a pipe and not a process substitution.
+  set +e
+  (set -e && "$@") 2>&1 | tee "$log"
+  status=${PIPESTATUS[0]}
+  set -e
+  if ((status != 0)); then
+    printf '==> %s: failed after %d s\n' "$step_name" "$((SECONDS - started))"
+    exit "$status"
+  fi
+  printf '==> %s: %d s\n' "$step_name" "$((SECONDS - started))"
+  step_name=""
+}
+
+# wait_for SECONDS WHAT COMMAND…: poll COMMAND until it succeeds; past the deadline say what was waited for.
+wait_for() {
+  local deadline=$((SECONDS + $1)) what=$2
+  shift 2
+  until "$@" >/dev/null 2>&1; do
+    if ((SECONDS >= deadline)); then
+      printf 'no %s by the deadline\n' "$what" >&2
+      return 1
+    fi
+    sleep 0.1
+  done
+}

@@ -1,0 +1,143 @@
+//! The judge: pure functions over a transcript, one module a subject.
+//!
+//! They take frames and what was sent, and answer `Ok` or what is wrong. No I/O, no clock, no state:
+//! the same call gives the same answer live, over a file, and next year.
+
+pub mod callback;
+pub mod captured;
+pub mod card;
+pub mod errors;
+pub mod refusal;
+pub mod repeat;
+pub mod route;
+pub mod seen;
+pub mod trace;
+
+use callmark_reports::record::Level;
+use serde_json::Value;
+
+use crate::transcript::Frame;
+
+/// Something about the target that a rule does not allow. It is data, not an error of ours.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Finding {
+    /// What is wrong, one sentence.
+    pub message: String,
+    /// What would have been right.
+    pub expected: Option<Value>,
+    /// What came instead.
+    pub actual: Option<Value>,
+    /// Where in the message.
+    pub pointer: Option<String>,
+    /// What to change.
+    pub hint: String,
+    /// Numbers of the frames involved.
+    pub frames: Vec<u32>,
+    /// Set where the documents ask for less in this very point than in the rule as a whole.
+    pub level: Option<Level>,
+}
+
+impl Finding {
+    /// A finding with its sentence and what to change.
+    pub fn new(message: impl Into<String>, hint: impl Into<String>) -> Self {
+        Self {
+            message: message.into(),
+            expected: None,
+            actual: None,
+            pointer: None,
+            hint: hint.into(),
+            frames: Vec::new(),
+            level: None,
+        }
+    }
+
+    /// Says what would have been right.
+    #[must_use]
+    pub fn expected(mut self, value: impl Into<Value>) -> Self {
+        self.expected = Some(value.into());
+        self
+    }
+
+    /// Says what came; nothing when `value` is `None`.
+    #[must_use]
+    pub fn actual(mut self, value: Option<&Value>) -> Self {
+        self.actual = value.cloned();
+        self
+    }
+
+    /// Points into the message.
+    #[must_use]
+    pub fn at(mut self, pointer: impl Into<String>) -> Self {
+        self.pointer = Some(pointer.into());
+        self
+    }
+
+    /// Names a frame involved.
+    #[must_use]
+    pub fn frame(mut self, frame: &Frame) -> Self {
+        self.frames.push(frame.n);
+        self
+    }
+
+    /// Lowers the finding to a recommendation.
+    #[must_use]
+    pub fn recommended(mut self) -> Self {
+        self.level = Some(Level::Should);
+        self
+    }
+}
+
+/// Why a scenario ended before its last step.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Trouble {
+    /// The target breaks the rule.
+    Broken(Box<Finding>),
+    /// There was nothing to judge.
+    NotObserved(String),
+    /// The target took a way that the documents leave open and that has nothing to judge on it.
+    NotApplicable(String),
+    /// The check had no chance.
+    CouldNotRun {
+        /// Class of the cause.
+        cause: Cause,
+        /// One sentence.
+        message: String,
+    },
+}
+
+impl From<Finding> for Trouble {
+    fn from(finding: Finding) -> Self {
+        Self::Broken(Box::new(finding))
+    }
+}
+
+/// Classes of causes for what could not run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Cause {
+    /// The manifest says something that cannot be.
+    Config,
+    /// The broker or the target cannot be reached.
+    Reachability,
+    /// A probe does not do what the manifest says.
+    Fixture,
+    /// The target stopped working.
+    Implementation,
+    /// The suite itself failed.
+    Suite,
+}
+
+impl Cause {
+    /// The name in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Config => "config",
+            Self::Reachability => "reachability",
+            Self::Fixture => "fixture",
+            Self::Implementation => "implementation",
+            Self::Suite => "suite",
+        }
+    }
+}
+
+/// The answer of a judgement.
+pub type Judgement = Result<(), Trouble>;

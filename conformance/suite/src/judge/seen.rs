@@ -1,0 +1,100 @@
+//! What a transcript shows of one call: its reports, its cards, its signs of life.
+
+use serde_json::Value;
+
+use crate::transcript::{Frame, Kind};
+use crate::utp::call::Call;
+
+/// The calls of one scenario: the one under test and the others, whose messages are not its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls<'a> {
+    /// Under test.
+    pub subject: &'a Call,
+    /// Ids of every other call that the suite made in the project.
+    pub others: &'a [String],
+}
+
+/// Reports of the call under test, in order.
+///
+/// A report belongs to the call when its payload or its correlation id says so. A report that names no
+/// call of the suite at all is the target's answer to something, so it counts too: an answer with a
+/// broken id must not look like silence.
+pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
+    let all = || frames.iter().filter(|frame| frame.kind == Kind::Report);
+    let named = |frame: &Frame, id: &str| {
+        frame.text("/payload/tool_call_id") == Some(id) || frame.text("/correlation_id") == Some(id)
+    };
+    let own: Vec<&Frame> = all().filter(|frame| named(frame, &calls.subject.tool_call_id)).collect();
+    if !own.is_empty() {
+        return own;
+    }
+    all().filter(|frame| !calls.others.iter().any(|id| named(frame, id))).collect()
+}
+
+/// The first report of the call under test.
+pub fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
+    reports(frames, calls).into_iter().next()
+}
+
+/// Cards that the target saved, with the frames that saved them.
+pub fn saved_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
+    frames.iter().filter(|frame| frame.kind == Kind::CardSave).map(|frame| {
+        let card = frame.body.get("card").filter(|card| card.is_object()).unwrap_or(&frame.body);
+        (frame, card)
+    })
+}
+
+/// The last saved version of the card that a callback points to.
+pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'a Value)> {
+    let id = report.text("/payload/tool_result_card_id")?;
+    saved_cards(frames).filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id)).last()
+}
+
+/// The tool.result card of the call: the one its callback points to, else one that names the call, else
+/// the only card that belongs to no other call.
+pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
+    let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
+    let id = calls.subject.tool_call_id.as_str();
+    pointed
+        .or_else(|| saved_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
+        .or_else(|| {
+            saved_cards(frames)
+                .find(|(_, card)| call_id(card).is_none_or(|own| !calls.others.iter().any(|other| other == own)))
+        })
+}
+
+/// The tool_call_id of a card: a member of its own or of its metadata.
+pub fn call_id(card: &Value) -> Option<&str> {
+    card.get("tool_call_id").or_else(|| card.pointer("/metadata/tool_call_id")).and_then(Value::as_str)
+}
+
+/// The type of a card: a member of its own or of its metadata.
+pub fn card_type(card: &Value) -> Option<&str> {
+    card.get("type").or_else(|| card.pointer("/metadata/type")).and_then(Value::as_str)
+}
+
+/// Whether a text occurs anywhere in a value: in a string, or in a member's name.
+pub fn mentions(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own.contains(text),
+        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
+        Value::Object(members) => {
+            members.iter().any(|(name, member)| name.contains(text) || mentions(member, text))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the target shows that it did the work of an echo call: only who read the card knows its token.
+pub fn reflects(frames: &[Frame], token: &str) -> bool {
+    frames
+        .iter()
+        .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
+        .any(|frame| mentions(&frame.body, token))
+}
+
+/// Whether the target sent anything at all.
+pub fn stirs(frames: &[Frame]) -> bool {
+    use callmark_reports::record::Direction;
+    frames.iter().any(|frame| frame.direction == Direction::FromTarget)
+}

@@ -1,0 +1,127 @@
+//! The lint: holds registry, features and steps together. It is run as a test and by `callmark rules`.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use cucumber::World as _;
+
+use crate::catalogue::is_rule_tag;
+use crate::registry::PROFILES;
+use crate::run::Library;
+use crate::world::World;
+
+/// Everything that is wrong, one sentence each; empty when all is well.
+pub fn faults(library: &Library) -> Vec<String> {
+    let mut faults = Vec::new();
+    untested_rules(library, &mut faults);
+    unknown_tags(library, &mut faults);
+    unmatched_steps(library, &mut faults);
+    faults
+}
+
+/// Rules that wait for their features, by profile.
+pub fn pending(library: &Library) -> BTreeMap<&'static str, usize> {
+    PROFILES
+        .iter()
+        .map(|profile| {
+            let waiting =
+                library.registry.of_profile(profile.id).filter(|rule| rule.is_pending(profile.id)).count();
+            (profile.id, waiting)
+        })
+        .filter(|(_, waiting)| *waiting > 0)
+        .collect()
+}
+
+fn untested_rules(library: &Library, faults: &mut Vec<String>) {
+    let spoken: BTreeSet<(&str, &str)> = library
+        .catalogue
+        .cases()
+        .iter()
+        .flat_map(|case| case.rules.iter().map(|rule| (case.profile.as_str(), rule.as_str())))
+        .collect();
+    for rule in library.registry.rules() {
+        for profile in &rule.profiles {
+            let tested = spoken.contains(&(profile.as_str(), rule.id.as_str()));
+            let complete = PROFILES.iter().any(|known| known.id == profile && known.complete);
+            let id = &rule.id;
+            match (tested, rule.excluded.is_some(), rule.is_pending(profile)) {
+                (false, false, false) => {
+                    faults.push(format!("rule `{id}` has neither scenario nor exclusion in `{profile}`"));
+                }
+                (true, true, _) => faults.push(format!("rule `{id}` is excluded and has a scenario in `{profile}`")),
+                (true, _, true) => faults.push(format!("rule `{id}` is pending and has a scenario in `{profile}`")),
+                (_, _, true) if complete => {
+                    faults.push(format!("`{profile}` is declared complete, and rule `{id}` is pending"));
+                }
+                _ => {}
+            }
+        }
+    }
+}
+
+fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
+    for case in library.catalogue.cases() {
+        let place = format!("{}:{}", case.at.file, case.at.line);
+        if !PROFILES.iter().any(|profile| profile.id == case.profile) {
+            faults.push(format!("{place}: `@role:{}` is no profile", case.profile));
+        }
+        for rule in &case.rules {
+            match library.registry.rule(rule) {
+                None => faults.push(format!("{place}: `{rule}` is no rule")),
+                Some(known) if !known.holds_for(&case.profile) => {
+                    faults.push(format!("{place}: rule `{rule}` does not hold for `{}`", case.profile));
+                }
+                Some(_) => {}
+            }
+        }
+        for tag in &case.tags {
+            let known = ["role:", "cap:", "level:"].iter().any(|prefix| tag.starts_with(prefix));
+            if !known && !is_rule_tag(tag) {
+                faults.push(format!("{place}: tag `@{tag}` has no meaning"));
+            }
+        }
+    }
+}
+
+fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
+    let steps = World::collection();
+    let mut used = BTreeSet::new();
+    for case in library.catalogue.cases() {
+        for step in &case.scenario().steps {
+            let place = format!("{}:{}", case.at.file, step.position.line);
+            if step.docstring.as_ref().is_some_and(|text| text.starts_with("json") || text.starts_with("yaml")) {
+                faults.push(format!("{place}: a typed doc string puts its type into the payload"));
+            }
+            match steps.find(step) {
+                Ok(Some((_, _, location, _))) => {
+                    used.insert(location.map(|location| (location.path, location.line)));
+                }
+                Ok(None) => faults.push(format!("{place}: no step definition for `{}`", step.value)),
+                Err(error) => faults.push(format!("{place}: {error}")),
+            }
+        }
+    }
+    for (path, line, text) in definitions() {
+        if !used.contains(&Some((path, line))) {
+            faults.push(format!("{path}:{line}: step definition `{text}` is not used"));
+        }
+    }
+}
+
+/// All step definitions with their places.
+fn definitions() -> Vec<(&'static str, u32, String)> {
+    use cucumber::codegen::WorldInventory;
+    let mut all = Vec::new();
+    macro_rules! gather {
+        ($kind:ident) => {
+            for step in cucumber::codegen::inventory::iter::<<World as WorldInventory>::$kind> {
+                use cucumber::codegen::StepConstructor as _;
+                let (location, regex, _) = step.inner();
+                all.push((location.path, location.line, regex().to_string()));
+            }
+        };
+    }
+    gather!(Given);
+    gather!(When);
+    gather!(Then);
+    all
+}

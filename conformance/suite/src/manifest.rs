@@ -1,0 +1,353 @@
+//! The manifest `callmark.toml`: one file that describes a target (DESIGN: target manifest).
+//!
+//! Unknown keys are errors with a suggestion, and all faults of a file are told at once.
+//! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use callmark_schemas::SchemaName;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::registry::nearest;
+
+/// Largest manifest that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A target, as its author describes it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Manifest {
+    /// Who it is.
+    pub target: TargetTable,
+    /// How it is reached over UTP.
+    #[serde(default)]
+    pub utp: Option<UtpTable>,
+    /// The directory that relative paths and `start` refer to.
+    #[serde(skip)]
+    pub directory: PathBuf,
+}
+
+/// `[target]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetTable {
+    /// Name in reports.
+    pub name: String,
+    /// Version in reports.
+    #[serde(default)]
+    pub version: String,
+}
+
+/// `[utp]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtpTable {
+    /// `embedded`, `server`, `container` or a `nats://` URL.
+    #[serde(default = "embedded")]
+    pub nats: String,
+    /// `<ver>` of the subjects.
+    #[serde(default = "protocol_version")]
+    pub protocol_version: String,
+    /// How the target reaches cards and report.
+    #[serde(default)]
+    pub platform: PlatformKind,
+    /// Command line of the target, when the suite is to start and stop it.
+    #[serde(default)]
+    pub start: Option<Vec<String>>,
+    /// Where `start` runs; the manifest's directory when absent.
+    #[serde(default)]
+    pub working_dir: Option<PathBuf>,
+    /// Further environment of `start`. Values are secrets and never stored.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Whether scenarios must run one at a time.
+    #[serde(default)]
+    pub serial: bool,
+    /// How long a started target may take until it answers; 30 seconds when absent.
+    #[serde(default)]
+    pub start_timeout_seconds: Option<f64>,
+    /// `[utp.tool-service]`.
+    #[serde(default, rename = "tool-service")]
+    pub tool_service: Option<ToolServiceTable>,
+    /// `[utp.schema]`.
+    #[serde(default)]
+    pub schema: Option<SchemaTable>,
+}
+
+/// How a target reaches the platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlatformKind {
+    /// Request and reply on the bus.
+    #[default]
+    Nats,
+    /// HTTP below `CALLMARK_PLATFORM_URL`.
+    Http,
+}
+
+/// `[utp.tool-service]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolServiceTable {
+    /// The tools that serve as probes.
+    #[serde(default)]
+    pub probes: BTreeMap<ProbeName, ProbeTable>,
+}
+
+/// The four probes (`docs/bindings.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeName {
+    /// Returns its arguments.
+    Echo,
+    /// Counts its runs.
+    Count,
+    /// Throws.
+    Fail,
+    /// Returns a control object.
+    Ctl,
+}
+
+impl ProbeName {
+    /// All probes.
+    pub const ALL: [Self; 4] = [Self::Echo, Self::Count, Self::Fail, Self::Ctl];
+
+    /// The name in the manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::Count => "count",
+            Self::Fail => "fail",
+            Self::Ctl => "ctl",
+        }
+    }
+}
+
+/// `[utp.tool-service.probes.<name>]`.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeTable {
+    /// The tool's name.
+    pub tool_name: String,
+    /// Its subject with `{project_id}` and `{channel_id}` unexpanded.
+    #[serde(default)]
+    pub target_subject: Option<String>,
+    /// What its registration says; `suspend` when absent.
+    #[serde(default)]
+    pub after_execution: Option<String>,
+    /// JSON Pointer into `content.result` of the tool.result card.
+    #[serde(default)]
+    pub result_pointer: Option<String>,
+    /// Arguments in place of the probe's own.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+}
+
+/// `[utp.schema]`.
+#[derive(Clone, Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaTable {
+    /// File with captured messages, one JSON object a line.
+    #[serde(default)]
+    pub capture: Option<PathBuf>,
+    /// The callback statuses that the captured system produces; all five when absent.
+    #[serde(default)]
+    pub statuses: Option<Vec<String>>,
+}
+
+impl Manifest {
+    /// Reads and checks a manifest file.
+    ///
+    /// # Errors
+    /// All faults at once, each with the key that it is about.
+    pub fn read(path: &Path) -> Result<Self, ManifestError> {
+        let shown = path.display().to_string();
+        let fault = |message: String| ManifestError { path: shown.clone(), faults: vec![message] };
+        let size = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
+        if size > MAX_BYTES {
+            return Err(fault(format!("is {size} bytes long, more than {MAX_BYTES}")));
+        }
+        let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Self::parse(&shown, &text, directory.unwrap_or(Path::new(".")))
+    }
+
+    /// Checks the text of a manifest.
+    pub fn parse(path: &str, text: &str, directory: &Path) -> Result<Self, ManifestError> {
+        let error = |faults: Vec<String>| ManifestError { path: path.to_owned(), faults };
+        let table: toml::Table =
+            toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
+        let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
+        let mut faults = unknown_keys(&value);
+        if faults.is_empty() {
+            faults = callmark_schemas::violations(SchemaName::Manifest, &value)
+                .into_iter()
+                .map(|violation| format!("`{}`: {}", dotted(&violation.pointer), violation.message))
+                .collect();
+        }
+        if !faults.is_empty() {
+            return Err(error(faults));
+        }
+        let mut manifest: Self =
+            serde_json::from_value(value).map_err(|fault| error(vec![fault.to_string()]))?;
+        directory.clone_into(&mut manifest.directory);
+        let faults = manifest.contradictions();
+        if faults.is_empty() { Ok(manifest) } else { Err(error(faults)) }
+    }
+
+    /// The profiles whose tables are there.
+    pub fn profiles(&self) -> Vec<&'static str> {
+        let utp = self.utp.as_ref();
+        let mut profiles = Vec::new();
+        if utp.is_some_and(|utp| utp.tool_service.is_some()) {
+            profiles.push("utp.tool-service");
+        }
+        if utp.is_some_and(|utp| utp.schema.is_some()) {
+            profiles.push("utp.schema");
+        }
+        profiles
+    }
+
+    /// What the schema cannot say.
+    fn contradictions(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        let Some(utp) = &self.utp else { return faults };
+        if utp.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || utp.protocol_version.is_empty() {
+            faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
+        }
+        for (name, probe) in utp.tool_service.iter().flat_map(|table| &table.probes) {
+            let key = format!("utp.tool-service.probes.{}", name.name());
+            if let Some(subject) = &probe.target_subject
+                && subject.split('.').any(|token| token.is_empty() || token == "*" || token == ">")
+            {
+                faults.push(format!("`{key}.target_subject` has an empty or a wildcard token: `{subject}`"));
+            }
+        }
+        faults
+    }
+}
+
+impl UtpTable {
+    /// How long a started target may take until it answers.
+    pub fn start_timeout(&self) -> Duration {
+        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
+            .unwrap_or(Duration::from_secs(30))
+    }
+}
+
+/// A manifest that cannot be used.
+#[derive(Debug, Error)]
+#[error("`{path}` cannot be used: {}", faults.join("; "))]
+pub struct ManifestError {
+    /// The file.
+    pub path: String,
+    /// One fault each, with its key.
+    pub faults: Vec<String>,
+}
+
+fn embedded() -> String {
+    "embedded".to_owned()
+}
+
+fn protocol_version() -> String {
+    "v1r3".to_owned()
+}
+
+/// A syntax error with its line.
+fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+    format!("line {line}: {}", error.message().lines().next().unwrap_or_default())
+}
+
+/// `/utp/nats` as `utp.nats`.
+fn dotted(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".")
+}
+
+/// Keys that no manifest has, each with the nearest one that there is.
+fn unknown_keys(value: &Value) -> Vec<String> {
+    let known: &[(&str, &[&str])] = &[
+        ("", &["target", "utp"]),
+        ("target", &["name", "version"]),
+        (
+            "utp",
+            &[
+                "nats", "protocol_version", "platform", "start", "working_dir", "env", "serial",
+                "start_timeout_seconds", "tool-service", "schema",
+            ],
+        ),
+        ("utp.tool-service", &["probes"]),
+        ("utp.tool-service.probes", &["echo", "count", "fail", "ctl"]),
+        ("utp.schema", &["capture", "statuses"]),
+    ];
+    let probe: &[&str] = &["tool_name", "target_subject", "after_execution", "result_pointer", "arguments"];
+    let mut faults = Vec::new();
+    let mut open = vec![(String::new(), value)];
+    while let Some((path, value)) = open.pop() {
+        let Some(members) = value.as_object() else { continue };
+        let own = if path.starts_with("utp.tool-service.probes.") {
+            Some(probe)
+        } else {
+            known.iter().find(|(key, _)| *key == path).map(|(_, own)| *own)
+        };
+        let Some(own) = own else { continue };
+        for (key, member) in members {
+            let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+            if own.contains(&key.as_str()) {
+                if key != "arguments" && key != "env" {
+                    open.push((full, member));
+                }
+            } else {
+                faults.push(match nearest(key, own.iter().copied()) {
+                    Some(meant) => format!("unknown key `{full}`; did you mean `{meant}`?"),
+                    None => format!("unknown key `{full}`; known here: {}", own.join(", ")),
+                });
+            }
+        }
+    }
+    faults.sort();
+    faults
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        Manifest::parse("callmark.toml", text, Path::new(".")).err().map(|error| error.faults).unwrap_or_default()
+    }
+
+    #[test]
+    fn a_typo_is_told_with_what_was_meant() {
+        let text = "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\nnast = \"embedded\"\n";
+        assert_eq!(
+            faults(text),
+            [
+                "unknown key `utp.nast`; did you mean `nats`?",
+                "unknown key `utp.platfrom`; did you mean `platform`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wildcard_subject_is_refused() {
+        let text = "[target]\nname = \"a\"\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\ntarget_subject = \"cg.v1r3.*.x\"\n";
+        assert!(faults(text)[0].contains("wildcard"), "{:?}", faults(text));
+    }
+
+    #[test]
+    fn tables_select_profiles() {
+        let text = "[target]\nname = \"a\"\n[utp.tool-service]\n[utp.schema]\ncapture = \"bus.jsonl\"\n";
+        let manifest = Manifest::parse("callmark.toml", text, Path::new(".")).expect("a sound manifest");
+        assert_eq!(manifest.profiles(), ["utp.tool-service", "utp.schema"]);
+    }
+
+    #[test]
+    fn a_syntax_error_names_its_line() {
+        assert!(faults("[target]\nname = \n")[0].starts_with("line 2"), "{:?}", faults("[target]\nname = \n"));
+    }
+}

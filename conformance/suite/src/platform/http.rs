@@ -1,0 +1,183 @@
+//! The HTTP binding of the platform (`docs/bindings.md`).
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::desk::{Desk, Operation, Refusal, Reply};
+
+/// Largest request body.
+const MAX_BODY: usize = 16 * 1024 * 1024;
+/// Time for a request body to arrive.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Serves the platform over HTTP until the returned set is dropped.
+///
+/// # Errors
+/// When the address cannot be listened on.
+pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
+    let listener = TcpListener::bind(listen).await?;
+    let address = listener.local_addr()?;
+    let router = Router::new().fallback(handle).with_state(Arc::clone(desk));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(async move {
+        // Serving ends with the task; an error of one connection is that connection's own.
+        let _ = axum::serve(listener, router).await;
+    });
+    Ok((address, tasks))
+}
+
+async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
+    let Ok(Ok(bytes)) = read else {
+        let refusal = Refusal {
+            status: 413,
+            code: "too_large",
+            message: "the body is too large, or did not arrive in time".to_owned(),
+        };
+        return respond(Err(refusal), None);
+    };
+    let path = parts.uri.path().to_owned();
+    let Some(route) = route(&parts.method, &path, super::nats::body(&bytes)) else {
+        return respond(Err(unknown()), None);
+    };
+    let channel = format!("{} {path}", parts.method);
+    let reply = desk
+        .request(&route.project, route.operation, channel, headers(&parts.headers), route.body)
+        .await;
+    respond(reply, route.single)
+}
+
+struct Route {
+    project: String,
+    operation: Operation,
+    body: Value,
+    /// Set where one resource is asked for: the member of the reply that holds it.
+    single: Option<&'static str>,
+}
+
+fn route(method: &Method, path: &str, body: Value) -> Option<Route> {
+    let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
+    let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
+    let ["projects", project, rest @ ..] = segments.as_slice() else { return None };
+    let (operation, body, single) = match (method.as_str(), rest) {
+        ("POST", ["cards", "batch"]) => (Operation::CardsGet, body, None),
+        ("GET", ["cards", id]) => (Operation::CardsGet, json!({"card_ids": [id]}), Some("card")),
+        ("PUT", ["cards", _]) => {
+            let card = if body.get("card").is_some_and(Value::is_object) { body } else { json!({"card": body}) };
+            (Operation::CardSave, card, None)
+        }
+        ("GET", ["tools", name]) => (Operation::ToolsGet, json!({"tool_name": name}), Some("tool")),
+        ("POST", ["channels", channel, "reports"]) => {
+            (Operation::Report { channel_id: (*channel).to_owned() }, body, None)
+        }
+        (method, rest) if method != "GET" && rest.iter().any(|part| is_state(part)) => {
+            (Operation::StateWrite, body, None)
+        }
+        _ => (Operation::Unknown, body, None),
+    };
+    Some(Route { project: (*project).to_owned(), operation, body, single })
+}
+
+fn is_state(segment: &str) -> bool {
+    segment == "state" || segment.starts_with("state.")
+}
+
+/// Percent-decoding of one path segment; what is no escape stays as it is.
+fn decode(segment: &str) -> String {
+    let bytes = segment.as_bytes();
+    let mut out = Vec::with_capacity(bytes.len());
+    let mut index = 0;
+    while index < bytes.len() {
+        let escape = (bytes[index] == b'%')
+            .then(|| segment.get(index + 1..index + 3))
+            .flatten()
+            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
+        out.push(escape.unwrap_or(bytes[index]));
+        index += if escape.is_some() { 3 } else { 1 };
+    }
+    String::from_utf8_lossy(&out).into_owned()
+}
+
+fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {
+    headers
+        .iter()
+        .filter_map(|(name, value)| Some((name.as_str().to_owned(), value.to_str().ok()?.to_owned())))
+        .collect()
+}
+
+fn respond(reply: Reply, single: Option<&'static str>) -> Response {
+    let reply = reply.and_then(|body| match single {
+        Some("card") => resource(body.pointer("/cards/0"), "card"),
+        Some(name) => resource(body.get(name), name),
+        None => Ok(body),
+    });
+    let (status, body) = match reply {
+        Ok(body) => (StatusCode::OK, body),
+        Err(refusal) => (
+            StatusCode::from_u16(refusal.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+            refusal.body(),
+        ),
+    };
+    (status, axum::Json(body)).into_response()
+}
+
+/// A single resource: as itself, and under its name, so that a client written for either form reads it.
+fn resource(value: Option<&Value>, name: &str) -> Reply {
+    let mut body = value.cloned().ok_or_else(|| Refusal {
+        status: 404,
+        code: "not_found",
+        message: format!("there is no such {name}"),
+    })?;
+    let whole = body.clone();
+    if let Some(members) = body.as_object_mut() {
+        members.insert(name.to_owned(), whole);
+    }
+    Ok(body)
+}
+
+fn unknown() -> Refusal {
+    Refusal { status: 404, code: "not_found", message: "the platform has no such operation".to_owned() }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_request_has_its_operation() {
+        let check = |method: Method, path: &str, expect: Operation| {
+            let route = route(&method, path, json!({})).expect("a project path");
+            assert_eq!((route.project.as_str(), route.operation), ("p 1", expect), "{method} {path}");
+        };
+        check(Method::POST, "/projects/p%201/cards/batch", Operation::CardsGet);
+        check(Method::GET, "/projects/p%201/cards/c1", Operation::CardsGet);
+        check(Method::PUT, "/projects/p%201/cards/c1", Operation::CardSave);
+        check(Method::GET, "/projects/p%201/tools/t", Operation::ToolsGet);
+        check(
+            Method::POST,
+            "/projects/p%201/channels/public/reports",
+            Operation::Report { channel_id: "public".to_owned() },
+        );
+        check(Method::PATCH, "/projects/p%201/state/agent_state_head", Operation::StateWrite);
+        check(Method::PUT, "/projects/p%201/state.agent_state_head/ag", Operation::StateWrite);
+        check(Method::GET, "/projects/p%201/state/agent_state_head", Operation::Unknown);
+    }
+
+    #[test]
+    fn a_path_outside_the_projects_is_no_route() {
+        assert!(route(&Method::GET, "/", json!({})).is_none());
+        assert!(route(&Method::POST, "/tools", json!({})).is_none());
+    }
+}

@@ -1,0 +1,168 @@
+//! The NATS binding of the platform (`docs/bindings.md`), and the watch on the bus.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use async_nats::{Client, HeaderMap, Message as NatsMessage, Subscriber};
+use bytes::Bytes;
+use futures::StreamExt as _;
+use serde_json::Value;
+use tokio::sync::mpsc::UnboundedReceiver;
+use tokio::task::JoinSet;
+
+use super::desk::{Desk, Operation, Reply};
+use crate::transcript::{Kind, Message};
+
+/// Requests that the platform works on at a time; more wait on the bus.
+const MAX_IN_FLIGHT: usize = 512;
+
+/// Serves the platform on the bus until dropped.
+///
+/// The client must have been connected with `no_echo`: everything that arrives is then a peer's.
+///
+/// # Errors
+/// When a subscription cannot be made.
+pub async fn serve(
+    client: &Client,
+    version: &str,
+    desk: &Arc<Desk>,
+    wakeups: UnboundedReceiver<Message>,
+) -> Result<JoinSet<()>, async_nats::SubscribeError> {
+    let requests = client.subscribe("l0.v1.>").await?;
+    let bus = client.subscribe(format!("cg.{version}.>")).await?;
+    let state = client.subscribe("state.>").await?;
+    let mut tasks = JoinSet::new();
+    tasks.spawn(answer(client.clone(), Arc::clone(desk), requests));
+    tasks.spawn(watch(Arc::clone(desk), bus));
+    tasks.spawn(watch(Arc::clone(desk), state));
+    tasks.spawn(publish(client.clone(), wakeups));
+    Ok(tasks)
+}
+
+/// JSON where it is JSON, else the text.
+pub fn body(payload: &[u8]) -> Value {
+    serde_json::from_slice(payload)
+        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(payload).into_owned()))
+}
+
+/// Headers with names in lower case; of several values of a name, the last.
+pub fn headers(message: &NatsMessage) -> BTreeMap<String, String> {
+    let Some(headers) = &message.headers else { return BTreeMap::new() };
+    headers
+        .iter()
+        .filter_map(|(name, values)| {
+            Some((name.to_string().to_ascii_lowercase(), values.last()?.to_string()))
+        })
+        .collect()
+}
+
+/// Publishes a message of ours.
+pub async fn send(client: &Client, message: &Message) -> Result<(), async_nats::PublishError> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &message.headers {
+        headers.insert(name.as_str(), value.as_str());
+    }
+    let payload = match &message.body {
+        Value::String(text) => Bytes::from(text.clone()),
+        json => Bytes::from(json.to_string()),
+    };
+    if headers.is_empty() {
+        client.publish(message.channel.clone(), payload).await
+    } else {
+        client.publish_with_headers(message.channel.clone(), headers, payload).await
+    }
+}
+
+async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
+    let mut in_flight = JoinSet::new();
+    while let Some(request) = requests.next().await {
+        while in_flight.try_join_next().is_some() {}
+        if in_flight.len() >= MAX_IN_FLIGHT {
+            in_flight.join_next().await;
+        }
+        let (project, operation) = route(&request.subject);
+        let (client, desk) = (client.clone(), Arc::clone(&desk));
+        let channel = request.subject.to_string();
+        let (headers, body) = (headers(&request), body(&request.payload));
+        // Tasks start in the order of arrival only on one thread; the desk is entered here, at once,
+        // and a task is needed just for an answer that has to wait.
+        let mut work = Box::pin(async move {
+            let reply = desk.request(&project, operation, channel, headers, body).await;
+            if let Some(to) = request.reply {
+                respond(&client, to, reply).await;
+            }
+        });
+        if futures::poll!(&mut work).is_pending() {
+            in_flight.spawn(work);
+        }
+    }
+}
+
+async fn respond(client: &Client, to: async_nats::Subject, reply: Reply) {
+    // A target that has gone away does not hear the answer; the transcript shows what it sent.
+    let _ = match reply {
+        Ok(body) => client.publish(to, Bytes::from(body.to_string())).await,
+        Err(refusal) => {
+            let mut headers = HeaderMap::new();
+            headers.insert("Nats-Service-Error", refusal.message.as_str());
+            headers.insert("Nats-Service-Error-Code", refusal.status.to_string().as_str());
+            client.publish_with_headers(to, headers, Bytes::from(refusal.body().to_string())).await
+        }
+    };
+}
+
+async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
+    while let Some(message) = bus.next().await {
+        let tokens: Vec<&str> = message.subject.split('.').collect();
+        let kind = match tokens.as_slice() {
+            ["state", ..] | ["cg", _, _, _, "state", ..] => Kind::StateWrite,
+            ["cg", _, _, _, "cmd", "agent", .., "wakeup"] => Kind::Wakeup,
+            _ => Kind::Bus,
+        };
+        // `state.>` has no place for a project, so the token that names one of ours decides.
+        let Some(project) = tokens.iter().find(|token| desk.project(token).is_some()) else { continue };
+        desk.observe(project, kind, message.subject.to_string(), headers(&message), body(&message.payload));
+    }
+}
+
+async fn publish(client: Client, mut wakeups: UnboundedReceiver<Message>) {
+    while let Some(wakeup) = wakeups.recv().await {
+        if send(&client, &wakeup).await.is_err() {
+            return;
+        }
+    }
+}
+
+/// Project and operation of a subject below `l0.v1`.
+fn route(subject: &str) -> (String, Operation) {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    let project = tokens.get(2).copied().unwrap_or_default().to_owned();
+    let operation = match tokens.get(3..).unwrap_or_default() {
+        ["cards", "get"] => Operation::CardsGet,
+        ["cards", "save"] => Operation::CardSave,
+        ["tools", "get"] => Operation::ToolsGet,
+        ["state", ..] => Operation::StateWrite,
+        [channel, "report"] => Operation::Report { channel_id: (*channel).to_owned() },
+        _ => Operation::Unknown,
+    };
+    (project, operation)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_documented_subject_has_its_operation() {
+        let check = |subject: &str, expect: Operation| {
+            assert_eq!(route(subject), ("prj".to_owned(), expect), "{subject}");
+        };
+        check("l0.v1.prj.cards.get", Operation::CardsGet);
+        check("l0.v1.prj.cards.save", Operation::CardSave);
+        check("l0.v1.prj.tools.get", Operation::ToolsGet);
+        check("l0.v1.prj.public.report", Operation::Report { channel_id: "public".to_owned() });
+        check("l0.v1.prj.state.agent_state_head.put", Operation::StateWrite);
+        check("l0.v1.prj", Operation::Unknown);
+        check("l0.v1.prj.cards.get.more", Operation::Unknown);
+    }
+}

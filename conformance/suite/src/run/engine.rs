@@ -1,0 +1,117 @@
+//! Drives cucumber over the selected cases.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+
+use callmark_reports::record::Outcome;
+use cucumber::{Cucumber, Parser, World as _, cli, parser, runner};
+use futures::FutureExt as _;
+use futures::stream;
+
+use super::writer::{self, Facts, Gatherer};
+use super::{Library, RunOutput, RunPlan, verdict};
+use crate::catalogue::{Case, Place};
+use crate::judge::Trouble;
+use crate::transcript::{Frame, lock};
+use crate::world::World;
+
+/// What a World leaves behind.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remains {
+    pub frames: Vec<Frame>,
+    pub notes: Vec<String>,
+}
+
+/// Runs the selected cases against the stage.
+///
+/// The future is not `Send`: cucumber polls all steps in one task.
+pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
+    let selected = library.select(&plan.selection);
+    let capabilities = plan.capabilities();
+    let runnable: Vec<&Case> = selected
+        .iter()
+        .copied()
+        .filter(|case| !plan.blocked.contains_key(&case.profile) && case.capabilities.is_subset(&capabilities))
+        .collect();
+    plan.progress.begin(runnable.len());
+    let (facts, remains) = if runnable.is_empty() {
+        (BTreeMap::new(), BTreeMap::new())
+    } else {
+        drive(library, plan, &runnable).await
+    };
+    plan.progress.end();
+    let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
+    let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
+    let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
+    let transcripts = remains.into_iter().map(|(id, remains)| (id, remains.frames)).collect();
+    RunOutput { record, transcripts, timings }
+}
+
+type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
+
+async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+    let ids: Arc<BTreeMap<Place, String>> =
+        Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
+    let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
+    let progress = Arc::clone(&plan.progress);
+    let told = Arc::clone(&ids);
+    let gatherer = Gatherer::new(move |place: &Place, facts: &Facts| {
+        if let Some(id) = told.get(place) {
+            progress.scenario(id, rough_outcome(facts));
+        }
+    });
+    let stage = plan.stage.clone();
+    let before_ids = Arc::clone(&ids);
+    let sink = Arc::clone(&remains);
+    let runner = runner::Basic::default()
+        .steps(World::collection())
+        .max_concurrent_scenarios(Some(plan.jobs.max(1)))
+        .before(move |feature, _, scenario, world: &mut World| {
+            if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
+                world.enter(stage.clone(), id);
+            }
+            async {}.boxed_local()
+        })
+        .after(move |feature, _, scenario, _, world| {
+            if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
+                let left = Remains { frames: world.frames(), notes: world.notes().to_vec() };
+                world.leave();
+                lock(&sink).insert(id.clone(), left);
+            }
+            async {}.boxed_local()
+        });
+    let gatherer = Cucumber::<World, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
+        .with_default_cli()
+        .run(library.catalogue.select(cases))
+        .await;
+    let remains = std::mem::take(&mut *lock(&remains));
+    (gatherer.facts, remains)
+}
+
+/// What the progress shows: the level of the rules is not looked at yet.
+fn rough_outcome(facts: &Facts) -> Outcome {
+    match &facts.trouble {
+        None => Outcome::Passed,
+        Some(Trouble::Broken(_)) => Outcome::Failed,
+        Some(Trouble::NotObserved(_)) => Outcome::NotObserved,
+        Some(Trouble::NotApplicable(_)) => Outcome::NotApplicable,
+        Some(Trouble::CouldNotRun { .. }) => Outcome::CouldNotRun,
+    }
+}
+
+/// Hands features that are parsed already to cucumber.
+struct Given;
+
+impl Parser<Vec<gherkin::Feature>> for Given {
+    type Cli = cli::Empty;
+    type Output = stream::Iter<std::vec::IntoIter<parser::Result<gherkin::Feature>>>;
+
+    fn parse(self, input: Vec<gherkin::Feature>, _: Self::Cli) -> Self::Output {
+        stream::iter(input.into_iter().map(Ok).collect::<Vec<_>>())
+    }
+}
+
+/// Capabilities that a case asks for and the target does not declare.
+pub(super) fn undeclared(case: &Case, declared: &BTreeSet<String>) -> Vec<String> {
+    case.capabilities.difference(declared).cloned().collect()
+}

@@ -1,0 +1,148 @@
+//! A run: from a selection and a stage to a run record.
+//!
+//! `engine` drives cucumber, `writer` gathers what its events say, `verdict` folds that into the record.
+
+mod engine;
+mod evidence;
+pub mod tags;
+mod verdict;
+mod writer;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
+
+use callmark_reports::record::{Outcome, RunRecord, TargetInfo};
+
+use crate::catalogue::{Case, Catalogue, CatalogueError};
+use crate::judge::Cause;
+use crate::manifest::ProbeName;
+use crate::registry::{Registry, RegistryError};
+use crate::transcript::Frame;
+use crate::world::Stage;
+
+pub use engine::run;
+
+/// Rules and scenarios.
+#[derive(Debug)]
+pub struct Library {
+    /// The rules.
+    pub registry: Registry,
+    /// The scenarios.
+    pub catalogue: Catalogue,
+}
+
+/// The library that travels inside the binary is faulty: a bug of ours.
+#[derive(Debug, thiserror::Error)]
+pub enum LibraryError {
+    /// The rules.
+    #[error(transparent)]
+    Registry(#[from] RegistryError),
+    /// The scenarios.
+    #[error(transparent)]
+    Catalogue(#[from] CatalogueError),
+}
+
+impl Library {
+    /// Reads what travels inside the binary.
+    pub fn load() -> Result<Self, LibraryError> {
+        Ok(Self { registry: Registry::load()?, catalogue: Catalogue::load()? })
+    }
+
+    /// The cases that a selection names, in file order.
+    pub fn select(&self, selection: &Selection) -> Vec<&Case> {
+        self.catalogue.cases().iter().filter(|case| selection.takes(case)).collect()
+    }
+}
+
+/// What is to be run.
+#[derive(Clone, Debug, Default)]
+pub struct Selection {
+    /// Profiles; none means none.
+    pub profiles: Vec<String>,
+    /// Rules; none means all of the profiles.
+    pub rules: Vec<String>,
+    /// Tag expression; none means all.
+    pub tags: Option<tags::Expression>,
+}
+
+impl Selection {
+    fn takes(&self, case: &Case) -> bool {
+        self.profiles.contains(&case.profile)
+            && (self.rules.is_empty() || case.rules.iter().any(|rule| self.rules.contains(rule)))
+            && self.tags.as_ref().is_none_or(|tags| tags.holds(&case.tags))
+    }
+
+    /// Whether a rule without any scenario (excluded) still belongs into the record.
+    fn names(&self, rule: &str) -> bool {
+        self.tags.is_none() && (self.rules.is_empty() || self.rules.iter().any(|own| own == rule))
+    }
+}
+
+/// Everything that a run needs.
+pub struct RunPlan {
+    /// What is to be run.
+    pub selection: Selection,
+    /// What it is run against.
+    pub stage: Stage,
+    /// Profiles whose stage could not be set, with the cause.
+    pub blocked: BTreeMap<String, (Cause, String)>,
+    /// Identity of the target.
+    pub target: TargetInfo,
+    /// Whether warnings are failures.
+    pub strict: bool,
+    /// Scenarios at a time.
+    pub jobs: usize,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// Start of the command that reruns a rule, for example `callmark certify --bundled`.
+    pub rerun: String,
+    /// Who is told of the progress.
+    pub progress: Arc<dyn Progress>,
+}
+
+impl RunPlan {
+    /// What the target declares, as `@cap:` tags name it.
+    fn capabilities(&self) -> BTreeSet<String> {
+        let mut capabilities = BTreeSet::new();
+        if let Some(session) = &self.stage.utp {
+            let probes = ProbeName::ALL.into_iter().filter(|probe| session.declares(*probe));
+            capabilities.extend(probes.map(|probe| format!("probe.{}", probe.name())));
+        }
+        if let Some(capture) = &self.stage.capture {
+            capabilities.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
+        }
+        capabilities
+    }
+}
+
+/// Is told how a run goes on.
+pub trait Progress: Send + Sync {
+    /// So many scenarios will run.
+    fn begin(&self, scenarios: usize);
+    /// One has ended.
+    fn scenario(&self, id: &str, outcome: Outcome);
+    /// All have ended.
+    fn end(&self);
+}
+
+/// Tells nobody.
+#[derive(Debug)]
+pub struct Quiet;
+
+impl Progress for Quiet {
+    fn begin(&self, _: usize) {}
+    fn scenario(&self, _: &str, _: Outcome) {}
+    fn end(&self) {}
+}
+
+/// What a run leaves behind.
+#[derive(Debug)]
+pub struct RunOutput {
+    /// The record, the same for every run of one target.
+    pub record: RunRecord,
+    /// The messages of every scenario, by scenario id.
+    pub transcripts: BTreeMap<String, Vec<Frame>>,
+    /// How long each scenario took.
+    pub timings: BTreeMap<String, Duration>,
+}

@@ -1,0 +1,159 @@
+//! From facts to outcomes, from outcomes to a verdict: pure, and sorted.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use callmark_reports::record::{
+    Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary, Verdict,
+};
+
+use super::engine::{Remains, undeclared};
+use super::writer::Facts;
+use super::{Library, RunPlan, evidence};
+use crate::catalogue::{Case, Place};
+use crate::judge::Trouble;
+use crate::library;
+use crate::registry::{PROFILES, Rule};
+use crate::utp::session::Liveness;
+
+/// Makes the record.
+pub(super) fn fold(
+    library: &Library,
+    plan: &RunPlan,
+    cases: &[&Case],
+    capabilities: &BTreeSet<String>,
+    facts: &BTreeMap<Place, Facts>,
+    remains: &BTreeMap<String, Remains>,
+) -> RunRecord {
+    let judge = Fold { plan, capabilities, facts, remains };
+    let mut rules = Vec::new();
+    for profile in PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id)) {
+        for rule in library.registry.of_profile(profile.id).filter(|rule| !rule.is_pending(profile.id)) {
+            let own: Vec<&Case> = cases
+                .iter()
+                .copied()
+                .filter(|case| case.profile == profile.id && case.rules.contains(&rule.id))
+                .collect();
+            if !own.is_empty() || (rule.excluded.is_some() && plan.selection.names(&rule.id)) {
+                rules.push(judge.rule(rule, profile.id, &own));
+            }
+        }
+    }
+    RunRecord {
+        schema: RUN_SCHEMA.to_owned(),
+        suite: SuiteInfo {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            features_sha256: library::features_sha256(),
+            seed: plan.seed,
+        },
+        target: plan.target.clone(),
+        verdict: verdict(&rules),
+        summary: Summary::of(&rules),
+        rules,
+    }
+}
+
+/// The verdict that follows from the outcomes.
+fn verdict(rules: &[RuleEntry]) -> Verdict {
+    let any = |outcomes: &[Outcome]| rules.iter().any(|rule| outcomes.contains(&rule.outcome));
+    if any(&[Outcome::Failed]) {
+        Verdict::Nonconformant
+    } else if any(&[Outcome::CouldNotRun, Outcome::NotObserved]) {
+        Verdict::Incomplete
+    } else {
+        Verdict::Conformant
+    }
+}
+
+struct Fold<'a> {
+    plan: &'a RunPlan,
+    capabilities: &'a BTreeSet<String>,
+    facts: &'a BTreeMap<Place, Facts>,
+    remains: &'a BTreeMap<String, Remains>,
+}
+
+impl Fold<'_> {
+    fn rule(&self, rule: &Rule, profile: &str, cases: &[&Case]) -> RuleEntry {
+        let scenarios: Vec<ScenarioEntry> = cases.iter().map(|case| self.scenario(rule, case)).collect();
+        let (outcome, reason) = match &rule.excluded {
+            Some(reason) => (Outcome::Excluded, Some(reason.clone())),
+            None => summed(&scenarios),
+        };
+        RuleEntry {
+            id: rule.id.clone(),
+            level: rule.level,
+            profile: profile.to_owned(),
+            statement: rule.statement.clone(),
+            source: rule.source.clone(),
+            outcome,
+            reason,
+            scenarios,
+        }
+    }
+
+    fn scenario(&self, rule: &Rule, case: &Case) -> ScenarioEntry {
+        let (outcome, reason, evidence) = self.outcome(rule, case);
+        ScenarioEntry {
+            id: case.id.clone(),
+            name: case.name.clone(),
+            file: case.at.file.clone(),
+            line: case.at.line,
+            outcome,
+            reason,
+            evidence,
+        }
+    }
+
+    fn outcome(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
+        if let Some((cause, message)) = self.plan.blocked.get(&case.profile) {
+            return (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None);
+        }
+        let missing = undeclared(case, self.capabilities);
+        if !missing.is_empty() {
+            let reason = format!("the target does not declare `{}`", missing.join("`, `"));
+            return (Outcome::NotApplicable, Some(reason), None);
+        }
+        let Some(facts) = self.facts.get(&case.at).filter(|facts| facts.finished) else {
+            return (Outcome::CouldNotRun, Some("suite: the scenario did not come to an end".to_owned()), None);
+        };
+        match &facts.trouble {
+            None => self.without_trouble(rule, case),
+            Some(Trouble::NotObserved(reason)) => (Outcome::NotObserved, Some(reason.clone()), None),
+            Some(Trouble::NotApplicable(reason)) => (Outcome::NotApplicable, Some(reason.clone()), None),
+            Some(Trouble::CouldNotRun { cause, message }) => {
+                (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None)
+            }
+            Some(Trouble::Broken(finding)) => {
+                let level = [Some(rule.level), case.level, finding.level].into_iter().flatten().max();
+                let outcome = match level {
+                    Some(Level::May) => return (Outcome::Noted, Some(finding.message.clone()), None),
+                    Some(Level::Should) if !self.plan.strict => Outcome::Warned,
+                    _ => Outcome::Failed,
+                };
+                let frames = self.remains.get(&case.id).map(|remains| &remains.frames[..]).unwrap_or_default();
+                let evidence = evidence::of(case, &rule.id, finding, facts, frames, &self.plan.rerun);
+                (outcome, None, Some(evidence))
+            }
+        }
+    }
+
+    fn without_trouble(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
+        let idle = self.plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Stirs);
+        if idle && case.profile.starts_with("utp.") && case.profile != "utp.schema" {
+            let reason = "the target never did the work of its echo probe, so nothing counts as a pass".to_owned();
+            return (Outcome::NotObserved, Some(reason), None);
+        }
+        let notes = self.remains.get(&case.id).map(|remains| remains.notes.join("; ")).filter(|text| !text.is_empty());
+        let outcome = if rule.level == Level::May { Outcome::Noted } else { Outcome::Passed };
+        (outcome, notes, None)
+    }
+}
+
+/// The outcome of a rule: its scenarios' most urgent one; not-applicable ones do not speak.
+fn summed(scenarios: &[ScenarioEntry]) -> (Outcome, Option<String>) {
+    let speaking = scenarios.iter().filter(|scenario| scenario.outcome != Outcome::NotApplicable);
+    // `Outcome` is ordered by urgency.
+    match speaking.min_by_key(|scenario| scenario.outcome) {
+        Some(scenario) => (scenario.outcome, scenario.reason.clone()),
+        None => (Outcome::NotApplicable, scenarios.first().and_then(|scenario| scenario.reason.clone())),
+    }
+}

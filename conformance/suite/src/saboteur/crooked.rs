@@ -1,0 +1,332 @@
+//! The crooked wire: does to messages what a mutant says.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+
+use super::mutant::{Action, Condition, Emit, Fault};
+use crate::transcript::{Kind, Message, lock};
+use crate::wire::Wire;
+
+/// A wire with the faults of one mutant.
+pub struct Crooked {
+    faults: Vec<Fault>,
+    memory: Mutex<Memory>,
+}
+
+/// A call: its project and its id as the suite knows it.
+type Scope = (String, String);
+
+#[derive(Default)]
+struct Memory {
+    stashed: HashMap<(Scope, String), Value>,
+    seen: HashMap<(Scope, Kind), u32>,
+    held: HashMap<Scope, Vec<Message>>,
+    commands: HashMap<Scope, u32>,
+    cards: HashMap<Scope, Value>,
+}
+
+impl Crooked {
+    /// A wire with these faults.
+    pub fn new(faults: Vec<Fault>) -> Self {
+        Self { faults, memory: Mutex::default() }
+    }
+
+    fn pass(&self, message: Message) -> Vec<Message> {
+        let mut memory = lock(&self.memory);
+        let message = memory.recall(message);
+        let scope = scope(&message);
+        let nth = {
+            let count = memory.seen.entry((scope.clone(), message.kind)).or_default();
+            *count += 1;
+            *count
+        };
+        if message.kind == Kind::CardSave
+            && let Some(card) = message.body.get("card")
+        {
+            memory.cards.insert(scope.clone(), card.clone());
+        }
+        let original = message.kind;
+        let mut passing = Passing { message: Some(message), extra: Vec::new() };
+        for fault in self.faults.iter().filter(|fault| fault.on == original) {
+            let holds = passing
+                .message
+                .as_ref()
+                .is_some_and(|message| fault.when.iter().all(|condition| condition.holds(message, nth)));
+            if holds {
+                for action in &fault.actions {
+                    passing.apply(action, &scope, &mut memory);
+                }
+            }
+        }
+        let mut out = passing.extra;
+        out.extend(passing.message);
+        if original == Kind::Report {
+            out.extend(memory.held.remove(&scope).unwrap_or_default());
+        }
+        out
+    }
+}
+
+impl Wire for Crooked {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        self.pass(message)
+    }
+
+    fn incoming(&self, message: Message) -> Vec<Message> {
+        self.pass(message)
+    }
+}
+
+/// Separates an id from the number of its rerun.
+const RERUN: &str = "~rerun";
+
+impl Memory {
+    /// A message of a rerun looks like one of the call that was run first.
+    fn recall(&self, mut message: Message) -> Message {
+        if message.direction == Direction::FromTarget && self.commands.values().any(|count| *count > 1) {
+            forget_reruns(&mut message.body);
+        }
+        message
+    }
+}
+
+fn forget_reruns(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            // Ids that were derived from the rerun's stay distinct; only the bare id is the first call's.
+            if let Some(end) = text.find(RERUN)
+                && text[end..].len() <= RERUN.len() + 2
+            {
+                text.truncate(end);
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_reruns),
+        Value::Object(members) => members.values_mut().for_each(forget_reruns),
+        _ => {}
+    }
+}
+
+impl Condition {
+    fn holds(&self, message: &Message, nth: u32) -> bool {
+        let member = |pointer: &str| message.body.pointer(pointer).filter(|value| !value.is_null());
+        match self {
+            Self::Has(pointer) => member(pointer).is_some(),
+            Self::Lacks(pointer) => member(pointer).is_none(),
+            Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
+            Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
+            Self::Channel(text) => message.channel.contains(text.as_str()),
+            Self::Nth(number) => *number == nth,
+        }
+    }
+}
+
+/// A message on its way, and what comes before it.
+struct Passing {
+    message: Option<Message>,
+    extra: Vec<Message>,
+}
+
+impl Passing {
+    fn apply(&mut self, action: &Action, scope: &Scope, memory: &mut Memory) {
+        let Some(message) = self.message.as_mut() else { return };
+        let key = |name: &str| (scope.clone(), name.to_owned());
+        match action {
+            Action::Drop(pointer) => {
+                remove(&mut message.body, pointer);
+            }
+            Action::Set(at) => {
+                let value = filled(&at.to, message_ids(scope, &message.body));
+                put(&mut message.body, &at.at, value);
+            }
+            Action::Null(pointer) => put(&mut message.body, pointer, Value::Null),
+            Action::Stringify(pointer) => change(&mut message.body, pointer, |value| Value::from(value.to_string())),
+            Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
+                value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
+            }),
+            Action::Stash(named) => {
+                if let Some(value) = message.body.pointer(&named.at) {
+                    memory.stashed.insert(key(&named.name), value.clone());
+                }
+            }
+            Action::Paste(named) => {
+                if let Some(value) = memory.stashed.get(&key(&named.name)) {
+                    put(&mut message.body, &named.at, value.clone());
+                }
+            }
+            Action::Header(header) => {
+                message.headers.insert(header.name.clone(), header.to.clone());
+            }
+            Action::DropHeader(name) => {
+                message.headers.remove(name);
+            }
+            Action::StashHeader(named) => {
+                if let Some(value) = message.headers.get(&named.header) {
+                    memory.stashed.insert(key(&named.name), Value::from(value.clone()));
+                }
+            }
+            Action::PasteHeader(named) => {
+                if let Some(value) = memory.stashed.get(&key(&named.name)).and_then(Value::as_str) {
+                    message.headers.insert(named.header.clone(), value.to_owned());
+                }
+            }
+            Action::Channel(replace) => {
+                let to = replace.to.replace("{project_id}", &scope.0);
+                message.channel = message.channel.replace(&replace.from, &to);
+            }
+            Action::Swallow => self.message = None,
+            Action::HoldUntilReport => {
+                memory.held.entry(scope.clone()).or_default().extend(self.message.take());
+            }
+            Action::Emit(emit) => {
+                let extra = emitted(emit, message, scope);
+                self.extra.push(extra);
+            }
+            Action::RerunRepeats => {
+                let count = memory.commands.entry(scope.clone()).or_default();
+                *count += 1;
+                if *count > 1 {
+                    let id = format!("{}{RERUN}{count}", scope.1);
+                    put(&mut message.body, "/tool_call_id", Value::from(id));
+                }
+            }
+            Action::SwallowKnownIds => {
+                let count = memory.commands.entry(scope.clone()).or_default();
+                *count += 1;
+                if *count > 1 {
+                    self.message = None;
+                }
+            }
+            Action::FreshCard => self.fresh_card(memory.cards.get(scope).cloned()),
+        }
+    }
+
+    fn fresh_card(&mut self, card: Option<Value>) {
+        let (Some(report), Some(mut card)) = (self.message.as_mut(), card) else { return };
+        let id = format!("{}-again", card["card_id"].as_str().unwrap_or_default());
+        card["card_id"] = Value::from(id.clone());
+        put(&mut report.body, "/payload/tool_result_card_id", Value::from(id));
+        self.extra.push(Message { kind: Kind::CardSave, body: json!({"card": card}), ..report.clone() });
+    }
+}
+
+fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
+    let ids = message_ids(scope, &message.body);
+    let body = filled(&emit.body, ids.clone());
+    let channel = match filled(&Value::from(emit.channel.clone()), ids) {
+        Value::String(channel) => channel,
+        _ => emit.channel.clone(),
+    };
+    Message { direction: Direction::FromTarget, kind: emit.kind, channel, headers: message.headers.clone(), body }
+}
+
+/// Project and agent of a message.
+fn message_ids(scope: &Scope, body: &Value) -> (String, String) {
+    let agent = ["/payload/agent_id", "/agent_id", "/card/author_id"]
+        .iter()
+        .find_map(|pointer| body.pointer(pointer).and_then(Value::as_str));
+    (scope.0.clone(), agent.unwrap_or_default().to_owned())
+}
+
+fn filled(value: &Value, ids: (String, String)) -> Value {
+    match value {
+        Value::String(text) => Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1)),
+        Value::Object(members) => Value::Object(
+            members.iter().map(|(name, member)| (name.clone(), filled(member, ids.clone()))).collect(),
+        ),
+        other => other.clone(),
+    }
+}
+
+fn scope(message: &Message) -> Scope {
+    let tokens: Vec<&str> = message.channel.split(['.', ' ', '/']).collect();
+    let project = tokens.iter().find(|token| token.starts_with("prj_")).copied().unwrap_or_default();
+    let pointers = [
+        "/tool_call_id",
+        "/payload/tool_call_id",
+        "/card/tool_call_id",
+        "/card/metadata/tool_call_id",
+        "/cards/0/tool_call_id",
+        "/correlation_id",
+    ];
+    let call = pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
+    (project.to_owned(), call.unwrap_or_default().to_owned())
+}
+
+/// Splits a pointer into its parent and its last token.
+fn split(pointer: &str) -> Option<(&str, String)> {
+    let (parent, last) = pointer.rsplit_once('/')?;
+    Some((parent, last.replace("~1", "/").replace("~0", "~")))
+}
+
+fn remove(body: &mut Value, pointer: &str) -> Option<Value> {
+    let (parent, last) = split(pointer)?;
+    body.pointer_mut(parent)?.as_object_mut()?.shift_remove(&last)
+}
+
+/// Sets a member; its parent must be there.
+fn put(body: &mut Value, pointer: &str, value: Value) {
+    let Some((parent, last)) = split(pointer) else { return };
+    match body.pointer_mut(parent) {
+        Some(Value::Object(members)) => {
+            members.insert(last, value);
+        }
+        Some(Value::Array(items)) => match last.parse::<usize>() {
+            Ok(index) if index < items.len() => items[index] = value,
+            _ => items.push(value),
+        },
+        _ => {}
+    }
+}
+
+fn change(body: &mut Value, pointer: &str, to: impl FnOnce(&Value) -> Value) {
+    if let Some(value) = body.pointer_mut(pointer) {
+        *value = to(value);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report(body: Value) -> Message {
+        Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Report,
+            channel: "l0.v1.prj_1.public.report".to_owned(),
+            headers: std::collections::BTreeMap::default(),
+            body,
+        }
+    }
+
+    fn fault(text: &str) -> Vec<Fault> {
+        #[derive(serde::Deserialize)]
+        struct Faults {
+            fault: Vec<Fault>,
+        }
+        toml::from_str::<Faults>(text).expect("a sound fault").fault
+    }
+
+    #[test]
+    fn a_fault_changes_what_it_names_and_nothing_else() {
+        let wire = Crooked::new(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
+        let out = wire.incoming(report(json!({"payload": {"status": "success", "turn_epoch": 6}})));
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].body, json!({"payload": {"turn_epoch": 6}}));
+    }
+
+    #[test]
+    fn a_held_card_follows_its_report() {
+        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold_until_report\"]"));
+        let card = Message {
+            kind: Kind::CardSave,
+            channel: "l0.v1.prj_1.cards.save".to_owned(),
+            ..report(json!({"card": {"card_id": "c", "tool_call_id": "call_1"}}))
+        };
+        assert!(wire.incoming(card).is_empty());
+        let out = wire.incoming(report(json!({"payload": {"tool_call_id": "call_1"}})));
+        assert_eq!(out.iter().map(|message| message.kind).collect::<Vec<_>>(), [Kind::Report, Kind::CardSave]);
+    }
+}

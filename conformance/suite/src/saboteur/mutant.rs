@@ -1,0 +1,226 @@
+//! Mutants as data: what each breaks, which rule must notice, and what it may take down with it.
+
+use std::collections::BTreeSet;
+
+use callmark_reports::record::Level;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::library;
+use crate::registry::Registry;
+use crate::transcript::Kind;
+
+/// Declares that a fault takes the ground from under any other rule.
+pub const EVERYTHING: &str = "*";
+
+/// One way of breaking one rule.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Mutant {
+    /// Unique, for example `callback-without-status`.
+    pub id: String,
+    /// The rule that must notice.
+    pub rule: String,
+    /// What the broken implementation does, one clause.
+    pub does: String,
+    /// Other rules that notice too; `*` for any.
+    #[serde(default)]
+    pub collateral: BTreeSet<String>,
+    /// What goes wrong on the wire.
+    pub fault: Vec<Fault>,
+    /// The profile, from the file's name.
+    #[serde(skip)]
+    pub profile: String,
+}
+
+/// What happens to messages of one kind.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Fault {
+    /// The kind.
+    pub on: Kind,
+    /// All of these must hold.
+    #[serde(default)]
+    pub when: Vec<Condition>,
+    /// Done in order.
+    #[serde(rename = "do")]
+    pub actions: Vec<Action>,
+}
+
+/// Something that holds for a message or not. Members are named by JSON Pointers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Condition {
+    /// The member is there and not null.
+    Has(String),
+    /// The member is not there, or null.
+    Lacks(String),
+    /// The member is a string.
+    Text(String),
+    /// The member has this value.
+    Equals(At),
+    /// The channel contains this.
+    Channel(String),
+    /// It is the nth message of this kind for its call, from 1.
+    Nth(u32),
+}
+
+/// A member and a value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct At {
+    /// JSON Pointer.
+    pub at: String,
+    /// The value.
+    pub to: Value,
+}
+
+/// A change. Members are named by JSON Pointers.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Action {
+    /// Removes a member.
+    Drop(String),
+    /// Sets a member.
+    Set(At),
+    /// Sets a member to null.
+    Null(String),
+    /// Turns a member into a string.
+    Stringify(String),
+    /// Lowers the letters of a member.
+    Lower(String),
+    /// Keeps a member's value for a later message of the same call.
+    Stash(Named),
+    /// Sets a member to a value that was kept; nothing when none was.
+    Paste(Named),
+    /// Sets a header.
+    Header(Header),
+    /// Removes a header.
+    DropHeader(String),
+    /// Keeps a header's value for a later message of the same call.
+    StashHeader(HeaderNamed),
+    /// Sets a header to a value that was kept.
+    PasteHeader(HeaderNamed),
+    /// Replaces text in the channel.
+    Channel(Replace),
+    /// The message is lost.
+    Swallow,
+    /// The message waits until the next report of its call has passed.
+    HoldUntilReport,
+    /// A further message is sent.
+    Emit(Emit),
+    /// A repeated command looks like a new call to the target, and its answers like the old one's.
+    RerunRepeats,
+    /// A command is lost when its id was seen before, whatever its turn.
+    SwallowKnownIds,
+    /// The report points to a copy of the card, saved under another id.
+    FreshCard,
+}
+
+/// A member and the name under which its value is kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Named {
+    /// JSON Pointer.
+    pub at: String,
+    /// The name.
+    #[serde(rename = "as")]
+    pub name: String,
+}
+
+/// A header and its value.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// Lower case.
+    pub name: String,
+    /// The value.
+    pub to: String,
+}
+
+/// A header and the name under which its value is kept.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderNamed {
+    /// Lower case.
+    pub header: String,
+    /// The name.
+    #[serde(rename = "as")]
+    pub name: String,
+}
+
+/// Text and what takes its place.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Replace {
+    /// The text.
+    pub from: String,
+    /// What takes its place; `{project_id}` is the message's project.
+    pub to: String,
+}
+
+/// A message that nobody should have sent.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Emit {
+    /// Its kind.
+    pub kind: Kind,
+    /// Its channel; `{project_id}` and `{agent_id}` are filled in.
+    pub channel: String,
+    /// Its body; strings are filled in likewise.
+    #[serde(default)]
+    pub body: Value,
+}
+
+/// Mutants that cannot be read. They travel inside the binary, so this is a bug of ours.
+#[derive(Debug, Error)]
+#[error("the mutants have {} faults: {}", faults.len(), faults.join("; "))]
+pub struct MutantError {
+    /// One sentence a fault.
+    pub faults: Vec<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct MutantFile {
+    mutant: Vec<Mutant>,
+}
+
+/// All mutants, in registry order of their profiles' files.
+///
+/// # Errors
+/// All faults at once: syntax, a double id, an unknown rule, a breakable rule without a mutant.
+pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
+    let mut all: Vec<Mutant> = Vec::new();
+    let mut faults = Vec::new();
+    for (profile, text) in library::mutant_files() {
+        match toml::from_str::<MutantFile>(text) {
+            Ok(file) => all.extend(file.mutant.into_iter().map(|mut mutant| {
+                profile.clone_into(&mut mutant.profile);
+                mutant
+            })),
+            Err(error) => faults.push(format!("`{profile}`: {error}")),
+        }
+    }
+    let mut ids = BTreeSet::new();
+    for mutant in &all {
+        if !ids.insert((&mutant.profile, &mutant.id)) {
+            faults.push(format!("mutant `{}` stands twice", mutant.id));
+        }
+        match registry.rule(&mutant.rule) {
+            Some(rule) if rule.holds_for(&mutant.profile) => {}
+            _ => faults.push(format!("mutant `{}` breaks `{}`, which is no rule of `{}`", mutant.id, mutant.rule, mutant.profile)),
+        }
+    }
+    for profile in crate::registry::PROFILES.iter().filter(|profile| profile.complete) {
+        for rule in registry.of_profile(profile.id) {
+            let breakable = rule.level != Level::May && rule.excluded.is_none();
+            let broken = all.iter().any(|mutant| mutant.profile == profile.id && mutant.rule == rule.id);
+            if breakable && !broken {
+                faults.push(format!("rule `{}` has no mutant in `{}`", rule.id, profile.id));
+            }
+        }
+    }
+    if faults.is_empty() { Ok(all) } else { Err(MutantError { faults }) }
+}

@@ -1,0 +1,74 @@
+//! Then: captured messages.
+
+use cucumber::then;
+
+use super::Status;
+use crate::judge::captured;
+use crate::utp::capture::CapturedKind;
+use crate::world::{Step, World};
+
+/// Members of a callback that the documents name (UTP §4.2).
+const CALLBACK: [&str; 8] = [
+    "tool_call_id",
+    "agent_turn_id",
+    "turn_epoch",
+    "agent_id",
+    "tool_result_card_id",
+    "status",
+    "after_execution",
+    "step_id",
+];
+
+#[then(expr = "every command carries {string}")]
+fn commands_carry(world: &mut World, member: String) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::commands_carry(&entries, &member))
+}
+
+#[then("every subject has the form of a tool command")]
+fn commands_have_form(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::commands_have_form(&entries))
+}
+
+#[then("every callback names suspend or terminate")]
+fn callbacks_name_after_execution(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::callbacks_name_after_execution(&entries))
+}
+
+#[then(expr = "a call that ended as {status} is called back as {status}")]
+fn callbacks_keep_status(world: &mut World, ended: Status, _called_back: Status) -> Step {
+    let cards = world.capture()?.of_kind(CapturedKind::Card);
+    let callbacks = world.entries()?;
+    world.judge(captured::callbacks_keep_status(&callbacks, &cards, &ended.0))
+}
+
+#[then("it is noted which extension fields there are")]
+fn note_extensions(world: &mut World) -> Step {
+    let names = captured::extensions(&world.entries()?, &CALLBACK);
+    world.note(if names.is_empty() {
+        "no callback has an extension field".to_owned()
+    } else {
+        format!("extension fields of callbacks: {}", names.join(", "))
+    });
+    Ok(())
+}
+
+#[then(expr = "every row carries {string}")]
+fn rows_carry(world: &mut World, field: String) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_carry(&entries, &field))
+}
+
+#[then("every row belongs to its project")]
+fn rows_belong(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_belong(&entries))
+}
+
+#[then("every row's subject is unexpanded")]
+fn rows_unexpanded(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_unexpanded(&entries))
+}

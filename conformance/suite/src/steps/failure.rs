@@ -1,0 +1,63 @@
+//! Then: failed tool.result cards.
+
+use cucumber::then;
+
+use crate::judge::{Trouble, errors, seen};
+use crate::world::{Halt, Step, World};
+
+#[then(expr = "the failed card has {string}")]
+async fn has_member(world: &mut World, member: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+}
+
+#[then(expr = "the failed card, if there is one, has {string}")]
+async fn any_has_member(world: &mut World, member: String) -> Step {
+    any_failed_card(world).await?;
+    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+}
+
+#[then("the failed card has its detail in place")]
+async fn has_detail(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(errors::has_detail_in_place)
+}
+
+#[then("the failed card, if there is one, has its detail in place")]
+async fn any_has_detail(world: &mut World) -> Step {
+    any_failed_card(world).await?;
+    world.judge_call(errors::has_detail_in_place)
+}
+
+#[then(expr = "the call fails with code {string}")]
+async fn fails_with(world: &mut World, code: String) -> Step {
+    any_failed_card(world).await?;
+    let mut own = None;
+    world.judge_call(|frames, calls| {
+        own = errors::has_code(frames, calls, &code)?;
+        Ok(())
+    })?;
+    if let Some(note) = own {
+        world.note(note);
+    }
+    Ok(())
+}
+
+#[then("all failed cards have the same structure")]
+async fn is_uniform(world: &mut World) -> Step {
+    world.settled().await?;
+    let frames = world.frames();
+    if errors::failed_cards(&frames) < 2 {
+        return Err(world.halt(Trouble::NotApplicable("fewer than two commands got a failed result".to_owned())));
+    }
+    world.judge(errors::is_uniform(&frames))
+}
+
+/// Waits for what may come; a refused command need not be answered.
+async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
+    world.settled().await?;
+    world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
+        Some(_) => Ok(()),
+        None => Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned())),
+    })
+}

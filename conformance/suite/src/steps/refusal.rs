@@ -1,0 +1,45 @@
+//! Then: what must not have happened. Each waits for a sign of life on the same path first.
+
+use cucumber::then;
+
+use super::arrange::inline_token;
+use crate::judge::refusal;
+use crate::world::{Step, World};
+
+#[then("the tool does not run")]
+async fn does_not_run(world: &mut World) -> Step {
+    world.settled().await?;
+    let runs = world.runs().await?;
+    world.judge_call(|frames, calls| refusal::did_not_run(frames, calls, runs))
+}
+
+#[then("the inline value is not used")]
+async fn inline_not_used(world: &mut World) -> Step {
+    world.settled().await?;
+    let inline = inline_token(world.call()?);
+    world.judge_call(|frames, calls| refusal::ignores_inline(frames, calls, &inline))
+}
+
+#[then("the service answers the next command")]
+async fn survives(world: &mut World) -> Step {
+    world.settled().await
+}
+
+#[then("nothing is written to state")]
+async fn leaves_state_alone(world: &mut World) -> Step {
+    world.settled().await?;
+    let frames = world.frames();
+    world.judge(refusal::leaves_state_alone(&frames))
+}
+
+#[then("it is noted whether the tool ran")]
+async fn note_run(world: &mut World) -> Step {
+    world.settled().await?;
+    let mut ran = false;
+    world.judge_call(|frames, calls| {
+        ran = refusal::did_not_run(frames, calls, None).is_err();
+        Ok(())
+    })?;
+    world.note(if ran { "the tool ran" } else { "the command was refused" });
+    Ok(())
+}

@@ -1,0 +1,243 @@
+//! The transcript: every message between the suite and a target, in order.
+//!
+//! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
+//! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::{Duration, Instant};
+
+use callmark_reports::record::{Direction, FrameExcerpt};
+use serde::Serialize;
+use serde_json::Value;
+use tokio::sync::watch;
+
+/// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
+pub const MAX_FRAMES: usize = 20_000;
+/// Characters of one string in an excerpt.
+const EXCERPT_STRING: usize = 400;
+/// Members or items of one container in an excerpt.
+const EXCERPT_MEMBERS: usize = 60;
+
+/// What a message is, whatever it travelled on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Kind {
+    /// Worker to Tool Service.
+    Command,
+    /// The target asks the card store.
+    CardsGet,
+    /// The card store answers.
+    CardsReply,
+    /// The target saves a card.
+    CardSave,
+    /// The target asks for a `resource.tools` row.
+    ToolsGet,
+    /// The target reports a callback.
+    Report,
+    /// `cmd.agent.<target>.wakeup`, ours or the target's.
+    Wakeup,
+    /// An attempt to write `state.*`.
+    StateWrite,
+    /// A request to the platform that it does not know or cannot read.
+    Unknown,
+    /// Anything else on the bus.
+    Bus,
+}
+
+impl Kind {
+    /// The party that the suite plays at the other end.
+    pub fn party(self) -> &'static str {
+        match self {
+            Self::Command => "worker",
+            Self::CardsGet | Self::CardsReply | Self::CardSave => "card store",
+            Self::ToolsGet => "tool registry",
+            Self::Report => "report",
+            Self::Wakeup => "L0",
+            Self::StateWrite => "state",
+            Self::Unknown => "platform",
+            Self::Bus => "bus",
+        }
+    }
+}
+
+/// One message.
+#[derive(Clone, Debug, Serialize)]
+pub struct Frame {
+    /// Number within the transcript, from 1.
+    pub n: u32,
+    /// Microseconds since the transcript began.
+    pub at_us: u64,
+    /// Seen from the target.
+    pub direction: Direction,
+    /// What it is.
+    pub kind: Kind,
+    /// Subject, or HTTP method and path.
+    pub channel: String,
+    /// Headers, names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// JSON where it is JSON, else the text.
+    pub body: Value,
+}
+
+impl Frame {
+    /// The member at a JSON Pointer, unless it is absent or null.
+    pub fn member(&self, pointer: &str) -> Option<&Value> {
+        self.body.pointer(pointer).filter(|value| !value.is_null())
+    }
+
+    /// The string at a JSON Pointer.
+    pub fn text(&self, pointer: &str) -> Option<&str> {
+        self.body.pointer(pointer).and_then(Value::as_str)
+    }
+
+    /// Token `index` of the subject, from 0.
+    pub fn token(&self, index: usize) -> Option<&str> {
+        self.channel.split('.').nth(index)
+    }
+
+    /// The frame, shortened for a report.
+    pub fn excerpt(&self) -> FrameExcerpt {
+        FrameExcerpt {
+            n: self.n,
+            direction: self.direction,
+            party: self.kind.party().to_owned(),
+            channel: shorten_text(&self.channel),
+            headers: self
+                .headers
+                .iter()
+                .filter(|(name, _)| name.starts_with("trace") || name.to_ascii_lowercase().starts_with("cg-"))
+                .map(|(name, value)| (name.clone(), shorten_text(value)))
+                .collect(),
+            body: shorten(&self.body),
+        }
+    }
+}
+
+/// A message before it is numbered and timed.
+#[derive(Clone, Debug)]
+pub struct Message {
+    /// Seen from the target.
+    pub direction: Direction,
+    /// What it is.
+    pub kind: Kind,
+    /// Subject, or HTTP method and path.
+    pub channel: String,
+    /// Headers, names in lower case.
+    pub headers: BTreeMap<String, String>,
+    /// JSON where it is JSON, else the text.
+    pub body: Value,
+}
+
+/// The messages of one scenario, in the order in which the suite saw them.
+#[derive(Debug)]
+pub struct Transcript {
+    began: Instant,
+    frames: Mutex<Frames>,
+    count: watch::Sender<usize>,
+}
+
+#[derive(Debug, Default)]
+struct Frames {
+    kept: Vec<Frame>,
+    seen: usize,
+}
+
+impl Default for Transcript {
+    fn default() -> Self {
+        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0) }
+    }
+}
+
+impl Transcript {
+    /// Appends a message and wakes whoever waits.
+    pub fn record(&self, message: Message) {
+        let seen = {
+            let mut frames = lock(&self.frames);
+            frames.seen += 1;
+            if frames.kept.len() < MAX_FRAMES {
+                let n = u32::try_from(frames.seen).unwrap_or(u32::MAX);
+                let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
+                let Message { direction, kind, channel, headers, body } = message;
+                frames.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
+            }
+            frames.seen
+        };
+        self.count.send_replace(seen);
+    }
+
+    /// Everything so far.
+    pub fn frames(&self) -> Vec<Frame> {
+        lock(&self.frames).kept.clone()
+    }
+
+    /// Number of messages seen, stored or not.
+    pub fn seen(&self) -> usize {
+        lock(&self.frames).seen
+    }
+
+    /// Looks at the frames without copying them.
+    pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
+        look(&lock(&self.frames).kept)
+    }
+
+    /// Waits until `find` finds something in the frames, at most for `deadline`.
+    pub async fn wait<T>(
+        &self,
+        deadline: Duration,
+        mut find: impl FnMut(&[Frame]) -> Option<T>,
+    ) -> Option<T> {
+        let mut changes = self.count.subscribe();
+        let search = async {
+            loop {
+                changes.mark_unchanged();
+                if let Some(found) = self.with(&mut find) {
+                    return Some(found);
+                }
+                if changes.changed().await.is_err() {
+                    return None;
+                }
+            }
+        };
+        tokio::time::timeout(deadline, search).await.ok().flatten()
+    }
+}
+
+/// A value with long strings cut and large containers thinned out, for reports.
+pub fn shorten(value: &Value) -> Value {
+    match value {
+        Value::String(text) => Value::String(shorten_text(text)),
+        Value::Array(items) => {
+            let mut kept: Vec<Value> = items.iter().take(EXCERPT_MEMBERS).map(shorten).collect();
+            if items.len() > EXCERPT_MEMBERS {
+                kept.push(Value::String(format!("… {} more", items.len() - EXCERPT_MEMBERS)));
+            }
+            Value::Array(kept)
+        }
+        Value::Object(members) => {
+            let mut kept: serde_json::Map<String, Value> = members
+                .iter()
+                .take(EXCERPT_MEMBERS)
+                .map(|(name, value)| (shorten_text(name), shorten(value)))
+                .collect();
+            if members.len() > EXCERPT_MEMBERS {
+                kept.insert("…".to_owned(), Value::from(members.len() - EXCERPT_MEMBERS));
+            }
+            Value::Object(kept)
+        }
+        plain => plain.clone(),
+    }
+}
+
+/// A text, cut at [`EXCERPT_STRING`] characters.
+pub fn shorten_text(text: &str) -> String {
+    match text.char_indices().nth(EXCERPT_STRING) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
+    }
+}
+
+/// Locks even when another thread panicked meanwhile: the data stay readable, and a panic is reported elsewhere.
+pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}

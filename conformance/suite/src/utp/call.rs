@@ -1,0 +1,210 @@
+//! A tool call as the worker prepares it: the tool.call card (K0) and the command (C0).
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::subject;
+use super::trace::Traceparent;
+use crate::manifest::{ProbeName, ProbeTable};
+
+/// The channel of every scenario that does not ask for another one.
+pub const CHANNEL: &str = "public";
+/// The worker target that serves the calling agent unless a scenario says otherwise.
+pub const WORKER_TARGET: &str = "pool_blue";
+/// The caller.
+pub const AGENT: &str = "ag_pilot";
+
+/// A call that has been prepared and perhaps sent.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// The probe it is for.
+    pub probe: ProbeName,
+    /// The tool's name at the target.
+    pub tool_name: String,
+    /// Where the command is published.
+    pub subject: String,
+    /// The id that the suite gave it.
+    pub tool_call_id: String,
+    /// Only who read the tool.call card knows it.
+    pub token: String,
+    /// Trace of the command.
+    pub trace: Traceparent,
+    /// Headers of the command.
+    pub headers: BTreeMap<String, String>,
+    /// Payload of the command.
+    pub command: Map<String, Value>,
+    /// The tool.call card.
+    pub card: Value,
+    /// Where in `content.result` the probe puts its answer.
+    pub result_pointer: String,
+}
+
+/// What a call is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Blueprint<'a> {
+    /// Which probe.
+    pub probe: ProbeName,
+    /// What the manifest says of it.
+    pub table: &'a ProbeTable,
+    /// `<ver>` of the subjects.
+    pub version: &'a str,
+    /// `<project_id>`.
+    pub project_id: &'a str,
+    /// Seed of all ids; unique among the calls of a project.
+    pub seed: &'a str,
+}
+
+impl Call {
+    /// A complete, valid call.
+    pub fn new(blueprint: Blueprint<'_>) -> Self {
+        let Blueprint { probe, table, version, project_id, seed } = blueprint;
+        let trace = Traceparent::from_seed(&format!("{project_id}/{seed}"));
+        // The counter may be kept per key: all calls of a project count under one.
+        let token = match probe {
+            ProbeName::Count => format!("key-{project_id}"),
+            _ => format!("tok-{}", &trace.trace_id[20..]),
+        };
+        let ids = Ids { call: format!("call_{seed}"), card: format!("card_tc_{seed}"), turn: format!("turn_{seed}") };
+        let template = template(table, version);
+        let subject = subject::expand(&template, project_id, CHANNEL);
+        let mut headers = BTreeMap::new();
+        headers.insert("traceparent".to_owned(), trace.to_string());
+        headers.insert("CG-Recursion-Depth".to_owned(), "1".to_owned());
+        let mut call = Self {
+            probe,
+            tool_name: table.tool_name.clone(),
+            tool_call_id: ids.call.clone(),
+            headers,
+            command: command(&ids, &table.tool_name, after_execution(table)),
+            card: card(&ids, project_id, &table.tool_name, &subject),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(probe).to_owned()),
+            subject,
+            token,
+            trace,
+        };
+        call.set_arguments(table, "suspend");
+        call
+    }
+
+    /// Sets a member of the command; ids that the card repeats follow.
+    pub fn set(&mut self, member: &str, value: Value) {
+        if member == "tool_call_id"
+            && let Some(id) = value.as_str().filter(|id| !id.is_empty())
+        {
+            id.clone_into(&mut self.tool_call_id);
+            self.card["tool_call_id"] = value.clone();
+            self.card["metadata"]["tool_call_id"] = value.clone();
+        }
+        if member == "agent_turn_id" && value.is_string() {
+            self.card["metadata"]["agent_turn_id"] = value.clone();
+        }
+        self.command.insert(member.to_owned(), value);
+    }
+
+    /// Fills the arguments of the card.
+    pub fn set_arguments(&mut self, table: &ProbeTable, after_execution: &str) {
+        let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.probe));
+        self.card["content"]["arguments"] = filled(&template, &self.token, after_execution);
+    }
+
+    /// The member of the command that names the caller.
+    pub fn agent_id(&self) -> Option<&str> {
+        self.command.get("agent_id").and_then(Value::as_str)
+    }
+
+    /// A member of the card's metadata.
+    pub fn card_metadata(&self, member: &str) -> Option<&Value> {
+        self.card["metadata"].get(member)
+    }
+}
+
+/// The `resource.tools` row of a probe.
+pub fn row(table: &ProbeTable, version: &str, project_id: &str) -> Value {
+    json!({
+        "project_id": project_id,
+        "tool_name": table.tool_name,
+        "description": "A probe of the conformance suite.",
+        "parameters": {"type": "object"},
+        "target_subject": template(table, version),
+        "after_execution": after_execution(table),
+        "options": {},
+    })
+}
+
+fn template(table: &ProbeTable, version: &str) -> String {
+    table.target_subject.clone().unwrap_or_else(|| subject::usual(version, &table.tool_name))
+}
+
+fn after_execution(table: &ProbeTable) -> &str {
+    table.after_execution.as_deref().unwrap_or("suspend")
+}
+
+struct Ids {
+    call: String,
+    card: String,
+    turn: String,
+}
+
+/// The documented members and no other: extension fields are for the scenarios that are about them.
+fn command(ids: &Ids, tool_name: &str, after_execution: &str) -> Map<String, Value> {
+    let members = [
+        ("agent_id", json!(AGENT)),
+        ("agent_turn_id", json!(ids.turn)),
+        ("turn_epoch", json!(6)),
+        ("tool_call_id", json!(ids.call)),
+        ("tool_call_card_id", json!(ids.card)),
+        ("after_execution", json!(after_execution)),
+        ("tool_name", json!(tool_name)),
+    ];
+    members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
+}
+
+fn card(ids: &Ids, project_id: &str, tool_name: &str, subject: &str) -> Value {
+    json!({
+        "card_id": ids.card, "project_id": project_id, "type": "tool.call",
+        "author_id": AGENT, "created_at": "2031-04-02T10:11:12+00:00", "tool_call_id": ids.call,
+        "content": {
+            "__type__": "ToolCallContent", "tool_name": tool_name, "arguments": {},
+            "status": "called", "target_subject": subject,
+        },
+        "metadata": {
+            "agent_turn_id": ids.turn, "step_id": "step_3", "tool_call_id": ids.call,
+            "trace_id": "5f1c0d5e2b7a4c66a1d2e3f405162738", "parent_step_id": "step_root",
+        },
+    })
+}
+
+fn default_pointer(probe: ProbeName) -> &'static str {
+    match probe {
+        ProbeName::Echo => "/echo",
+        ProbeName::Count => "/count",
+        ProbeName::Fail | ProbeName::Ctl => "",
+    }
+}
+
+fn default_arguments(probe: ProbeName) -> Value {
+    match probe {
+        ProbeName::Echo => json!({"k": "{token}"}),
+        ProbeName::Count => json!({"key": "{token}"}),
+        ProbeName::Fail => json!({"message": "{token}"}),
+        ProbeName::Ctl => json!({
+            "after_execution": "{after_execution}",
+            "control": {"after_execution": "{after_execution}"},
+            "__cg_control": {"after_execution": "{after_execution}"},
+        }),
+    }
+}
+
+fn filled(template: &Value, token: &str, after_execution: &str) -> Value {
+    match template {
+        Value::String(text) => {
+            Value::String(text.replace("{token}", token).replace("{after_execution}", after_execution))
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, token, after_execution)).collect(),
+        Value::Object(members) => Value::Object(
+            members.iter().map(|(name, value)| (name.clone(), filled(value, token, after_execution))).collect(),
+        ),
+        plain => plain.clone(),
+    }
+}

@@ -1,0 +1,286 @@
+//! Captured UTP messages, from a file or from the bus: what `utp.schema` judges.
+//!
+//! A capture is read once and never answered; the party that made it may be long gone.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use async_nats::Client;
+use callmark_reports::record::Direction;
+use callmark_schemas::SchemaName;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use serde::Deserialize;
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::manifest::SchemaTable;
+use crate::platform::nats;
+use crate::transcript::{Kind, Message};
+use crate::wire::Wire;
+
+/// Largest capture file.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// Longest line of a capture file.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+/// Time for the tool registry to tell a row.
+const ROW_DEADLINE: Duration = Duration::from_secs(2);
+
+/// What a captured message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturedKind {
+    /// A tool command.
+    Command,
+    /// A callback on its own.
+    Callback,
+    /// A report request; it becomes a callback when it is read.
+    Report,
+    /// A card.
+    Card,
+    /// A `resource.tools` row.
+    Tool,
+    /// An Inbox record.
+    Inbox,
+    /// A wakeup.
+    Wakeup,
+    /// Anything else.
+    Other,
+}
+
+/// One captured message.
+#[derive(Clone, Debug)]
+pub struct Entry {
+    /// Line of the file, or number on the bus, from 1.
+    pub n: u32,
+    /// What it is; never `Report`.
+    pub kind: CapturedKind,
+    /// Its subject, empty where the capture has none.
+    pub subject: String,
+    /// Its headers.
+    pub headers: BTreeMap<String, String>,
+    /// A callback is its payload, a card the card, a row the row.
+    pub body: Value,
+}
+
+/// All captured messages, in order.
+#[derive(Debug, Default)]
+pub struct Capture {
+    entries: Vec<Entry>,
+    /// The statuses that the captured system is declared to produce.
+    pub statuses: Vec<String>,
+}
+
+/// A capture that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The file.
+    #[error("the capture `{path}` cannot be read: {reason}")]
+    File {
+        /// As the manifest names it.
+        path: String,
+        /// With the line, where there is one.
+        reason: String,
+    },
+    /// The bus.
+    #[error("the bus cannot be watched: {0}")]
+    Bus(String),
+    /// The exercise.
+    #[error("the exercise that was to be captured failed: {0}")]
+    Exercise(String),
+}
+
+/// Makes a system exchange messages while the suite watches the bus.
+pub trait Exercise: Send + Sync {
+    /// Runs it to its end.
+    fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>>;
+}
+
+/// What an exercise tells of itself.
+#[derive(Clone, Debug, Default)]
+pub struct Exercised {
+    /// The project in which it took place.
+    pub project_id: String,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    kind: Option<CapturedKind>,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Value,
+}
+
+impl Capture {
+    /// Reads a capture file, one JSON object a line (`docs/bindings.md`).
+    pub fn read(path: &Path, table: &SchemaTable) -> Result<Self, CaptureError> {
+        let shown = path.display().to_string();
+        let fault = |reason: String| CaptureError::File { path: shown.clone(), reason };
+        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
+        let size = file.metadata().map_err(|error| fault(error.to_string()))?.len();
+        if size > MAX_FILE {
+            return Err(fault(format!("it has {size} bytes, more than {MAX_FILE}")));
+        }
+        let mut reader = BufReader::new(file);
+        let mut capture = Self::declared(table);
+        for number in 1.. {
+            let mut line = Vec::new();
+            let at = |reason: String| fault(format!("line {number}: {reason}"));
+            let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(|error| at(error.to_string()))?;
+            if read == 0 {
+                break;
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let value: Value = serde_json::from_slice(&line).map_err(|error| at(error.to_string()))?;
+            if let Some(violation) = callmark_schemas::violations(SchemaName::CaptureLine, &value).first() {
+                return Err(at(format!("`{}`: {}", violation.pointer, violation.message)));
+            }
+            let line: Line = serde_json::from_value(value).map_err(|error| at(error.to_string()))?;
+            capture.add(number, line);
+        }
+        Ok(capture)
+    }
+
+    /// Watches the bus while `exercise` runs, then asks its tool registry for the rows of the tools called.
+    pub async fn watch(
+        client: &Client,
+        nats_url: &str,
+        version: &str,
+        table: &SchemaTable,
+        exercise: &dyn Exercise,
+    ) -> Result<Self, CaptureError> {
+        let bus = |error: &dyn std::fmt::Display| CaptureError::Bus(error.to_string());
+        let mut messages = client.subscribe(">").await.map_err(|error| bus(&error))?;
+        client.flush().await.map_err(|error| bus(&error))?;
+        let exercised = exercise.run(nats_url, version).await.map_err(CaptureError::Exercise)?;
+        // What the exercise published has reached the server; a flush brings it here before the answer.
+        client.flush().await.map_err(|error| bus(&error))?;
+        let marker = client.new_inbox();
+        client.publish(marker.clone(), "".into()).await.map_err(|error| bus(&error))?;
+        client.flush().await.map_err(|error| bus(&error))?;
+        let mut capture = Self::declared(table);
+        let mut number = 0;
+        while let Ok(Some(message)) = tokio::time::timeout(ROW_DEADLINE, messages.next()).await {
+            if message.subject.as_str() == marker {
+                break;
+            }
+            let subject = message.subject.to_string();
+            if !subject.split('.').any(|token| token == exercised.project_id) {
+                continue;
+            }
+            number += 1;
+            let (headers, body) = (nats::headers(&message), nats::body(&message.payload));
+            capture.add(number, Line { kind: None, subject, headers, body });
+        }
+        capture.fetch_rows(client, &exercised.project_id, number).await;
+        Ok(capture)
+    }
+
+    /// The messages of a kind.
+    pub fn of_kind(&self, kind: CapturedKind) -> Vec<Entry> {
+        self.entries.iter().filter(|entry| entry.kind == kind).cloned().collect()
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was captured.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn declared(table: &SchemaTable) -> Self {
+        let all = || crate::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
+        Self { entries: Vec::new(), statuses: table.statuses.clone().unwrap_or_else(all) }
+    }
+
+    async fn fetch_rows(&mut self, client: &Client, project_id: &str, mut number: u32) {
+        let mut names: Vec<String> = self
+            .of_kind(CapturedKind::Command)
+            .iter()
+            .filter_map(|entry| entry.body.get("tool_name").and_then(Value::as_str).map(str::to_owned))
+            .collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            let subject = format!("l0.v1.{project_id}.tools.get");
+            let request = serde_json::json!({"tool_name": name}).to_string();
+            let asked = client.request(subject.clone(), request.into());
+            // A system without a tool registry on the bus has no rows to show: not observed.
+            let Ok(Ok(reply)) = tokio::time::timeout(ROW_DEADLINE, asked).await else { return };
+            let body = nats::body(&reply.payload);
+            let Some(row) = body.get("tool").filter(|row| row.is_object()) else { continue };
+            number += 1;
+            let line = Line { kind: Some(CapturedKind::Tool), subject, headers: BTreeMap::new(), body: row.clone() };
+            self.add(number, line);
+        }
+    }
+
+    /// The capture as it looks behind a wire.
+    #[must_use]
+    pub fn through(&self, wire: &dyn Wire) -> Self {
+        let mut entries = Vec::new();
+        for entry in &self.entries {
+            let message = Message {
+                direction: Direction::FromTarget,
+                kind: wire_kind(entry.kind),
+                channel: entry.subject.clone(),
+                headers: entry.headers.clone(),
+                body: entry.body.clone(),
+            };
+            for Message { channel: subject, headers, body, .. } in wire.incoming(message) {
+                entries.push(Entry { n: entry.n, kind: entry.kind, subject, headers, body });
+            }
+        }
+        Self { entries, statuses: self.statuses.clone() }
+    }
+
+    fn add(&mut self, n: u32, line: Line) {
+        let kind = line.kind.unwrap_or_else(|| kind_of(&line.subject));
+        let (kind, body) = match kind {
+            CapturedKind::Report => {
+                (CapturedKind::Callback, line.body.get("payload").cloned().unwrap_or(Value::Null))
+            }
+            CapturedKind::Card => {
+                let card = line.body.get("card").filter(|card| card.is_object()).cloned();
+                (CapturedKind::Card, card.unwrap_or(line.body))
+            }
+            other => (other, line.body),
+        };
+        self.entries.push(Entry { n, kind, subject: line.subject, headers: line.headers, body });
+    }
+}
+
+fn wire_kind(kind: CapturedKind) -> Kind {
+    match kind {
+        CapturedKind::Command => Kind::Command,
+        CapturedKind::Callback | CapturedKind::Report => Kind::Report,
+        CapturedKind::Card => Kind::CardSave,
+        CapturedKind::Tool => Kind::ToolsGet,
+        CapturedKind::Wakeup => Kind::Wakeup,
+        CapturedKind::Inbox | CapturedKind::Other => Kind::Bus,
+    }
+}
+
+/// What a message is by its subject.
+fn kind_of(subject: &str) -> CapturedKind {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    match tokens.as_slice() {
+        ["l0", "v1", _, "cards", "save"] => CapturedKind::Card,
+        ["l0", "v1", _, _, "report"] => CapturedKind::Report,
+        ["cg", _, _, _, "cmd", "agent", _, "wakeup"] => CapturedKind::Wakeup,
+        // Anything that looks like a command is one, so that a malformed subject is judged, not overlooked.
+        tokens if tokens.windows(2).any(|pair| pair == ["cmd", "tool"]) => CapturedKind::Command,
+        _ => CapturedKind::Other,
+    }
+}

@@ -1,0 +1,331 @@
+//! A session with one Tool Service: the connection, the platform played for it, and what was found out
+//! about the target before the first scenario.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::{Duration, Instant};
+
+use async_nats::{Client, ConnectOptions, Event};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::pace::{Pace, PaceLimits};
+use super::scene::Scene;
+use crate::judge::seen;
+use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
+use crate::platform::{self, Desk, Project};
+use crate::target::Target;
+use crate::wire::Wire;
+
+/// Time for connecting to the broker.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// Concurrent calls of the calibration.
+const CALIBRATION_CALLS: usize = 8;
+/// How long a target that stirs but never does its work is waited for.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// What a session is opened with.
+pub struct SessionPlan {
+    /// `nats://host:port`.
+    pub nats_url: String,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// How the target reaches the platform.
+    pub platform: PlatformKind,
+    /// The probes.
+    pub probes: ToolServiceTable,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// How long the target may take until it answers.
+    pub ready_within: Duration,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// How the target is started and ended.
+    pub target: Box<dyn Target>,
+}
+
+/// What the target showed before the first scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Liveness {
+    /// It did the work of an echo call and reported it.
+    Answers,
+    /// It did the work of an echo call, but no report came.
+    Works,
+    /// It sends something, but never did the work: nothing that it does counts as a pass.
+    Stirs,
+}
+
+/// How the counter of the count probe behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Counter {
+    /// One for each project, key or call: scenarios do not disturb each other.
+    Isolated,
+    /// One for all: scenarios that count take turns.
+    Shared,
+}
+
+/// An open session.
+pub struct UtpSession {
+    /// The suite's connection.
+    pub client: Client,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// The probes.
+    pub probes: ToolServiceTable,
+    /// All projects of the run.
+    pub desk: Arc<Desk>,
+    /// Waiting times.
+    pub pace: Pace,
+    /// What the target showed.
+    pub liveness: Liveness,
+    /// How its counter behaves.
+    pub counter: Counter,
+    /// Held by the one scenario that counts, where the counter is shared.
+    pub counting: Arc<Mutex<()>>,
+    seed: u64,
+    lost: Arc<AtomicBool>,
+    target: tokio::sync::Mutex<Box<dyn Target>>,
+    // Both platforms end with the session.
+    _tasks: Vec<JoinSet<()>>,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The broker does not answer.
+    #[error("no NATS server answers at `{url}`: {reason}")]
+    Broker {
+        /// Without user and password.
+        url: String,
+        /// What the client says.
+        reason: String,
+    },
+    /// The platform cannot be served.
+    #[error("the platform cannot be served: {0}")]
+    Platform(String),
+    /// The target's command cannot be run, or ended at once.
+    #[error("the target cannot be started: {0}")]
+    Start(String),
+    /// Nothing came from the target.
+    #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
+    Silent {
+        /// The echo probe's tool.
+        tool_name: String,
+        /// Its subject.
+        subject: String,
+        /// The deadline.
+        seconds: u64,
+    },
+    /// The manifest names no echo probe.
+    #[error("the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive")]
+    NoEcho,
+}
+
+impl UtpSession {
+    /// Connects, serves the platform, starts the target, waits for it and calibrates.
+    pub async fn open(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
+        if !plan.probes.probes.contains_key(&ProbeName::Echo) {
+            return Err(SessionError::NoEcho);
+        }
+        let lost = Arc::new(AtomicBool::new(false));
+        let client = connect(&plan.nats_url, &lost).await?;
+        let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
+        let mut tasks = vec![
+            platform::nats::serve(&client, &plan.version, &desk, wakeups)
+                .await
+                .map_err(|error| fault(&error))?,
+        ];
+        let mut platform_url = None;
+        if plan.platform == PlatformKind::Http {
+            let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+            let (address, task) =
+                platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
+            tasks.push(task);
+            platform_url = Some(format!("http://{address}"));
+        }
+        client.flush().await.map_err(|error| fault(&error))?;
+        let mut target = plan.target;
+        target
+            .start(&plan.nats_url, platform_url.as_deref(), &plan.version)
+            .await
+            .map_err(SessionError::Start)?;
+        let mut session = Self {
+            client,
+            version: plan.version,
+            probes: plan.probes,
+            desk,
+            pace: Pace::calibrated(Duration::from_millis(50), &plan.limits),
+            liveness: Liveness::Stirs,
+            counter: Counter::Shared,
+            counting: Arc::default(),
+            seed: plan.seed,
+            lost,
+            target: Mutex::new(target),
+            _tasks: tasks,
+        };
+        let ready = session.await_target(plan.ready_within).await;
+        match ready {
+            Ok(liveness) => session.liveness = liveness,
+            Err(error) => {
+                session.close().await;
+                return Err(error);
+            }
+        }
+        if session.liveness != Liveness::Stirs {
+            session.pace = session.calibrate(&plan.limits).await;
+            session.counter = session.observe_counter().await;
+        }
+        Ok(Arc::new(session))
+    }
+
+    /// Opens the project of one scenario. The id follows from seed and scenario.
+    pub fn project(&self, scenario: &str) -> Arc<Project> {
+        self.project_with_suffix(scenario, "")
+    }
+
+    /// Opens a project whose id ends with `suffix`.
+    pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
+        let digest = Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes());
+        self.desk.open(&format!("prj_{}{suffix}", &crate::library::hex(&digest)[..12]))
+    }
+
+    /// Whether the connection to the broker was lost at any time.
+    pub fn lost_broker(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether the target declares a probe.
+    pub fn declares(&self, probe: ProbeName) -> bool {
+        self.probes.probes.contains_key(&probe)
+    }
+
+    /// Ends the target, when the suite started it.
+    pub async fn close(&self) {
+        self.target.lock().await.stop().await;
+    }
+
+    /// Sends commands until the target shows what it can do, or the deadline passes.
+    async fn await_target(self: &Self, within: Duration) -> Result<Liveness, SessionError> {
+        let project = self.project("readiness");
+        let began = Instant::now();
+        let mut scene = Scene::bare(self, Arc::clone(&project));
+        let mut tokens = Vec::new();
+        let mut patience = Duration::from_millis(40);
+        let mut stirred: Option<Instant> = None;
+        let liveness = loop {
+            let call = scene.prepare(ProbeName::Echo);
+            tokens.push(call.token.clone());
+            let subject = call.subject.clone();
+            scene.send(self, &call).await;
+            let worked = |frames: &[crate::transcript::Frame]| {
+                tokens.iter().any(|token| seen::reflects(frames, token)).then_some(())
+            };
+            if project.transcript.wait(patience, worked).await.is_some() {
+                break self.reported(&project).await;
+            }
+            if stirred.is_none() && project.transcript.with(seen::stirs) {
+                stirred = Some(Instant::now());
+            }
+            if stirred.is_some_and(|since| since.elapsed() > GRACE.min(within)) {
+                break Liveness::Stirs;
+            }
+            if let Some(ended) = self.target.lock().await.ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                let tool_name = call.tool_name;
+                return Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() });
+            }
+            patience = (patience * 2).min(Duration::from_secs(2));
+        };
+        self.desk.close(&project.id);
+        Ok(liveness)
+    }
+
+    /// After the work was seen: does a report follow?
+    async fn reported(&self, project: &Project) -> Liveness {
+        let report = |frames: &[crate::transcript::Frame]| {
+            frames.iter().any(|frame| frame.kind == crate::transcript::Kind::Report).then_some(())
+        };
+        match project.transcript.wait(GRACE, report).await {
+            Some(()) => Liveness::Answers,
+            None => Liveness::Works,
+        }
+    }
+
+    /// Measures the target's own latency, with a few calls at a time.
+    async fn calibrate(&self, limits: &PaceLimits) -> Pace {
+        let project = self.project("calibration");
+        let mut scene = Scene::bare(self, Arc::clone(&project));
+        let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
+        let began = Instant::now();
+        for call in &calls {
+            scene.send(self, call).await;
+        }
+        let mut slowest = Duration::ZERO;
+        for call in &calls {
+            let done = |frames: &[crate::transcript::Frame]| seen::reflects(frames, &call.token).then_some(());
+            // A call that gets lost here is for the scenarios to find; it must not stretch all waiting.
+            if project.transcript.wait(self.pace.answer, done).await.is_some() {
+                slowest = slowest.max(began.elapsed());
+            }
+        }
+        self.desk.close(&project.id);
+        Pace::calibrated(slowest, limits)
+    }
+
+    /// Finds out whether scenarios that count would disturb each other.
+    async fn observe_counter(&self) -> Counter {
+        if !self.declares(ProbeName::Count) {
+            return Counter::Isolated;
+        }
+        let mut readings = Vec::new();
+        for name in ["counter a", "counter b", "counter c"] {
+            let project = self.project(name);
+            let mut scene = Scene::bare(self, Arc::clone(&project));
+            readings.push(scene.read_counter(self).await);
+            self.desk.close(&project.id);
+        }
+        match readings.as_slice() {
+            [Some(a), Some(b), Some(c)] if a == b && b == c => Counter::Isolated,
+            _ => Counter::Shared,
+        }
+    }
+}
+
+async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
+    let flag = Arc::clone(lost);
+    let options = ConnectOptions::new()
+        .name("callmark")
+        .no_echo()
+        .connection_timeout(CONNECT_DEADLINE)
+        .subscription_capacity(256 * 1024)
+        .event_callback(move |event| {
+            let flag = Arc::clone(&flag);
+            async move {
+                if matches!(event, Event::Disconnected) {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
+    match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
+        Ok(Ok(client)) => Ok(client),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
+    }
+}
+
+/// A URL without user and password.
+pub fn redacted(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}***@{}", &url[..scheme + 3], &url[at + 1..]),
+        _ => url.to_owned(),
+    }
+}

@@ -1,0 +1,37 @@
+//! Subjects (UTP §4.1): `cg.<ver>.<project_id>.<channel_id>.cmd.tool.<target>…`.
+
+/// A registered subject with `{project_id}` and `{channel_id}` filled in (Guide §2).
+pub fn expand(template: &str, project_id: &str, channel_id: &str) -> String {
+    template.replace("{project_id}", project_id).replace("{channel_id}", channel_id)
+}
+
+/// The subject on which a tool of this name is usually registered.
+pub fn usual(version: &str, tool_name: &str) -> String {
+    format!("cg.{version}.{{project_id}}.{{channel_id}}.cmd.tool.{tool_name}")
+}
+
+/// Whether a subject has the usual form of a tool command.
+pub fn is_tool_command(subject: &str) -> bool {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    matches!(tokens.as_slice(), ["cg", _, _, _, "cmd", "tool", _, ..])
+        && tokens.iter().all(|token| !token.is_empty() && !token.contains(['{', '}', '*', '>', ' ']))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_command_subject_has_its_form() {
+        assert!(is_tool_command(&expand(&usual("v1r3", "probe.echo"), "prj", "public")));
+        for subject in [
+            "cg.v1r3.prj.public.cmd.tool",
+            "cg.v1r3.{project_id}.public.cmd.tool.x",
+            "cg.v1r3.prj..cmd.tool.x",
+            "cg.v1r3.prj.cmd.tool.x.y",
+            "tool.x",
+        ] {
+            assert!(!is_tool_command(subject), "{subject}");
+        }
+    }
+}

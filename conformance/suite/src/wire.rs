@@ -1,0 +1,34 @@
+//! The wire between the suite and a target, as a place where something can go wrong.
+//!
+//! A run has a straight wire. The saboteur puts a crooked one in its place and so makes a faulty
+//! target out of a correct one, without a line of fault in any implementation.
+
+use crate::transcript::Message;
+
+/// Passes messages on.
+///
+/// Outgoing messages have been recorded as the suite meant them; incoming ones are recorded after
+/// the wire, as what the target is taken to have sent.
+pub trait Wire: Send + Sync {
+    /// A message of the suite, on its way to the target: what really arrives there.
+    fn outgoing(&self, message: Message) -> Vec<Message>;
+
+    /// A message of the target: what really arrives at the suite, in order.
+    ///
+    /// When nothing arrives, a request is answered as if it had.
+    fn incoming(&self, message: Message) -> Vec<Message>;
+}
+
+/// Changes nothing.
+#[derive(Debug)]
+pub struct Straight;
+
+impl Wire for Straight {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        vec![message]
+    }
+
+    fn incoming(&self, message: Message) -> Vec<Message> {
+        vec![message]
+    }
+}

@@ -1,0 +1,260 @@
+//! The World of one scenario: the stage that all scenarios share, and a sub-state for each family.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use crate::judge::seen::Calls;
+use crate::judge::{Cause, Finding, Judgement, Trouble, route};
+use crate::manifest::ProbeName;
+use crate::transcript::Frame;
+use crate::utp::call::Call;
+use crate::utp::capture::{Capture, Entry};
+use crate::utp::scene::Scene;
+use crate::utp::session::{Liveness, UtpSession};
+
+/// What all scenarios of a run share.
+#[derive(Clone, Default)]
+pub struct Stage {
+    /// A Tool Service under test.
+    pub utp: Option<Arc<UtpSession>>,
+    /// Captured messages under test.
+    pub capture: Option<Arc<Capture>>,
+}
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    stage: Stage,
+    scenario: String,
+    scene: Option<Scene>,
+    entries: Option<Vec<Entry>>,
+    trouble: Option<Trouble>,
+    notes: Vec<String>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("World").field("scenario", &self.scenario).field("trouble", &self.trouble).finish_non_exhaustive()
+    }
+}
+
+/// Ends a scenario; what happened is in the World.
+#[derive(Debug)]
+pub struct Halt;
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str("the scenario ended; its World says why")
+    }
+}
+
+/// What a step answers.
+pub type Step = Result<(), Halt>;
+
+impl World {
+    /// Puts the World on the stage before its first step.
+    pub fn enter(&mut self, stage: Stage, scenario: &str) {
+        self.stage = stage;
+        scenario.clone_into(&mut self.scenario);
+    }
+
+    /// Leaves the stage: the scenario's project is forgotten.
+    pub fn leave(&mut self) {
+        if let (Some(session), Some(scene)) = (&self.stage.utp, self.scene.take()) {
+            session.desk.close(&scene.project.id);
+        }
+    }
+
+    /// Why the scenario ended early.
+    pub fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    /// What MAY rules recorded.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+
+    /// Records what a MAY rule is about.
+    pub fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+
+    /// Everything that was sent and received.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.scene.as_ref().map(|scene| scene.project.transcript.frames()).unwrap_or_default()
+    }
+
+    /// Ends the scenario unless the judgement is good.
+    pub fn judge(&mut self, judgement: Judgement) -> Step {
+        judgement.map_err(|trouble| self.halt(trouble))
+    }
+
+    /// Judges the call under test over the transcript.
+    pub fn judge_call(&mut self, judgement: impl FnOnce(&[Frame], &Calls<'_>) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let frames = scene.project.transcript.frames();
+        let others = scene.others.clone();
+        let subject = self.call()?.clone();
+        self.judge(judgement(&frames, &Calls { subject: &subject, others: &others }))
+    }
+
+    /// The session with the Tool Service.
+    pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
+        let session = self.stage.utp.clone();
+        session.ok_or_else(|| self.suite_fault("the scenario needs a Tool Service, and the run has none"))
+    }
+
+    /// Opens the scenario's own project.
+    pub fn open_scene(&mut self) -> Step {
+        let session = self.session()?;
+        self.scene = Some(Scene::bare(&session, session.project(&self.scenario)));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given a Tool Service`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// The call that a step prepared.
+    pub fn call(&mut self) -> Result<&mut Call, Halt> {
+        if self.scene()?.call.is_none() {
+            return Err(self.suite_fault("no step prepared a call (`Given a command for the … probe`)"));
+        }
+        self.scene()?.call.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the call under test.
+    pub async fn prepare(&mut self, probe: ProbeName) -> Step {
+        let session = self.session()?;
+        if !session.declares(probe) {
+            return Err(self.suite_fault("the scenario uses a probe that it does not ask for with `@cap:`"));
+        }
+        let scene = self.scene()?;
+        if probe == ProbeName::Count && !scene.begin_count(&session).await {
+            return Err(self.halt(unusable("count", "its result holds no number at `result_pointer`", &session)));
+        }
+        let scene = self.scene()?;
+        scene.call = Some(scene.prepare(probe));
+        Ok(())
+    }
+
+    /// Sends the call under test.
+    pub async fn send(&mut self) -> Step {
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        self.scene()?.send(&session, &call).await;
+        Ok(())
+    }
+
+    /// Waits for the report of the call under test. A live target owes one to every valid command.
+    pub async fn answered(&mut self) -> Step {
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        let scene = self.scene()?;
+        if scene.answer(&session, &call).await {
+            return Ok(());
+        }
+        let frames = scene.project.transcript.frames();
+        let others = scene.others.clone();
+        let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
+        Err(self.halt(missing(&session, finding)))
+    }
+
+    /// Proves that the target is alive on the path of the call before anything is concluded from silence.
+    pub async fn alive(&mut self) -> Step {
+        let session = self.session()?;
+        if self.scene()?.sentinel(&session).await.is_some() {
+            return Ok(());
+        }
+        let message = "the target did not answer a valid command in this scenario".to_owned();
+        Err(self.halt(Trouble::CouldNotRun { cause: silence(&session), message }))
+    }
+
+    /// Waits until nothing more can be expected. A target that no longer answers has not survived.
+    pub async fn settled(&mut self) -> Step {
+        let session = self.session()?;
+        if self.scene()?.settle(&session).await {
+            return Ok(());
+        }
+        if session.lost_broker() {
+            let message = "the connection to the broker was lost".to_owned();
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+        }
+        let finding = Finding::new(
+            "after this message the target no longer answers a valid command",
+            "log what is wrong with a message and go on; one bad message must not stop the service",
+        )
+        .expected("an answer to a following valid command");
+        Err(self.halt(missing(&session, finding)))
+    }
+
+    /// Runs of the counting call, after everything has settled; `None` when the call does not count.
+    pub async fn runs(&mut self) -> Result<Option<i64>, Halt> {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        if scene.counted.is_none() {
+            return Ok(None);
+        }
+        match scene.runs_counted(&session).await {
+            Some(runs) => Ok(Some(runs)),
+            None => Err(self.halt(unusable("count", "it stopped giving a number", &session))),
+        }
+    }
+
+    /// The captured messages.
+    pub fn capture(&mut self) -> Result<Arc<Capture>, Halt> {
+        let capture = self.stage.capture.clone();
+        capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
+    }
+
+    /// Takes a selection of the captured messages under test.
+    pub fn examine(&mut self, entries: Vec<Entry>) {
+        self.entries = Some(entries);
+    }
+
+    /// The captured messages under test.
+    pub fn entries(&mut self) -> Result<Vec<Entry>, Halt> {
+        let entries = self.entries.clone();
+        entries.ok_or_else(|| self.suite_fault("no step selected messages of the capture"))
+    }
+
+    /// Ends the scenario.
+    pub fn halt(&mut self, trouble: Trouble) -> Halt {
+        self.trouble = Some(trouble);
+        Halt
+    }
+
+    fn suite_fault(&mut self, message: &str) -> Halt {
+        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+    }
+}
+
+/// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
+fn missing(session: &UtpSession, finding: Finding) -> Trouble {
+    if session.lost_broker() {
+        let message = "the connection to the broker was lost".to_owned();
+        return Trouble::CouldNotRun { cause: Cause::Reachability, message };
+    }
+    match session.liveness {
+        Liveness::Answers => finding.into(),
+        Liveness::Works | Liveness::Stirs => Trouble::NotObserved(finding.message),
+    }
+}
+
+fn silence(session: &UtpSession) -> Cause {
+    if session.lost_broker() { Cause::Reachability } else { Cause::Implementation }
+}
+
+fn unusable(probe: &str, why: &str, session: &UtpSession) -> Trouble {
+    if session.liveness != Liveness::Answers {
+        return Trouble::NotObserved(format!("the `{probe}` probe cannot be used: {why}"));
+    }
+    let message = format!("the `{probe}` probe cannot be used: {why}");
+    Trouble::CouldNotRun { cause: Cause::Fixture, message }
+}

@@ -1,0 +1,133 @@
+@role:utp.tool-service
+Feature: A Tool Service answers commands
+  A worker publishes a command on the tool's subject. The Tool Service reads the tool.call card that the
+  command points to, runs the tool, saves a tool.result card and reports a callback that points to it.
+
+  @UTP-1-01
+  Rule: A tool command is answered with a tool.result card and a callback
+
+    Scenario: A valid command is answered
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And a tool.result card is written for the call
+
+  @TDG-2-04
+  Rule: The outcome of the tool's own work is what is reported
+
+    Scenario: The result reflects arguments that the target has never seen
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the result shows the arguments of the card
+
+  @TDG-3-01
+  Rule: A call that completes normally is reported as success
+
+    Scenario: A completed call has status success and no error
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call ends as success
+      And the tool.result card has no error
+
+  @TDG-1-02
+  Rule: Parameters come from the tool.call card that the command points to
+
+    Scenario: The arguments of the card reach the tool
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the result shows the arguments of the card
+
+    Scenario: A card without arguments gives the tool none
+      Given a Tool Service
+      And a command for the echo probe was answered
+      And the next command is for a card without arguments
+      When the worker sends the command
+      Then the result shows nothing of the earlier arguments
+
+  @TDG-2-01
+  Rule: The service is reached in every project that its subject names
+
+    Scenario: A second project is served like the first
+      Given a Tool Service
+      And another project with the suffix "-other"
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And the result shows the arguments of the card
+
+  @TDG-2-02
+  Rule: The service is reached in every channel that its subject names
+
+    Scenario Outline: Channel "<channel>" is served
+      Given a Tool Service
+      And a command for the echo probe
+      And the command goes to channel "<channel>"
+      When the worker sends the command
+      Then the call is answered
+      And the result shows the arguments of the card
+
+      Examples:
+        | channel |
+        | public  |
+        | ch_7    |
+
+  @TDG-2-03
+  Rule: The service listens where its registration says, and nowhere else
+
+    Scenario: A command on the registered subject is answered
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+
+    Scenario: A command on the subject of another tool is left alone
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command goes to the subject of another tool
+      When the worker sends the command
+      Then the tool does not run
+
+  @TDG-3-04
+  Rule: The answer stays in the command's project and channel
+
+    Scenario: A command in a channel of its own is reported there
+      Given a Tool Service
+      And a command for the echo probe
+      And the command goes to channel "ch_7"
+      When the worker sends the command
+      Then the answer stays in channel "ch_7"
+
+  @TDG-1-01
+  Rule: Running a tool writes nothing to the state tables
+
+    Scenario: A successful call leaves state alone
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And nothing is written to state
+
+    Scenario: A repeated call leaves state alone
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command twice in a row
+      Then nothing is written to state
+
+    Scenario: An invalid command leaves state alone
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then nothing is written to state
+
+    @cap:probe.fail
+    Scenario: A failing call leaves state alone
+      Given a live Tool Service
+      And a command for the fail probe
+      When the worker sends the command
+      Then the call is answered
+      And nothing is written to state

@@ -1,0 +1,52 @@
+@role:utp.tool-service
+Feature: A repeated command has one effect
+  Messages are delivered again: after a lost acknowledgement, a reconnect, a retry. The same call through
+  the same card is the same call. The documents recommend (agent_turn_id, tool_call_id) as its key.
+
+  @UTP-3.2-04
+  Rule: A command repeated with the same tool_call_id and card has the effect of one
+
+    @cap:probe.count
+    Scenario: A command repeated after its answer runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+    @cap:probe.count
+    Scenario: A command repeated while the first still runs, runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command twice at once
+      Then the tool has run once
+
+    Scenario: All callbacks of a repeated command tell one outcome
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command twice in a row
+      Then the tool has run once
+
+  @UTP-3.2-06
+  Rule: Callbacks of a repeated command point to one tool.result card
+
+    Scenario: A command repeated after its answer has one card
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+    Scenario: A command repeated while the first still runs has one card
+      Given a live Tool Service
+      And a command for the echo probe
+      When the worker sends the command twice at once
+      Then the call has one tool.result card
+
+  @UTP-3.2-02
+  Rule: The same tool_call_id in another turn is another call
+
+    Scenario: Another turn reuses the tool_call_id
+      Given a live Tool Service
+      And a command for the echo probe was answered
+      And the next command has its tool_call_id in another turn
+      When the worker sends the command
+      Then the call of the other turn is answered on its own

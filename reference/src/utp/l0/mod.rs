@@ -1,0 +1,207 @@
+//! L0, the platform's side: card store, roster, `resource.tools`, Inbox, and the way from a report to a wakeup (UTP §4.2).
+//!
+//! `operations` is what L0 does, `report` and `upload` what it checks, `store` and `store_file` where it keeps things,
+//! `nats` and `http` how it is reached (`docs/bindings.md`).
+//! It does not resume turns: the execution service does that, from the Inbox.
+
+mod http;
+mod nats;
+mod operations;
+mod report;
+mod store;
+mod store_file;
+mod upload;
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use operations::Operations;
+use store::{MemoryStore, Store};
+use store_file::FileStore;
+
+use super::error::ReferenceError;
+use super::message::{InboxRecord, RosterRow, ToolRow};
+use super::{Log, Projects, connect, no_log};
+
+/// No request to L0 may be longer.
+pub(crate) const MAX_REQUEST: usize = 8 * 1024 * 1024;
+
+/// How long the parts of L0 may take to end.
+const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
+
+/// How L0 is set up.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct L0Config {
+    /// The broker that carries the NATS binding and the wakeups.
+    pub nats_url: String,
+    /// The `<ver>` token of the wakeup subject.
+    pub protocol_version: String,
+    /// Where the HTTP binding listens; not at all without it.
+    pub http: Option<SocketAddr>,
+    /// Where everything is kept; in memory without one.
+    pub data_dir: Option<PathBuf>,
+    /// Which projects are served.
+    pub projects: Projects,
+    /// For one request over HTTP, reading it included.
+    pub request_deadline: Duration,
+    /// Where log lines go.
+    pub log: Log,
+}
+
+impl L0Config {
+    /// Every project, over NATS alone, in memory.
+    pub fn new(nats_url: impl Into<String>) -> Self {
+        Self {
+            nats_url: nats_url.into(),
+            protocol_version: "v1r3".to_owned(),
+            http: None,
+            data_dir: None,
+            projects: Projects::All,
+            request_deadline: Duration::from_secs(10),
+            log: no_log(),
+        }
+    }
+}
+
+/// A running L0; dropping it ends it without waiting.
+#[derive(Debug)]
+pub struct L0 {
+    handle: L0Handle,
+    http: Option<SocketAddr>,
+    closing: watch::Sender<bool>,
+    tasks: Vec<JoinHandle<()>>,
+}
+
+/// The management side of a running L0, for users in the same process.
+#[derive(Debug, Clone)]
+pub struct L0Handle {
+    operations: Arc<Operations>,
+}
+
+impl L0 {
+    /// Opens the store, subscribes and listens; requests sent after the return are answered.
+    ///
+    /// # Errors
+    /// When the broker does not answer, the address is taken, or the store cannot be opened.
+    pub async fn start(config: L0Config) -> Result<Self, ReferenceError> {
+        let client = connect(&config.nats_url, "l0").await?;
+        let store: Arc<dyn Store> = match config.data_dir.clone() {
+            None => Arc::new(MemoryStore::default()),
+            Some(data_dir) => {
+                let opened = tokio::task::spawn_blocking(move || FileStore::open(&data_dir)).await;
+                Arc::new(opened.map_err(|error| ReferenceError::store("l0", error))??)
+            }
+        };
+        let operations = Arc::new(Operations {
+            store,
+            client,
+            version: config.protocol_version,
+            projects: config.projects,
+            log: config.log,
+        });
+        let (closing, closed) = watch::channel(false);
+        let mut tasks = vec![nats::serve(Arc::clone(&operations), closed.clone()).await?];
+        let mut http = None;
+        if let Some(address) = config.http {
+            let deadline = config.request_deadline;
+            let (bound, task) =
+                http::serve(Arc::clone(&operations), address, deadline, closed).await?;
+            http = Some(bound);
+            tasks.push(task);
+        }
+        Ok(Self {
+            handle: L0Handle { operations },
+            http,
+            closing,
+            tasks,
+        })
+    }
+
+    /// The base URL of the HTTP binding, without a trailing slash, when there is one.
+    pub fn http_url(&self) -> Option<String> {
+        self.http.map(|address| format!("http://{address}"))
+    }
+
+    /// The management side.
+    pub fn handle(&self) -> L0Handle {
+        self.handle.clone()
+    }
+
+    /// Registers a tool.
+    pub async fn put_tool(&self, row: ToolRow) -> Result<(), ReferenceError> {
+        self.handle.put_tool(row).await
+    }
+
+    /// Says where an agent's wakeups go from now on.
+    pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
+        self.handle.put_roster(row).await
+    }
+
+    /// All records of an agent's Inbox, in the order in which they came.
+    pub async fn inbox(
+        &self,
+        project_id: &str,
+        agent_id: &str,
+    ) -> Result<Vec<InboxRecord>, ReferenceError> {
+        self.handle.inbox(project_id, agent_id).await
+    }
+
+    /// Answers what is being answered, then ends.
+    pub async fn shutdown(self) {
+        self.closing.send_replace(true);
+        for mut task in self.tasks {
+            if tokio::time::timeout(SHUTDOWN_DEADLINE, &mut task)
+                .await
+                .is_err()
+            {
+                task.abort();
+            }
+        }
+    }
+}
+
+impl L0Handle {
+    /// Registers a tool.
+    pub async fn put_tool(&self, row: ToolRow) -> Result<(), ReferenceError> {
+        self.operations
+            .with_store(move |store| store.put_tool(&row))
+            .await
+    }
+
+    /// Says where an agent's wakeups go from now on.
+    pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
+        self.operations
+            .with_store(move |store| store.put_roster(&row))
+            .await
+    }
+
+    /// All records of an agent's Inbox, in the order in which they came.
+    pub async fn inbox(
+        &self,
+        project_id: &str,
+        agent_id: &str,
+    ) -> Result<Vec<InboxRecord>, ReferenceError> {
+        let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
+        self.operations
+            .with_store(move |store| store.inbox(&project_id, &agent_id))
+            .await
+    }
+
+    /// The pending records of an agent's Inbox, which are consumed by this.
+    pub async fn take_inbox(
+        &self,
+        project_id: &str,
+        agent_id: &str,
+    ) -> Result<Vec<InboxRecord>, ReferenceError> {
+        let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
+        self.operations
+            .with_store(move |store| store.take_inbox(&project_id, &agent_id))
+            .await
+    }
+}

@@ -1,0 +1,106 @@
+//! UTP: how an agent's worker asks a Tool Service for something and hears the answer.
+//!
+//! The path of one call, in the order in which the modules are worth reading:
+//!
+//! 1. [`caller`] writes a `tool.call` card and publishes the command on the tool's [`subject`];
+//! 2. [`tool_service`] validates the command, reads the card, runs the tool, writes the `tool.result` card and reports;
+//! 3. [`l0`] puts the report into the caller's Inbox and publishes the wakeup;
+//! 4. the caller wakes, takes the Inbox record and follows its pointer to the result card.
+//!
+//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how a tool reaches cards and report.
+//! The PMO built-ins, the OpenAPI executor, the execution service and the worker's model loop are not here.
+
+pub mod caller;
+mod error;
+mod ident;
+pub mod l0;
+pub mod message;
+pub mod platform;
+pub mod subject;
+pub mod tool_service;
+mod tour;
+pub mod trace;
+
+use std::sync::Arc;
+
+pub use caller::Caller;
+pub use error::ReferenceError;
+pub use l0::{L0, L0Config};
+pub use platform::PlatformConfig;
+pub use tool_service::{ToolService, ToolServiceConfig, rows};
+pub use tour::{TourStop, tour};
+
+/// Where a component writes its log lines; nothing secret is ever passed to it.
+pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
+
+/// A log that keeps nothing.
+pub fn no_log() -> Log {
+    Arc::new(|_| {})
+}
+
+/// Which projects a component serves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Projects {
+    /// Every project, by subject wildcard.
+    All,
+    /// These alone; something else may serve others on the same broker.
+    Only(Vec<subject::ProjectId>),
+}
+
+impl Projects {
+    /// Whether `project_id` is among them.
+    pub fn contains(&self, project_id: &subject::ProjectId) -> bool {
+        match self {
+            Self::All => true,
+            Self::Only(projects) => projects.contains(project_id),
+        }
+    }
+
+    /// The subject tokens to subscribe with in the project's place.
+    pub(crate) fn tokens(&self) -> Vec<&str> {
+        match self {
+            Self::All => vec!["*"],
+            Self::Only(projects) => projects.iter().map(subject::ProjectId::as_str).collect(),
+        }
+    }
+}
+
+/// Connects to the broker; the error names the address without credentials.
+pub(crate) async fn connect(
+    nats_url: &str,
+    name: &str,
+) -> Result<async_nats::Client, ReferenceError> {
+    async_nats::ConnectOptions::new()
+        .name(name)
+        .connect(nats_url)
+        .await
+        .map_err(|source| ReferenceError::Connect {
+            address: without_credentials(nats_url),
+            source: Box::new(source),
+        })
+}
+
+fn without_credentials(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => {
+            format!("{}{}", &url[..scheme + 3], &url[at + 1..])
+        }
+        (None, Some(at)) => url[at + 1..].to_owned(),
+        _ => url.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::without_credentials;
+
+    #[test]
+    fn addresses_in_errors_have_no_credentials() {
+        fn check(url: &str, expect: &str) {
+            assert_eq!(without_credentials(url), expect);
+        }
+        check("nats://127.0.0.1:4222", "nats://127.0.0.1:4222");
+        check("nats://user:pa@ss@host:4222", "nats://host:4222");
+        check("token@host", "host");
+    }
+}

@@ -1,0 +1,154 @@
+//! How a Tool Service reaches the parties that the protocol names without a wire form: card store, `resource.tools`, report.
+//!
+//! [`Platform`] is the seam; [`nats`] and [`http`] are its two bindings (`docs/bindings.md`).
+//! A binding makes one attempt, with a deadline and a size cap; whether to try again is the caller's business.
+//! There is deliberately no operation that writes state: a tool has no way to (Guide §1).
+
+pub mod http;
+pub mod nats;
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::error::Cause;
+use super::message::{CardBatch, Report, ReportReceipt, ToolRow};
+use super::subject::{ChannelId, ProjectId};
+use super::trace::TraceHeaders;
+
+pub use http::HttpPlatform;
+pub use nats::NatsPlatform;
+
+/// No answer of the platform may be longer.
+pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// How long one attempt may take unless configured otherwise.
+pub const REQUEST_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Which binding a component speaks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum PlatformConfig {
+    /// Request and reply on the broker that also carries the commands.
+    Nats,
+    /// HTTP below a base URL.
+    Http {
+        /// Without a trailing slash.
+        base_url: String,
+    },
+}
+
+/// Card store, tool rows and report, as a Tool Service sees them.
+pub trait Platform: Send + Sync {
+    /// Reads cards of a project.
+    fn cards<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        card_ids: &'a [String],
+    ) -> BoxFuture<'a, Result<CardBatch, PlatformError>>;
+
+    /// Writes a card of a project; writing the same card again changes nothing.
+    fn save_card<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        card: &'a Value,
+    ) -> BoxFuture<'a, Result<(), PlatformError>>;
+
+    /// Reads a `resource.tools` row.
+    fn tool<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        tool_name: &'a str,
+    ) -> BoxFuture<'a, Result<ToolRow, PlatformError>>;
+
+    /// Hands a callback to the Inbox of the agent that it names.
+    fn report<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        channel_id: &'a ChannelId,
+        report: &'a Report,
+        headers: &'a TraceHeaders,
+    ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>>;
+}
+
+/// Why one attempt failed.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum PlatformError {
+    /// No answer in time.
+    #[error("{operation}: no answer within {after:?}")]
+    Deadline {
+        /// What was attempted.
+        operation: &'static str,
+        /// The deadline.
+        after: Duration,
+    },
+    /// Nobody there, or the connection broke.
+    #[error("{operation}: not reachable")]
+    Unreachable {
+        /// What was attempted.
+        operation: &'static str,
+        /// What the client library says.
+        source: Cause,
+    },
+    /// The platform answered with an error.
+    #[error("{operation}: refused with {status} `{code}`: {message}")]
+    Refused {
+        /// What was attempted.
+        operation: &'static str,
+        /// The HTTP status, or the number of the NATS error header.
+        status: u16,
+        /// The code of the error body; empty when there is none.
+        code: String,
+        /// The message of the error body.
+        message: String,
+    },
+    /// The answer is not what the binding says.
+    #[error("{operation}: malformed answer: {reason}")]
+    Malformed {
+        /// What was attempted.
+        operation: &'static str,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The request or the answer is too long.
+    #[error("{operation}: longer than {limit} bytes")]
+    TooLong {
+        /// What was attempted.
+        operation: &'static str,
+        /// The limit that was hit.
+        limit: usize,
+    },
+}
+
+impl PlatformError {
+    /// Whether another attempt may succeed.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::Deadline { .. } | Self::Unreachable { .. } => true,
+            Self::Refused { status, .. } => *status >= 500 || *status == 429,
+            Self::Malformed { .. } | Self::TooLong { .. } => false,
+        }
+    }
+
+    /// Builds the refusal from the body of an error answer, whatever that body is.
+    fn refused(operation: &'static str, status: u16, body: &[u8]) -> Self {
+        let body: Value = serde_json::from_slice(body).unwrap_or_default();
+        let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
+        Self::Refused {
+            operation,
+            status,
+            code: text("code"),
+            message: text("message"),
+        }
+    }
+}
+
+/// Reads an answer of the form that the binding gives it.
+fn decode<T: DeserializeOwned>(operation: &'static str, body: &[u8]) -> Result<T, PlatformError> {
+    serde_json::from_slice(body).map_err(|error| PlatformError::Malformed {
+        operation,
+        reason: error.to_string(),
+    })
+}

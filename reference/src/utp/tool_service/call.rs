@@ -1,0 +1,446 @@
+//! One call from command to report (Guide §2): read, claim, run, record, save, report.
+//!
+//! `command` validates, `result` builds the answer, `ledger` makes sure that there is one; this module puts them in order.
+//! The order is the point: the outcome is recorded before the card is saved, and the card is saved before it is reported
+//! (UTP §4.2), so that after a crash at any point a repetition finds the same answer.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::Message;
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Map, Value, json};
+use tokio::sync::watch;
+use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+
+use super::command::{self, Command, Reading, Refusal};
+use super::ledger::{CallKey, Entry, Ledger, RunningCall};
+use super::result::{Answer, AnswerContext, Outcome};
+use super::tool::{Arguments, Tool, ToolCall, ToolFailure, ToolOutput};
+use crate::utp::Log;
+use crate::utp::error::ReferenceError;
+use crate::utp::message::{ErrorCode, Report, TOOL_RESULT, text_member};
+use crate::utp::platform::{Platform, PlatformError};
+use crate::utp::subject::{ChannelId, CommandSubject, ProjectId};
+use crate::utp::trace::TraceHeaders;
+
+/// A command is routing and pointers; a longer one is nothing that we have to read.
+const MAX_COMMAND: usize = 1024 * 1024;
+
+/// The wait before the second attempt; it doubles from attempt to attempt.
+const FIRST_BACKOFF: Duration = Duration::from_millis(50);
+
+/// How often a platform operation is attempted.
+const MAX_ATTEMPTS: u32 = 5;
+
+/// What all calls of a service share.
+pub(crate) struct Desk {
+    pub(crate) platform: Arc<dyn Platform>,
+    pub(crate) ledger: Ledger,
+    pub(crate) tool_time_limit: Duration,
+    /// For all attempts of one platform operation together.
+    pub(crate) delivery_deadline: Duration,
+    pub(crate) closing: watch::Receiver<bool>,
+    pub(crate) log: Log,
+}
+
+/// What the `tool.call` card has to say: its lineage, and the arguments or why there are none.
+struct CallCard {
+    metadata: Map<String, Value>,
+    arguments: Result<Arguments, ToolFailure>,
+}
+
+impl Desk {
+    /// Handles a message on the subject of a tool; every way out that is not a report is logged.
+    pub(crate) async fn handle(&self, tool: Arc<dyn Tool>, message: Message) {
+        if let Err(reason) = self.answer(tool, &message).await {
+            (self.log)(&format!(
+                "command on `{}` not answered: {reason}",
+                message.subject
+            ));
+        }
+    }
+
+    async fn answer(&self, tool: Arc<dyn Tool>, message: &Message) -> Result<(), String> {
+        if message.payload.len() > MAX_COMMAND {
+            return Err(format!("{} bytes are too many", message.payload.len()));
+        }
+        let subject = CommandSubject::parse(&message.subject).map_err(|error| error.to_string())?;
+        let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
+        let reading = command::read(&message.payload);
+        let identity = match &reading {
+            Reading::Run(command) => &command.identity,
+            Reading::Refuse(refusal) => &refusal.identity,
+            Reading::Drop(reason) => return Err(reason.clone()),
+        };
+        let key = CallKey {
+            project_id: subject.project_id.to_string(),
+            agent_turn_id: identity.agent_turn_id.clone(),
+            tool_call_id: identity.tool_call_id.clone(),
+        };
+        let (call, answer) = match self.ledger.claim(&key).await.map_err(explained)? {
+            Entry::Running => return Ok(()),
+            Entry::Done(call, answer) => (call, answer),
+            Entry::New(call) => {
+                let settled = match reading {
+                    Reading::Run(command) => {
+                        self.run(tool, &subject, key, command, headers.clone())
+                            .await
+                    }
+                    Reading::Refuse(refusal) => {
+                        self.refuse(tool, &subject, key, refusal, headers.clone())
+                            .await
+                    }
+                    Reading::Drop(reason) => return Err(reason),
+                };
+                let answer = self.record(&call, settled).await.map_err(explained)?;
+                (call, answer)
+            }
+        };
+        self.deliver(&call, &answer, &headers).await
+    }
+
+    /// Sends what a crash kept from being sent.
+    pub(crate) async fn recover(&self, answer: Arc<Answer>) {
+        let key = CallKey {
+            project_id: answer.project_id.clone(),
+            agent_turn_id: answer.callback.agent_turn_id.clone(),
+            tool_call_id: answer.callback.tool_call_id.clone(),
+        };
+        let headers = TraceHeaders::child_of(|name| {
+            answer
+                .headers
+                .iter()
+                .find(|(key, _)| key == name)
+                .map(|(_, value)| value.as_str())
+        });
+        let outcome = match self.ledger.claim(&key).await {
+            Ok(Entry::Done(call, answer)) => self.deliver(&call, &answer, &headers).await,
+            Ok(_) => Ok(()),
+            Err(error) => Err(explained(error)),
+        };
+        if let Err(reason) = outcome {
+            (self.log)(&format!(
+                "call `{}` not answered: {reason}",
+                key.tool_call_id
+            ));
+        }
+    }
+
+    async fn run(
+        &self,
+        tool: Arc<dyn Tool>,
+        subject: &CommandSubject,
+        key: CallKey,
+        command: Command,
+        headers: TraceHeaders,
+    ) -> (AnswerContext, Outcome) {
+        let card = self
+            .call_card(&subject.project_id, &command.tool_call_card_id)
+            .await;
+        let context = AnswerContext {
+            key,
+            channel_id: subject.channel_id.to_string(),
+            author: tool.definition().author,
+            tool_name: command.tool_name,
+            headers,
+            identity: command.identity,
+            after_execution: command.after_execution,
+            call_metadata: card.metadata,
+        };
+        let outcome = match card.arguments {
+            Ok(arguments) => {
+                let project_id = subject.project_id.to_string();
+                self.run_tool(
+                    tool,
+                    ToolCall {
+                        project_id,
+                        arguments,
+                    },
+                )
+                .await
+            }
+            Err(failure) => Outcome::Failure(failure),
+        };
+        (context, outcome)
+    }
+
+    async fn refuse(
+        &self,
+        tool: Arc<dyn Tool>,
+        subject: &CommandSubject,
+        key: CallKey,
+        refusal: Refusal,
+        headers: TraceHeaders,
+    ) -> (AnswerContext, Outcome) {
+        let definition = tool.definition();
+        // A refused command may still point to a card, and the answer's lineage comes from there.
+        let call_metadata = match &refusal.tool_call_card_id {
+            Some(card_id) => self.call_card(&subject.project_id, card_id).await.metadata,
+            None => Map::new(),
+        };
+        let context = AnswerContext {
+            key,
+            channel_id: subject.channel_id.to_string(),
+            author: definition.author,
+            tool_name: refusal
+                .tool_name
+                .unwrap_or_else(|| definition.tool_name.to_owned()),
+            headers,
+            identity: refusal.identity,
+            after_execution: refusal.after_execution,
+            call_metadata,
+        };
+        (context, Outcome::Failure(refusal.failure))
+    }
+
+    /// Runs the tool until it ends, its time is over, or the service is.
+    async fn run_tool(&self, tool: Arc<dyn Tool>, call: ToolCall) -> Outcome {
+        let mut closing = self.closing.clone();
+        let run = AssertUnwindSafe(async move { tool.run(call).await }).catch_unwind();
+        let finished = tokio::select! {
+            biased;
+            // An error means that the service was dropped, which is a shutdown too.
+            _ = closing.wait_for(|closing| *closing) => {
+                let failure = ToolFailure::new(ErrorCode::Canceled, "the service is shutting down");
+                return Outcome::CalledOff(failure);
+            }
+            finished = timeout(self.tool_time_limit, run) => finished,
+        };
+        match finished {
+            Ok(Ok(Ok(output))) => Outcome::Output(output),
+            Ok(Ok(Err(failure))) => Outcome::Failure(failure),
+            Ok(Err(_panic)) => Outcome::Failure(ToolFailure::new(
+                ErrorCode::InternalError,
+                "the tool panicked",
+            )),
+            Err(_elapsed) => {
+                let milliseconds = self.tool_time_limit.as_millis();
+                let limit = u64::try_from(milliseconds).unwrap_or(u64::MAX);
+                let message = format!("the tool did not end within {limit} ms");
+                Outcome::TimedOut(
+                    ToolFailure::new(ErrorCode::ToolTimeout, message)
+                        .with_detail(json!({"limit_milliseconds": limit})),
+                )
+            }
+        }
+    }
+
+    async fn record(
+        &self,
+        call: &RunningCall,
+        (context, outcome): (AnswerContext, Outcome),
+    ) -> Result<Arc<Answer>, ReferenceError> {
+        let counter = match &outcome {
+            Outcome::Output(ToolOutput::Counted { counter }) => Some(counter.clone()),
+            _ => None,
+        };
+        let build = Box::new(move |count| context.answer(outcome, count));
+        self.ledger.record(call, counter, build).await
+    }
+
+    /// Reads the `tool.call` card; the arguments come from there and from nowhere else (Guide §1).
+    async fn call_card(&self, project_id: &ProjectId, card_id: &str) -> CallCard {
+        let wanted = [card_id.to_owned()];
+        let unread = |failure| CallCard {
+            metadata: Map::new(),
+            arguments: Err(failure),
+        };
+        match self
+            .attempt(|| self.platform.cards(project_id, &wanted))
+            .await
+        {
+            Ok(batch) => {
+                let card = batch
+                    .cards
+                    .into_iter()
+                    .find(|card| card["card_id"] == card_id);
+                match card.filter(|card| belongs_to(card, project_id)) {
+                    Some(card) => read_call_card(card),
+                    None => unread(
+                        ToolFailure::new(ErrorCode::BadRequest, "the tool.call card is not there")
+                            .with_detail(json!({"tool_call_card_id": card_id})),
+                    ),
+                }
+            }
+            Err(error) => unread(ToolFailure::new(
+                ErrorCode::UpstreamUnavailable,
+                format!("the tool.call card cannot be read: {error}"),
+            )),
+        }
+    }
+
+    /// Saves the card, then reports it.
+    async fn deliver(
+        &self,
+        call: &RunningCall,
+        answer: &Answer,
+        headers: &TraceHeaders,
+    ) -> Result<(), String> {
+        let project_id = ProjectId::new(&answer.project_id).map_err(|error| error.to_string())?;
+        let channel_id = ChannelId::new(&answer.channel_id).map_err(|error| error.to_string())?;
+        // A repetition saves the identical card again: only this way it is there whenever its pointer is reported.
+        self.attempt(|| self.platform.save_card(&project_id, &answer.card))
+            .await
+            .map_err(|error| format!("the result card is not saved: {error}"))?;
+        let report = Report {
+            message_type: TOOL_RESULT.to_owned(),
+            correlation_id: answer.callback.tool_call_id.clone(),
+            source_agent_id: answer.source_agent_id.clone(),
+            payload: json!(answer.callback),
+        };
+        self.attempt(|| {
+            self.platform
+                .report(&project_id, &channel_id, &report, headers)
+        })
+        .await
+        .map_err(|error| format!("the result is not reported: {error}"))?;
+        self.ledger.mark_delivered(call).await.map_err(explained)
+    }
+
+    /// Attempts a platform operation, again after transient failures, all within the delivery deadline.
+    async fn attempt<'a, T>(
+        &self,
+        operation: impl Fn() -> BoxFuture<'a, Result<T, PlatformError>>,
+    ) -> Result<T, PlatformError> {
+        let deadline = Instant::now() + self.delivery_deadline;
+        let mut backoff = FIRST_BACKOFF;
+        let mut attempts = 1;
+        loop {
+            let error = match timeout_at(deadline, operation()).await {
+                Ok(Ok(value)) => return Ok(value),
+                Ok(Err(error)) => error,
+                Err(_elapsed) => {
+                    let after = self.delivery_deadline;
+                    return Err(PlatformError::Deadline {
+                        operation: "platform",
+                        after,
+                    });
+                }
+            };
+            let next = Instant::now() + backoff;
+            if !error.is_transient() || attempts == MAX_ATTEMPTS || next >= deadline {
+                return Err(error);
+            }
+            sleep_until(next).await;
+            backoff *= 2;
+            attempts += 1;
+        }
+    }
+}
+
+/// Whether a card is this project's; a card that does not say is what the store says it is.
+fn belongs_to(card: &Value, project_id: &ProjectId) -> bool {
+    card.get("project_id")
+        .is_none_or(|project| project == project_id.as_str())
+}
+
+/// Takes lineage and arguments from a `tool.call` card.
+///
+/// Its content must be a `ToolCallContent`: text and arbitrary objects are not accepted (Guide §1).
+fn read_call_card(mut card: Value) -> CallCard {
+    let metadata = match card.get_mut("metadata").map(Value::take) {
+        Some(Value::Object(metadata)) => metadata,
+        _ => Map::new(),
+    };
+    let content = &mut card["content"];
+    let tagged_otherwise = content
+        .get("__type__")
+        .is_some_and(|tag| tag.as_str() != Some("ToolCallContent"));
+    let named = text_member(content, "tool_name").is_some();
+    let arguments = content.get_mut("arguments").map(Value::take);
+    let of_another_type = card.get("type").is_some_and(|kind| kind != "tool.call");
+    let arguments = match arguments {
+        Some(Value::Object(arguments)) if named && !tagged_otherwise && !of_another_type => {
+            Ok(arguments)
+        }
+        _ => Err(ToolFailure::new(
+            ErrorCode::BadRequest,
+            "the tool.call card's content is not a ToolCallContent",
+        )
+        .with_detail(json!({"expected": ["tool_name", "arguments"]}))),
+    };
+    CallCard {
+        metadata,
+        arguments,
+    }
+}
+
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "the shape that `map_err` takes"
+)]
+fn explained(error: ReferenceError) -> String {
+    match std::error::Error::source(&error) {
+        Some(source) => format!("{error}: {source}"),
+        None => error.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{belongs_to, read_call_card};
+    use crate::utp::subject::ProjectId;
+
+    #[test]
+    fn only_a_tool_call_content_yields_arguments() {
+        fn check(content: &Value, expect: Option<&Value>) {
+            let card = read_call_card(json!({
+                "card_id": "c", "type": "tool.call", "content": content, "metadata": {"step_id": "st"}
+            }));
+            assert_eq!(
+                card.arguments.ok().map(Value::Object).as_ref(),
+                expect,
+                "{content}"
+            );
+            assert_eq!(card.metadata["step_id"], "st");
+        }
+        let arguments = json!({"k": 1});
+        check(
+            &json!({"tool_name": "t", "arguments": {"k": 1}}),
+            Some(&arguments),
+        );
+        check(
+            &json!({"__type__": "ToolCallContent", "tool_name": "t", "arguments": {"k": 1}, "x": 2}),
+            Some(&arguments),
+        );
+        check(
+            &json!({"tool_name": "t", "arguments": {}}),
+            Some(&json!({})),
+        );
+        check(
+            &json!({"__type__": "JsonContent", "tool_name": "t", "arguments": {}}),
+            None,
+        );
+        check(&json!("{\"tool_name\": \"t\", \"arguments\": {}}"), None);
+        check(&json!({"k": 1}), None);
+        check(&json!({"tool_name": "t"}), None);
+        check(&json!({"arguments": {}}), None);
+        check(&json!({"tool_name": "", "arguments": {}}), None);
+        check(&json!({"tool_name": "t", "arguments": "{}"}), None);
+        check(&Value::Null, None);
+    }
+
+    #[test]
+    fn a_card_of_another_type_or_no_card_at_all_yields_none() {
+        let content = json!({"tool_name": "t", "arguments": {}});
+        assert!(
+            read_call_card(json!({"type": "tool.result", "content": content}))
+                .arguments
+                .is_err()
+        );
+        assert!(read_call_card(json!({})).arguments.is_err());
+    }
+
+    #[test]
+    fn a_card_of_another_project_is_not_ours() {
+        let project = ProjectId::new("prj").expect("a token");
+        assert!(belongs_to(&json!({"project_id": "prj"}), &project));
+        assert!(belongs_to(&json!({}), &project));
+        assert!(!belongs_to(&json!({"project_id": "other"}), &project));
+    }
+}

@@ -1,0 +1,246 @@
+//! The command: from bytes to something that may be run, or to the reason why not (UTP §4.1, Guide §1 and §2.2).
+//!
+//! Pure: no card is read here. What is not needed is ignored (UTP §4.3), except the three inline members that are refused.
+
+use serde_json::{Map, Value, json};
+
+use crate::utp::message::{AfterExecution, ErrorCode};
+
+use super::tool::ToolFailure;
+
+/// The members that a Tool Service refuses: arguments come from the card alone.
+const INLINE: [&str; 3] = ["args", "arguments", "result"];
+
+/// Which call of which turn this is; needed to answer at all.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Identity {
+    pub(crate) tool_call_id: String,
+    pub(crate) agent_turn_id: String,
+    /// Kept as JSON, so that the callback repeats value and type.
+    pub(crate) turn_epoch: Value,
+    pub(crate) agent_id: String,
+}
+
+/// A command that may be run.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Command {
+    pub(crate) identity: Identity,
+    pub(crate) tool_call_card_id: String,
+    pub(crate) tool_name: String,
+    pub(crate) after_execution: AfterExecution,
+}
+
+/// A command that must not be run, but can be answered.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct Refusal {
+    pub(crate) identity: Identity,
+    /// The command's value; `suspend` where the command has none, because a callback needs one of the two.
+    pub(crate) after_execution: AfterExecution,
+    /// For the lineage of the answer, when there is one.
+    pub(crate) tool_call_card_id: Option<String>,
+    pub(crate) tool_name: Option<String>,
+    pub(crate) failure: ToolFailure,
+}
+
+/// What a Tool Service makes of a command.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) enum Reading {
+    /// Run it.
+    Run(Command),
+    /// Answer it with a failed result.
+    Refuse(Refusal),
+    /// There is nobody to answer to: the reason, for the log.
+    Drop(String),
+}
+
+/// Reads a command's payload.
+pub(crate) fn read(payload: &[u8]) -> Reading {
+    let object: Map<String, Value> = match serde_json::from_slice(payload) {
+        Ok(Value::Object(object)) => object,
+        Ok(_) => return Reading::Drop("the payload is not a JSON object".to_owned()),
+        Err(error) => return Reading::Drop(format!("the payload is not JSON: {error}")),
+    };
+    let identity = match identity(&object) {
+        Ok(identity) => identity,
+        Err(member) => return Reading::Drop(format!("`{member}` is missing or empty")),
+    };
+    let after_execution = text(&object, "after_execution");
+    let known_after_execution = after_execution.as_deref().and_then(AfterExecution::parse);
+    let tool_call_card_id = text(&object, "tool_call_card_id");
+    let tool_name = text(&object, "tool_name");
+    let refuse = |member: &str, message: String| {
+        Reading::Refuse(Refusal {
+            identity: identity.clone(),
+            after_execution: known_after_execution.unwrap_or(AfterExecution::Suspend),
+            tool_call_card_id: tool_call_card_id.clone(),
+            tool_name: tool_name.clone(),
+            failure: ToolFailure::new(ErrorCode::BadRequest, message)
+                .with_detail(json!({"field": member})),
+        })
+    };
+    let missing = |member: &str| refuse(member, format!("the command has no `{member}`"));
+
+    if let Some(inline) = INLINE
+        .into_iter()
+        .find(|member| object.contains_key(*member))
+    {
+        return refuse(inline, format!("the command carries inline `{inline}`"));
+    }
+    let Some(after_execution) = known_after_execution else {
+        return refuse(
+            "after_execution",
+            "the command's `after_execution` is neither `suspend` nor `terminate`".to_owned(),
+        );
+    };
+    match (&tool_call_card_id, &tool_name) {
+        (None, _) => missing("tool_call_card_id"),
+        (_, None) => missing("tool_name"),
+        (Some(card_id), Some(name)) => Reading::Run(Command {
+            tool_call_card_id: card_id.clone(),
+            tool_name: name.clone(),
+            after_execution,
+            identity,
+        }),
+    }
+}
+
+/// The identity, or the name of the first member that is missing.
+fn identity(object: &Map<String, Value>) -> Result<Identity, &'static str> {
+    let needed = |member: &'static str| text(object, member).ok_or(member);
+    let turn_epoch = match object.get("turn_epoch") {
+        None | Some(Value::Null) => return Err("turn_epoch"),
+        Some(Value::String(text)) if text.is_empty() => return Err("turn_epoch"),
+        Some(value) => value.clone(),
+    };
+    Ok(Identity {
+        tool_call_id: needed("tool_call_id")?,
+        agent_turn_id: needed("agent_turn_id")?,
+        turn_epoch,
+        agent_id: needed("agent_id")?,
+    })
+}
+
+/// A string member that holds more than blanks.
+fn text(object: &Map<String, Value>, member: &str) -> Option<String> {
+    let text = object.get(member)?.as_str()?;
+    (!text.trim().is_empty()).then(|| text.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::{Reading, read};
+    use crate::utp::message::AfterExecution;
+
+    fn command() -> Value {
+        json!({
+            "agent_id": "ag", "agent_turn_id": "turn", "turn_epoch": 6, "tool_call_id": "call",
+            "tool_call_card_id": "card", "after_execution": "terminate", "tool_name": "tide_table"
+        })
+    }
+
+    /// The reading of a complete command with `change` merged into it; a `null` in `change` stays a null,
+    /// `"absent"` removes the member.
+    fn check(change: &Value, expect: &str) {
+        let mut body = command();
+        for (name, value) in change.as_object().expect("an object") {
+            if value == "absent" {
+                body.as_object_mut().expect("an object").remove(name);
+            } else {
+                body[name] = value.clone();
+            }
+        }
+        let found = match read(body.to_string().as_bytes()) {
+            Reading::Run(_) => "run".to_owned(),
+            Reading::Refuse(refusal) => {
+                format!(
+                    "refuse {}",
+                    refusal.failure.detail.expect("a detail")["field"]
+                        .as_str()
+                        .expect("text")
+                )
+            }
+            Reading::Drop(reason) => format!("drop {reason}"),
+        };
+        assert_eq!(found, expect, "{change}");
+    }
+
+    #[test]
+    fn a_command_is_run_refused_or_dropped() {
+        check(&json!({}), "run");
+        check(
+            &json!({"x_future": {"a": 1}, "zz": [1], "context_box_id": "box_7"}),
+            "run",
+        );
+        check(&json!({"turn_epoch": 0}), "run");
+        for member in ["tool_call_id", "agent_turn_id", "turn_epoch", "agent_id"] {
+            for value in [json!("absent"), Value::Null, json!("")] {
+                check(
+                    &json!({ member: value }),
+                    &format!("drop `{member}` is missing or empty"),
+                );
+            }
+        }
+        for member in ["tool_call_card_id", "tool_name", "after_execution"] {
+            for value in [
+                json!("absent"),
+                Value::Null,
+                json!(""),
+                json!("  "),
+                json!(7),
+            ] {
+                check(&json!({ member: value }), &format!("refuse {member}"));
+            }
+        }
+        for value in ["pause", "Suspend", " suspend"] {
+            check(&json!({"after_execution": value}), "refuse after_execution");
+        }
+        for member in ["args", "arguments", "result"] {
+            check(
+                &json!({ member: {"k": "inline"} }),
+                &format!("refuse {member}"),
+            );
+            check(&json!({ member: null }), &format!("refuse {member}"));
+        }
+    }
+
+    #[test]
+    fn what_is_no_object_is_dropped() {
+        for payload in ["", "{", "[]", "\"text\"", "null", "\u{0}"] {
+            assert!(
+                matches!(read(payload.as_bytes()), Reading::Drop(_)),
+                "{payload}"
+            );
+        }
+        assert!(matches!(read(&[0xff, 0xfe]), Reading::Drop(_)));
+    }
+
+    #[test]
+    fn a_refusal_answers_with_the_commands_value_where_it_has_one() {
+        fn check(after_execution: &Value, expect: AfterExecution) {
+            let mut body = command();
+            body["after_execution"] = after_execution.clone();
+            body["args"] = json!({});
+            let Reading::Refuse(refusal) = read(body.to_string().as_bytes()) else {
+                panic!("not refused: {body}");
+            };
+            assert_eq!(refusal.after_execution, expect);
+        }
+        check(&json!("terminate"), AfterExecution::Terminate);
+        check(&json!("pause"), AfterExecution::Suspend);
+        check(&Value::Null, AfterExecution::Suspend);
+    }
+
+    #[test]
+    fn the_epoch_keeps_its_json_type() {
+        for epoch in [json!(9_007_199_254_740_993_u64), json!("6"), json!(6.5)] {
+            let mut body = command();
+            body["turn_epoch"] = epoch.clone();
+            let Reading::Run(command) = read(body.to_string().as_bytes()) else {
+                panic!("not run: {body}");
+            };
+            assert_eq!(command.identity.turn_epoch, epoch);
+        }
+    }
+}

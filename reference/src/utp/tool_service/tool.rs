@@ -1,0 +1,133 @@
+//! What a tool is to its service: a definition, and a function from arguments to an outcome.
+//!
+//! A tool knows nothing of subjects, cards or callbacks; the service does all of that in `call`.
+//! `probes` and `tides` hold the tools of this reference.
+
+use futures::future::BoxFuture;
+use serde_json::{Map, Value};
+
+use crate::utp::message::{AfterExecution, ErrorCode, ToolRow};
+use crate::utp::subject::target_template;
+
+/// The arguments of the `tool.call` card.
+pub type Arguments = Map<String, Value>;
+
+/// How a tool is registered and announced.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolDefinition {
+    /// The name that the model calls.
+    pub tool_name: &'static str,
+    /// The end of its subject, such as `cmd.tool.tides.table`.
+    pub target: &'static str,
+    /// The author of its result cards and the source of its reports.
+    pub author: &'static str,
+    /// What the model is told.
+    pub description: &'static str,
+    /// JSON Schema of the arguments.
+    pub parameters: Value,
+    /// What commands carry unless the caller decides otherwise.
+    pub after_execution: AfterExecution,
+}
+
+impl ToolDefinition {
+    /// The template of the tool's subject.
+    pub fn target_subject(&self, version: &str) -> String {
+        target_template(version, self.target)
+    }
+
+    /// The `resource.tools` row of the tool in one project.
+    pub fn row(&self, project_id: &str, version: &str) -> ToolRow {
+        ToolRow {
+            project_id: project_id.to_owned(),
+            tool_name: self.tool_name.to_owned(),
+            description: Some(self.description.to_owned()),
+            parameters: self.parameters.clone(),
+            target_subject: self.target_subject(version),
+            after_execution: self.after_execution,
+            options: Value::Object(Map::new()),
+        }
+    }
+}
+
+/// One call, as a tool sees it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ToolCall {
+    /// The project in which the call takes place.
+    pub project_id: String,
+    /// The arguments of the `tool.call` card, and nothing else.
+    pub arguments: Arguments,
+}
+
+/// What a tool gives back when it has something to give.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub enum ToolOutput {
+    /// Everything that was asked for.
+    Complete(Value),
+    /// A part of it, and what is missing.
+    Partial {
+        /// What there is.
+        result: Value,
+        /// What there is not.
+        missing: ToolFailure,
+    },
+    /// A result that overrides the effective `after_execution` (UTP §3.1, Guide §1); only the two values can be asked for.
+    Controlled {
+        /// The members beside the control object.
+        result: Map<String, Value>,
+        /// The override.
+        after_execution: AfterExecution,
+    },
+    /// `{"count": n}`, where `n` is the named counter after adding one.
+    ///
+    /// The service adds the one in the same transaction that records the outcome, so that no crash can count twice.
+    Counted {
+        /// The counter's name.
+        counter: String,
+    },
+}
+
+/// Why a tool has nothing to give; becomes the error structure of the result card (UTP §5, Guide §3.1).
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+#[error("{message}")]
+pub struct ToolFailure {
+    /// The code to act on.
+    pub code: ErrorCode,
+    /// The sentence to read.
+    pub message: String,
+    /// What else there is to say.
+    pub detail: Option<Value>,
+}
+
+impl ToolFailure {
+    /// A failure without detail.
+    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+            detail: None,
+        }
+    }
+
+    /// Adds detail.
+    #[must_use]
+    pub fn with_detail(mut self, detail: Value) -> Self {
+        self.detail = Some(detail);
+        self
+    }
+
+    /// The caller's arguments are at fault; `field` is the one.
+    pub(crate) fn bad_argument(field: &str, message: impl Into<String>, allowed: &Value) -> Self {
+        let detail = serde_json::json!({"field": field, "allowed": allowed});
+        Self::new(ErrorCode::BadRequest, message).with_detail(detail)
+    }
+}
+
+/// A tool that a [`super::ToolService`] hosts.
+pub trait Tool: Send + Sync {
+    /// How the tool is registered.
+    fn definition(&self) -> ToolDefinition;
+
+    /// Does the work; the future is dropped at the time limit and at shutdown.
+    fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}

@@ -1,0 +1,6 @@
+//! UTP over a real bus: the Tool Service, L0 and the caller together, on the embedded broker.
+
+mod idempotency;
+mod l0;
+mod support;
+mod tool_service;

@@ -1,0 +1,326 @@
+//! `summary.md`: a CI job's summary or a comment on a pull request.
+//!
+//! Written for GitHub and GitLab, both of which cut what is longer than a megabyte: everything has a cap.
+//! No word of the record can become markup: sentences are escaped, values stand in fences that they cannot close.
+
+use std::fmt::Write as _;
+
+use crate::record::{Evidence, Outcome, RuleEntry, RunRecord};
+use crate::{text, view};
+
+/// More findings of one outcome than this are counted.
+const FINDINGS: usize = 50;
+/// More messages of one finding than this are counted.
+const FRAMES: usize = 6;
+/// Cap on a value or a body.
+const VALUE: usize = 1000;
+/// Cap on a sentence.
+const SENTENCE: usize = 300;
+
+/// The record as Markdown.
+pub fn markdown(record: &RunRecord) -> String {
+    let mut out = String::new();
+    let _ = writeln!(
+        out,
+        "# {}: {}\n",
+        capitalised(view::verdict(record)),
+        prose(&view::target(record), Place::Line)
+    );
+    let _ = writeln!(out, "{}.\n", capitalised(&view::sentence(record)));
+    counts(&mut out, record);
+    findings(&mut out, record, Outcome::Failed, "Failed");
+    findings(&mut out, record, Outcome::Warned, "Warnings");
+    causes(&mut out, record, Outcome::CouldNotRun, "Could not run");
+    causes(&mut out, record, Outcome::NotObserved, "Not observed");
+    causes(&mut out, record, Outcome::KnownFailing, "Known failing");
+    rules(&mut out, record);
+    let suite = &record.suite;
+    let _ = writeln!(
+        out,
+        "Callmark {}, features {}, seed {}.",
+        code(&suite.version, Place::Line),
+        code(&suite.features_sha256, Place::Line),
+        suite.seed
+    );
+    out
+}
+
+fn counts(out: &mut String, record: &RunRecord) {
+    out.push_str("| outcome | rules |\n|---|---:|\n");
+    for outcome in Outcome::ALL {
+        let count = record.summary.count(outcome);
+        if count > 0 {
+            let _ = writeln!(
+                out,
+                "| {} {} | {count} |",
+                view::symbol(outcome),
+                view::label(outcome)
+            );
+        }
+    }
+    let _ = writeln!(out, "| scenarios | {} |\n", record.summary.scenarios);
+}
+
+fn findings(out: &mut String, record: &RunRecord, outcome: Outcome, title: &str) {
+    let rules = view::with_outcome(record, outcome);
+    if rules.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## {title}\n");
+    for rule in rules.iter().take(FINDINGS) {
+        finding(out, rule);
+    }
+    more(out, rules.len(), FINDINGS, "rule");
+}
+
+fn finding(out: &mut String, rule: &RuleEntry) {
+    let _ = writeln!(
+        out,
+        "### {}: {}\n",
+        code(&rule.id, Place::Line),
+        prose(view::reason(rule), Place::Line)
+    );
+    asked(out, rule);
+    for (n, scenario) in view::explaining(rule).into_iter().enumerate() {
+        match &scenario.evidence {
+            Some(found) if n == 0 => evidence(out, found),
+            _ => {
+                let at = format!("{}:{}", scenario.file, scenario.line);
+                let why = view::why(scenario).unwrap_or(&scenario.name);
+                let _ = writeln!(
+                    out,
+                    "- also {}: {}",
+                    code(&at, Place::Line),
+                    prose(why, Place::Line)
+                );
+            }
+        }
+        if n == 9 {
+            break;
+        }
+    }
+    more(out, view::explaining(rule).len(), 10, "scenario");
+    out.push('\n');
+}
+
+fn asked(out: &mut String, rule: &RuleEntry) {
+    let (profile, source) = (
+        code(&rule.profile, Place::Line),
+        prose(&rule.source, Place::Line),
+    );
+    let statement = prose(&rule.statement, Place::Line);
+    let _ = writeln!(
+        out,
+        "**{}** in {profile}: {statement} ({source})\n",
+        view::level(rule.level)
+    );
+}
+
+fn evidence(out: &mut String, evidence: &Evidence) {
+    let _ = writeln!(out, "- step: {}", code(&evidence.step, Place::Line));
+    let _ = writeln!(out, "- at: {}", code(&evidence.location, Place::Line));
+    if let Some(pointer) = &evidence.pointer {
+        let _ = writeln!(out, "- pointer: {}", code(pointer, Place::Line));
+    }
+    let _ = writeln!(out, "- hint: {}\n", prose(&evidence.hint, Place::Line));
+    if let Some(expected) = &evidence.expected {
+        let words = text::words(expected).map(|words| text::block(words, VALUE));
+        fence(
+            out,
+            "Expected:",
+            &words.unwrap_or_else(|| text::value_block(expected, VALUE)),
+        );
+    }
+    let actual = evidence
+        .actual
+        .as_ref()
+        .map(|actual| text::value_block(actual, VALUE));
+    fence(out, "Actual:", actual.as_deref().unwrap_or("nothing came"));
+    fence(out, "Run again:", &text::line(&evidence.rerun, VALUE));
+    if let Some(reproduce) = &evidence.reproduce {
+        fence(out, "By hand:", &text::line(reproduce, VALUE));
+    }
+    if evidence.frames.is_empty() {
+        return;
+    }
+    let _ = writeln!(
+        out,
+        "<details><summary>{}</summary>\n",
+        text::count(evidence.frames.len(), "message")
+    );
+    for frame in evidence.frames.iter().take(FRAMES) {
+        let mut body = text::line(&frame.channel, SENTENCE);
+        for (name, value) in &frame.headers {
+            let _ = write!(
+                body,
+                "\n{}: {}",
+                text::line(name, SENTENCE),
+                text::line(value, SENTENCE)
+            );
+        }
+        let _ = write!(body, "\n\n{}", text::body_block(&frame.body, VALUE));
+        fence(
+            out,
+            &format!("{}\\. {}", frame.n, prose(&view::route(frame), Place::Line)),
+            &body,
+        );
+    }
+    more(out, evidence.frames.len(), FRAMES, "message");
+    out.push_str("</details>\n\n");
+}
+
+fn causes(out: &mut String, record: &RunRecord, outcome: Outcome, title: &str) {
+    let causes = view::causes(record, outcome);
+    if causes.is_empty() {
+        return;
+    }
+    let _ = writeln!(out, "## {title}\n");
+    for cause in causes.iter().take(FINDINGS) {
+        let _ = writeln!(out, "### {}\n", prose(cause.reason, Place::Line));
+        for rule in cause.rules.iter().take(FINDINGS) {
+            let statement = prose(&rule.statement, Place::Line);
+            let (id, profile) = (
+                code(&rule.id, Place::Line),
+                code(&rule.profile, Place::Line),
+            );
+            let _ = writeln!(
+                out,
+                "- {id} ({}, {profile}): {statement}",
+                view::level(rule.level)
+            );
+        }
+        more(out, cause.rules.len(), FINDINGS, "rule");
+        out.push('\n');
+        let scenarios = cause.rules.iter().flat_map(|rule| view::explaining(rule));
+        if let Some(found) = scenarios
+            .into_iter()
+            .find_map(|scenario| scenario.evidence.as_ref())
+        {
+            evidence(out, found);
+        }
+    }
+    more(out, causes.len(), FINDINGS, "cause");
+}
+
+fn rules(out: &mut String, record: &RunRecord) {
+    out.push_str("## All rules\n\n");
+    for profile in view::profiles(record) {
+        let name = html_text(profile.name);
+        let _ = writeln!(
+            out,
+            "<details><summary>{name}: {}</summary>\n",
+            profile.counts()
+        );
+        out.push_str("| rule | level | outcome | statement |\n|---|---|---|---|\n");
+        for rule in &profile.rules {
+            let statement = prose(&rule.statement, Place::Cell);
+            let outcome = format!(
+                "{} {}",
+                view::symbol(rule.outcome),
+                view::label(rule.outcome)
+            );
+            let id = code(&rule.id, Place::Cell);
+            let _ = writeln!(
+                out,
+                "| {id} | {} | {outcome} | {statement} |",
+                view::level(rule.level)
+            );
+        }
+        out.push_str("\n</details>\n\n");
+    }
+}
+
+fn more(out: &mut String, len: usize, cap: usize, noun: &str) {
+    if len > cap {
+        let _ = writeln!(
+            out,
+            "\n… and {}\n",
+            text::count(len - cap, &format!("more {noun}"))
+        );
+    }
+}
+
+fn capitalised(words: &str) -> String {
+    let mut chars = words.chars();
+    chars.next().map_or_else(String::new, |first| {
+        first.to_uppercase().chain(chars).collect()
+    })
+}
+
+/// Where text stands: a cell of a table is split at pipes before anything else is read.
+#[derive(Clone, Copy, PartialEq)]
+enum Place {
+    Line,
+    Cell,
+}
+
+/// A sentence on one line, in which only paired backticks mean something.
+fn prose(words: &str, place: Place) -> String {
+    let words = text::line(words, SENTENCE);
+    let spans = text::spans(&words).into_iter();
+    spans
+        .map(|(is_code, span)| {
+            if is_code {
+                code(span, place)
+            } else {
+                escaped(span)
+            }
+        })
+        .collect()
+}
+
+fn escaped(words: &str) -> String {
+    let mut out = String::with_capacity(words.len());
+    for c in words.chars() {
+        match c {
+            '&' => out.push_str("&amp;"),
+            '<' => out.push_str("&lt;"),
+            '>' => out.push_str("&gt;"),
+            // Entities, since a table is split at pipes before escapes are read, and `\\|` would split it.
+            '\\' => out.push_str("&#92;"),
+            '|' => out.push_str("&#124;"),
+            // Nobody is to be mentioned; a mention is looked for within one piece of text only.
+            '@' => out.push_str("<span>@</span>"),
+            // `:` too: addresses become links by themselves.
+            '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '+' | '!' | '~' | '$' | ':' => {
+                out.push('\\');
+                out.push(c);
+            }
+            _ => out.push(c),
+        }
+    }
+    // Bare names under `www.` become links as well.
+    out.replace("www.", "www\\.").replace("WWW.", "WWW\\.")
+}
+
+/// Code on one line, in a fence that it cannot close.
+fn code(words: &str, place: Place) -> String {
+    let words = text::line(words, SENTENCE);
+    if place == Place::Cell && words.contains(['|', '\\']) {
+        return format!("<code>{}</code>", escaped(&words));
+    }
+    let ticks = "`".repeat(longest_run(&words) + 1);
+    // A blank on both sides keeps ticks at the edges apart; it is not shown.
+    let pad = if ticks.len() > 1 || words.trim() != words || words.is_empty() {
+        " "
+    } else {
+        ""
+    };
+    format!("{ticks}{pad}{words}{pad}{ticks}")
+}
+
+fn fence(out: &mut String, title: &str, content: &str) {
+    let ticks = "`".repeat((longest_run(content) + 1).max(3));
+    let _ = writeln!(out, "{title}\n\n{ticks}text\n{content}\n{ticks}\n");
+}
+
+fn longest_run(words: &str) -> usize {
+    words.split(|c| c != '`').map(str::len).max().unwrap_or(0)
+}
+
+fn html_text(words: &str) -> String {
+    text::line(words, SENTENCE)
+        .replace('&', "&amp;")
+        .replace('<', "&lt;")
+        .replace('>', "&gt;")
+}

@@ -1,0 +1,231 @@
+//! What every report asks of a record: what explains a rule's outcome, which rules share a cause, what the verdict says.
+//!
+//! Neighbours: the renderers. Deliberately absent: anything about how it is written down.
+
+use std::collections::BTreeMap;
+
+use crate::record::{
+    Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict,
+};
+use crate::text;
+
+/// The rules of one profile, in registry order.
+pub(crate) struct Profile<'a> {
+    pub(crate) name: &'a str,
+    pub(crate) rules: Vec<&'a RuleEntry>,
+}
+
+impl Profile<'_> {
+    /// `3 failed, 40 passed`, most urgent first, without zeros.
+    pub(crate) fn counts(&self) -> String {
+        counts(|outcome| {
+            self.rules
+                .iter()
+                .filter(|rule| rule.outcome == outcome)
+                .count()
+        })
+    }
+}
+
+/// Rules that could not be judged for the same reason.
+pub(crate) struct Cause<'a> {
+    pub(crate) reason: &'a str,
+    pub(crate) rules: Vec<&'a RuleEntry>,
+}
+
+/// Every profile, by name.
+pub(crate) fn profiles(record: &RunRecord) -> Vec<Profile<'_>> {
+    let mut by_name = BTreeMap::<&str, Vec<&RuleEntry>>::new();
+    for rule in &record.rules {
+        by_name.entry(&rule.profile).or_default().push(rule);
+    }
+    by_name
+        .into_iter()
+        .map(|(name, rules)| Profile { name, rules })
+        .collect()
+}
+
+/// The rules with this outcome, in registry order.
+pub(crate) fn with_outcome(record: &RunRecord, outcome: Outcome) -> Vec<&RuleEntry> {
+    record
+        .rules
+        .iter()
+        .filter(|rule| rule.outcome == outcome)
+        .collect()
+}
+
+/// The rules with this outcome by what caused it, the cause of most rules first.
+///
+/// A target that cannot be reached leaves hundreds of rules unjudged for one reason: it is told once.
+pub(crate) fn causes(record: &RunRecord, outcome: Outcome) -> Vec<Cause<'_>> {
+    let mut by_reason = BTreeMap::<&str, Vec<&RuleEntry>>::new();
+    for rule in with_outcome(record, outcome) {
+        by_reason.entry(reason(rule)).or_default().push(rule);
+    }
+    let mut causes: Vec<_> = by_reason
+        .into_iter()
+        .map(|(reason, rules)| Cause { reason, rules })
+        .collect();
+    causes.sort_by_key(|cause| std::cmp::Reverse(cause.rules.len()));
+    causes
+}
+
+/// The scenarios that made the rule's outcome what it is.
+pub(crate) fn explaining(rule: &RuleEntry) -> Vec<&ScenarioEntry> {
+    let explains = |scenario: &&ScenarioEntry| outcome_of(rule, scenario) == rule.outcome;
+    rule.scenarios.iter().filter(explains).collect()
+}
+
+/// The scenario's outcome as the rule counts it.
+///
+/// A baseline makes a broken rule known, and a strict run makes a warning a failure:
+/// what holds for the rule then holds for the scenario that broke it, whichever of the two the record tells.
+pub(crate) fn outcome_of(rule: &RuleEntry, scenario: &ScenarioEntry) -> Outcome {
+    match (rule.outcome, scenario.outcome) {
+        (Outcome::KnownFailing, Outcome::Failed | Outcome::Warned) => Outcome::KnownFailing,
+        (Outcome::Failed, Outcome::Warned) => Outcome::Failed,
+        (_, own) => own,
+    }
+}
+
+/// Why the rule has its outcome, in one sentence.
+pub(crate) fn reason(rule: &RuleEntry) -> &str {
+    let told = rule.reason.as_deref();
+    told.or_else(|| explaining(rule).into_iter().find_map(why))
+        .unwrap_or("no reason was recorded")
+}
+
+/// Why the scenario has its outcome, where it is told.
+pub(crate) fn why(scenario: &ScenarioEntry) -> Option<&str> {
+    let found = scenario
+        .evidence
+        .as_ref()
+        .map(|evidence| evidence.message.as_str());
+    found.or(scenario.reason.as_deref())
+}
+
+/// `acme-tides 1.4.0`, on one line.
+pub(crate) fn target(record: &RunRecord) -> String {
+    let target = &record.target;
+    text::line(format!("{} {}", target.name, target.version).trim(), 200)
+}
+
+/// The one word.
+pub(crate) fn verdict(record: &RunRecord) -> &'static str {
+    match record.verdict {
+        Verdict::Conformant => "conformant",
+        Verdict::Nonconformant => "nonconformant",
+        Verdict::Incomplete => "incomplete",
+    }
+}
+
+/// The verdict's meaning for this run, as a sentence without its full stop.
+pub(crate) fn sentence(record: &RunRecord) -> String {
+    let number = |outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX);
+    let many = |n: usize, noun: &str, one: &str, more: &str| {
+        format!(
+            "{} {}",
+            text::count(n, noun),
+            if n == 1 { one } else { more }
+        )
+    };
+    let mut parts = match record.verdict {
+        Verdict::Conformant => {
+            let passed = number(Outcome::Passed);
+            vec![many(passed, "rule", "holds", "hold") + ", none is broken"]
+        }
+        Verdict::Nonconformant => vec![many(
+            number(Outcome::Failed),
+            "rule",
+            "is broken",
+            "are broken",
+        )],
+        Verdict::Incomplete => vec!["nothing is known to be broken".to_owned()],
+    };
+    let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));
+    if unjudged > 0 {
+        let could_not = "could not be judged";
+        parts.push(many(unjudged, "rule", could_not, could_not));
+    }
+    let warned = number(Outcome::Warned);
+    if warned > 0 {
+        parts.push(many(
+            warned,
+            "recommendation",
+            "is not followed",
+            "are not followed",
+        ));
+    }
+    let known = number(Outcome::KnownFailing);
+    if known > 0 {
+        let (one, more) = ("fails as the baseline says", "fail as the baseline says");
+        parts.push(many(known, "rule", one, more));
+    }
+    parts.join("; ")
+}
+
+/// `3 failed, 40 passed`, most urgent first, without zeros.
+pub(crate) fn counts(count: impl Fn(Outcome) -> usize) -> String {
+    let parts = Outcome::ALL
+        .into_iter()
+        .map(|outcome| (count(outcome), outcome));
+    let parts: Vec<_> = parts
+        .filter(|(n, _)| *n > 0)
+        .map(|(n, outcome)| format!("{n} {}", label(outcome)))
+        .collect();
+    if parts.is_empty() {
+        "no rules".to_owned()
+    } else {
+        parts.join(", ")
+    }
+}
+
+/// The record's totals in the form of [`counts`].
+pub(crate) fn totals(record: &RunRecord) -> String {
+    counts(|outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX))
+}
+
+/// The outcome in words.
+pub(crate) fn label(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::CouldNotRun => "could not run",
+        Outcome::NotObserved => "not observed",
+        Outcome::KnownFailing => "known failing",
+        Outcome::NotApplicable => "not applicable",
+        other => other.name(),
+    }
+}
+
+/// A sign that tells the outcome apart without colour. Never the only one: the word stands beside it.
+pub(crate) fn symbol(outcome: Outcome) -> &'static str {
+    match outcome {
+        Outcome::Failed => "✕",
+        Outcome::CouldNotRun => "!",
+        Outcome::NotObserved => "?",
+        Outcome::Warned => "▲",
+        Outcome::KnownFailing => "≈",
+        Outcome::Passed => "✓",
+        Outcome::Noted => "•",
+        Outcome::NotApplicable => "–",
+        Outcome::Excluded => "○",
+    }
+}
+
+/// `MUST`, `SHOULD` or `MAY`, as the documents write it.
+pub(crate) fn level(level: Level) -> &'static str {
+    match level {
+        Level::Must => "MUST",
+        Level::Should => "SHOULD",
+        Level::May => "MAY",
+    }
+}
+
+/// Who sent a message to whom, for example `worker → target`.
+pub(crate) fn route(frame: &FrameExcerpt) -> String {
+    let party = text::line(&frame.party, 80);
+    match frame.direction {
+        Direction::ToTarget => format!("{party} → target"),
+        Direction::FromTarget => format!("target → {party}"),
+        Direction::Observed => format!("{party}, observed"),
+    }
+}
