@@ -87,7 +87,9 @@ impl FromStr for BrokerChoice {
             url if url.starts_with("nats://") && ServerAddr::from_str(url).is_ok() => {
                 Ok(Self::Url(url.to_owned()))
             }
-            other => Err(ParseBrokerError { given: redacted(other) }),
+            other => Err(ParseBrokerError {
+                given: redacted(other),
+            }),
         }
     }
 }
@@ -112,7 +114,9 @@ impl fmt::Debug for BrokerChoice {
 
 /// The URL without user and password.
 fn redacted(url: &str) -> String {
-    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let (scheme, rest) = url
+        .split_once("://")
+        .map_or(("", url), |(scheme, rest)| (scheme, rest));
     let separator = if scheme.is_empty() { "" } else { "://" };
     // Up to the last `@`, wherever it is: to hide too much is the safe mistake.
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
@@ -180,7 +184,9 @@ pub enum BrokerStartError {
     },
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`")]
-    #[diagnostic(help("check that it runs, that it takes these credentials, and that no TLS is asked for"))]
+    #[diagnostic(help(
+        "check that it runs, that it takes these credentials, and that no TLS is asked for"
+    ))]
     Unreachable {
         /// Where, without credentials.
         url: String,
@@ -255,13 +261,17 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
     let broker = match choice {
         BrokerChoice::Embedded => {
             let broker = Broker::start(BrokerConfig::default()).await?;
-            RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
+            RunningBroker {
+                url: broker.url(),
+                process: Process::Embedded(broker),
+            }
         }
         BrokerChoice::Server => start_server(&find_server()?).await?,
         BrokerChoice::Container => start_container(&image_name()).await?,
-        BrokerChoice::Url(url) => {
-            RunningBroker { url: url.clone(), process: Process::External }
-        }
+        BrokerChoice::Url(url) => RunningBroker {
+            url: url.clone(),
+            process: Process::External,
+        },
     };
     match probe(&broker.url).await {
         Ok(()) => Ok(broker),
@@ -274,10 +284,15 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
 
 /// Connects once and says goodbye.
 async fn probe(url: &str) -> Result<(), BrokerStartError> {
-    let connect = ConnectOptions::new().connection_timeout(CONNECT_DEADLINE).connect(url);
+    let connect = ConnectOptions::new()
+        .connection_timeout(CONNECT_DEADLINE)
+        .connect(url);
     match timeout(CONNECT_DEADLINE, connect).await {
         Ok(Ok(_client)) => Ok(()),
-        Ok(Err(source)) => Err(BrokerStartError::Unreachable { url: redacted(url), source }),
+        Ok(Err(source)) => Err(BrokerStartError::Unreachable {
+            url: redacted(url),
+            source,
+        }),
         Err(_) => Err(BrokerStartError::Deadline {
             what: format!("the broker at `{}`", redacted(url)),
             limit: CONNECT_DEADLINE,
@@ -289,15 +304,15 @@ fn find_server() -> Result<PathBuf, BrokerStartError> {
     server_in(env::var_os(SERVER_VARIABLE), env::var_os("PATH"))
 }
 
-fn server_in(
-    named: Option<OsString>,
-    path: Option<OsString>,
-) -> Result<PathBuf, BrokerStartError> {
+fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf, BrokerStartError> {
     if let Some(named) = named.filter(|named| !named.is_empty()).map(PathBuf::from) {
         if named.is_file() {
             return Ok(named);
         }
-        let looked = format!("`{SERVER_VARIABLE}` is `{}`, which is no file", named.display());
+        let looked = format!(
+            "`{SERVER_VARIABLE}` is `{}`, which is no file",
+            named.display()
+        );
         return Err(BrokerStartError::NoServer { looked });
     }
     env::split_paths(&path.unwrap_or_default())
@@ -317,8 +332,14 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .map_err(|source| BrokerStartError::ServerSpawn { binary: binary.into(), source })?;
-    let spawn_failed = |source| BrokerStartError::ServerSpawn { binary: binary.into(), source };
+        .map_err(|source| BrokerStartError::ServerSpawn {
+            binary: binary.into(),
+            source,
+        })?;
+    let spawn_failed = |source| BrokerStartError::ServerSpawn {
+        binary: binary.into(),
+        source,
+    };
     let stderr = child
         .stderr
         .take()
@@ -337,13 +358,22 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
             // Read on, or the pipe fills and the server stalls. It ends with the server.
             tokio::spawn(async move { tokio::io::copy(&mut log, &mut tokio::io::sink()).await });
             let url = format!("nats://{address}");
-            Ok(RunningBroker { url, process: Process::Server(child) })
+            Ok(RunningBroker {
+                url,
+                process: Process::Server(child),
+            })
         }
         Err(log) => {
             let _ = child.start_kill();
-            let status = timeout(SERVER_STOP_DEADLINE, child.wait()).await.map_err(late)?;
+            let status = timeout(SERVER_STOP_DEADLINE, child.wait())
+                .await
+                .map_err(late)?;
             let status = status.map_err(spawn_failed)?;
-            Err(BrokerStartError::ServerEnded { binary: binary.into(), status, log })
+            Err(BrokerStartError::ServerEnded {
+                binary: binary.into(),
+                status,
+                log,
+            })
         }
     }
 }
@@ -355,7 +385,9 @@ async fn listening_address(
     let mut lines = log.take(LOG_LIMIT).lines();
     let mut said = String::new();
     while let Some(line) = lines.next_line().await? {
-        let address = line.split_once(LISTENING).and_then(|(_, address)| address.trim().parse().ok());
+        let address = line
+            .split_once(LISTENING)
+            .and_then(|(_, address)| address.trim().parse().ok());
         if let Some(address) = address {
             return Ok(Ok(address));
         }
@@ -403,91 +435,24 @@ async fn start_container(image: &str) -> Result<RunningBroker, BrokerStartError>
         })?
         .map_err(failed)?;
     let host = container.get_host().await.map_err(failed)?;
-    let port = container.get_host_port_ipv4(CONTAINER_PORT).await.map_err(failed)?;
+    let port = container
+        .get_host_port_ipv4(CONTAINER_PORT)
+        .await
+        .map_err(failed)?;
     let url = format!("nats://{host}:{port}");
-    Ok(RunningBroker { url, process: Process::Container(Box::new(container)) })
+    Ok(RunningBroker {
+        url,
+        process: Process::Container(Box::new(container)),
+    })
 }
 
 fn is_missing_image(error: &TestcontainersError) -> bool {
-    matches!(error, TestcontainersError::Client(ClientError::PullImage { .. }))
+    matches!(
+        error,
+        TestcontainersError::Client(ClientError::PullImage { .. })
+    )
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn check(given: &str, expect: Result<BrokerChoice, &str>) {
-        let expect = expect.map_err(|given| ParseBrokerError { given: given.to_owned() });
-        assert_eq!(given.parse(), expect, "{given}");
-    }
-
-    #[test]
-    fn a_choice_is_one_of_four() {
-        check("embedded", Ok(BrokerChoice::Embedded));
-        check("server", Ok(BrokerChoice::Server));
-        check("container", Ok(BrokerChoice::Container));
-        check("nats://127.0.0.1:4222", Ok(BrokerChoice::Url("nats://127.0.0.1:4222".into())));
-        check("Embedded", Err("Embedded"));
-        check("", Err(""));
-        check("http://127.0.0.1", Err("http://127.0.0.1"));
-        check("tls://user:secret@host", Err("tls://host"));
-    }
-
-    #[test]
-    fn credentials_are_never_shown() {
-        let choice: BrokerChoice = "nats://user:s@cret@host:4222".parse().unwrap_or_default();
-        for shown in [choice.to_string(), format!("{choice:?}")] {
-            assert!(!shown.contains("cret") && !shown.contains("user"), "{shown}");
-        }
-        let running =
-            RunningBroker { url: "nats://user:secret@host".into(), process: Process::External };
-        assert_eq!(format!("{running:?}"), "RunningBroker(nats://host)");
-    }
-
-    #[test]
-    fn a_missing_binary_is_named() {
-        let named = server_in(Some("/nowhere/nats-server".into()), None).expect_err("no such file");
-        assert!(named.to_string().contains("`/nowhere/nats-server`"), "{named}");
-        let folder = tempfile::tempdir().expect("a temporary directory");
-        server_in(None, Some(folder.path().into())).expect_err("the folder is empty");
-        let binary = folder.path().join("nats-server");
-        std::fs::write(&binary, "").expect("the folder is writable");
-        let found = server_in(None, Some(folder.path().into())).expect("it is there now");
-        assert_eq!(found, binary);
-    }
-
-    #[tokio::test]
-    async fn a_binary_that_ends_at_once_is_quoted() {
-        // Any program that knows no `--addr` will do, and every system has this one.
-        let error = start_server(Path::new("/bin/ls")).await.expect_err("`ls` is no broker");
-        let BrokerStartError::ServerEnded { status, log, .. } = error else {
-            panic!("unexpected error: {error}");
-        };
-        assert!(!status.success());
-        assert!(log.contains("addr"), "{log}");
-    }
-
-    #[tokio::test]
-    async fn nobody_at_the_url_is_an_error_without_credentials() {
-        // Bound and dropped at once, so that nobody listens there.
-        let port = std::net::TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a free loopback port")
-            .port();
-        let choice = BrokerChoice::Url(format!("nats://user:secret@127.0.0.1:{port}"));
-        let error = start(&choice).await.expect_err("nobody listens");
-        assert_eq!(
-            error.to_string(),
-            format!("cannot connect to the broker at `nats://127.0.0.1:{port}`")
-        );
-        assert!(!format!("{error:?}").contains("secret"));
-    }
-
-    #[test]
-    fn image_names_have_a_tag_or_get_one() {
-        assert_eq!(name_and_tag("nats:2"), ("nats", "2"));
-        assert_eq!(name_and_tag("nats"), ("nats", "latest"));
-        assert_eq!(name_and_tag("host:5000/nats"), ("host:5000/nats", "latest"));
-        assert_eq!(name_and_tag("host:5000/nats:2.10"), ("host:5000/nats", "2.10"));
-    }
-}
+#[path = "broker_tests.rs"]
+mod tests;

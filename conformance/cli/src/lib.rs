@@ -1,2 +1,50 @@
-//! The parts of the `callmark` binary.
+//! The `callmark` binary: the only place that prints.
+//!
+//! `args` is the one table of flags; each subcommand has a module; `exit` has the exit codes.
+//! Judging is `callmark-suite`'s business, the bundled target is `callmark-reference`'s.
+
+mod args;
 pub mod broker;
+pub mod bundled;
+mod certify;
+mod doctor;
+mod exit;
+mod init;
+mod progress;
+mod report;
+mod rules;
+mod sabotage;
+mod serve;
+
+use std::process::ExitCode;
+
+use clap::Parser as _;
+
+use crate::args::{Arguments, Command};
+
+/// Parses the command line, runs it, and answers with its exit code.
+pub fn main() -> ExitCode {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(error) => {
+            // Help and version go to stdout and are no errors.
+            let code = if error.use_stderr() { exit::USAGE } else { exit::CONFORMANT };
+            let _ = error.print();
+            return ExitCode::from(code);
+        }
+    };
+    let outcome = match arguments.command.unwrap_or_default() {
+        Command::Certify(arguments) => certify::run(&arguments),
+        Command::Serve(arguments) => serve::run(&arguments),
+        Command::Rules(arguments) => rules::list(&arguments),
+        Command::Explain(arguments) => rules::explain(&arguments),
+        Command::Doctor(arguments) => doctor::run(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Sabotage(arguments) => sabotage::run(&arguments),
+        Command::Report(arguments) => report::run(&arguments),
+    };
+    match outcome {
+        Ok(code) => ExitCode::from(code),
+        Err(failure) => ExitCode::from(failure.print()),
+    }
+}

@@ -1,2 +1,5 @@
 //! The `callmark` binary.
-fn main() {}
+
+fn main() -> std::process::ExitCode {
+    callmark_cli::main()
+}

@@ -29,8 +29,6 @@ async fn on_each_broker(check: impl AsyncFn(&str)) {
 
 /// Awaits with the deadline.
 async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
-    match tokio::time::timeout(DEADLINE, future).await {
-        Ok(value) => value,
-        Err(_) => panic!("{what} did not happen within {DEADLINE:?}"),
-    }
+    let outcome = tokio::time::timeout(DEADLINE, future).await;
+    outcome.unwrap_or_else(|_elapsed| panic!("{what} did not happen within {DEADLINE:?}"))
 }

@@ -12,6 +12,7 @@ pub mod platform;
 pub mod registry;
 pub mod run;
 pub mod saboteur;
+pub mod stage;
 mod steps;
 pub mod target;
 pub mod transcript;

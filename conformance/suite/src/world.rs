@@ -86,6 +86,11 @@ impl World {
         self.scene.as_ref().map(|scene| scene.project.transcript.frames()).unwrap_or_default()
     }
 
+    /// The id of the scenario's project, and its name in reports.
+    pub fn project(&self) -> Option<(String, String)> {
+        self.scene.as_ref().map(|scene| (scene.project.id.clone(), scene.project.alias.clone()))
+    }
+
     /// Ends the scenario unless the judgement is good.
     pub fn judge(&mut self, judgement: Judgement) -> Step {
         judgement.map_err(|trouble| self.halt(trouble))

@@ -3,6 +3,7 @@ Feature: UTP messages have their shape
   These rules hold for any captured message, whoever sent it. What a capture does not hold is not observed:
   that is never a pass.
 
+  @cap:capture.command
   Rule: A tool command carries its required members
 
     Scenario Outline: Every captured command carries "<member>"
@@ -18,6 +19,7 @@ Feature: UTP messages have their shape
         | TDG-1-32 | agent_id      |
 
   @UTP-4.1-02
+  @cap:capture.command
   Rule: A tool command travels on a subject of the usual form
 
     Scenario: Every captured command has the subject's usual form

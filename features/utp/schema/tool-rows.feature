@@ -1,4 +1,5 @@
 @role:utp.schema
+@cap:capture.tool
 Feature: A resource.tools row has its seven fields
   The row is what a tool is known by. Its subject keeps the placeholders; they are filled in for each call.
 

@@ -4,32 +4,28 @@
 //! wakes those once per batch, and writes its own queue; no publisher ever waits for a subscriber.
 //! Deliberately absent: authentication. `CONNECT` may bring credentials, and they are ignored.
 
-use std::collections::VecDeque;
 use std::hash::{BuildHasher as _, RandomState};
-use std::io::{self, IoSlice};
+use std::io;
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
-use bytes::{Buf as _, Bytes, BytesMut};
+use bytes::{Bytes, BytesMut};
 use serde::Deserialize;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpStream;
-use tokio::net::tcp::{ReadHalf, WriteHalf};
-use tokio::sync::Notify;
+use tokio::net::tcp::ReadHalf;
 use tokio::time::timeout;
 
-use super::outbound::{Outbound, Overflow};
+use super::client::{self, Client};
 use super::parser::{Message, Operation, Parser, Violation};
 use super::subject;
 use super::subscriptions::{Claim, Subscription, SubscriptionIndex};
+use super::writer::Writer;
 
 /// The room that is kept free for each read.
 const READ_CHUNK: usize = 32 * 1024;
-
-/// The most chunks that one write carries.
-const WRITE_SLICES: usize = 16;
 
 /// How many pings a client may leave unanswered.
 const MAX_UNANSWERED: u32 = 2;
@@ -65,7 +61,10 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(settings: Settings) -> Self {
         // Random per process, which is all that an id has to be; nothing is signed with it.
-        let server_id = format!("CALLMARK{:016X}", RandomState::new().hash_one(settings.address));
+        let server_id = format!(
+            "CALLMARK{:016X}",
+            RandomState::new().hash_one(settings.address)
+        );
         Self {
             settings,
             server_id,
@@ -108,69 +107,17 @@ impl Shared {
     }
 }
 
-/// A client as its publishers see it.
-#[derive(Debug)]
-pub(super) struct Client {
-    id: u64,
-    /// Whether it declared that it reads `HMSG`.
-    headers: AtomicBool,
-    outbound: Mutex<Outbound>,
-    /// Signalled when something waits in `outbound`; the client's task listens.
-    writable: Notify,
-    /// Signalled once when the client is cut off as a slow consumer; the client's task listens.
-    cut_off: Notify,
-}
-
-impl Client {
-    fn outbound(&self) -> MutexGuard<'_, Outbound> {
-        self.outbound.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Appends to the queue, or cuts the client off when there is no room.
-    fn append(&self, append: impl FnOnce(&mut Outbound) -> Result<(), Overflow>) -> Appended {
-        let mut outbound = self.outbound();
-        let idle = !outbound.has_waiting();
-        if let Err(Overflow) = append(&mut outbound) {
-            outbound.close();
-            self.cut_off.notify_one();
-            return Appended::Refused;
-        }
-        if idle { Appended::ToIdle } else { Appended::ToOthers }
-    }
-}
-
-/// What became of a frame.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Appended {
-    /// It is the first that waits: the client's task has to be woken.
-    ToIdle,
-    /// It waits behind others, for which the task is woken already.
-    ToOthers,
-    /// The client is cut off.
-    Refused,
-}
-
 /// Serves one client until either side ends.
 pub(super) async fn serve(mut stream: TcpStream, peer: SocketAddr, shared: Arc<Shared>) {
     // A failure costs latency only.
     let _ = stream.set_nodelay(true);
-    let client = Arc::new(Client {
-        id: shared.next_client.fetch_add(1, Ordering::Relaxed),
-        headers: AtomicBool::new(false),
-        outbound: Mutex::new(Outbound::new(shared.settings.max_pending)),
-        writable: Notify::new(),
-        cut_off: Notify::new(),
-    });
+    let id = shared.next_client.fetch_add(1, Ordering::Relaxed);
+    let client = Arc::new(Client::new(id, shared.settings.max_pending));
     let info = shared.info(&client, peer);
     client.append(|outbound| outbound.line(info.as_bytes()));
 
     let (mut read, write) = stream.split();
-    let mut writer = Writer {
-        socket: write,
-        client: &client,
-        deadline: shared.settings.write_deadline,
-        batch: VecDeque::new(),
-    };
+    let mut writer = Writer::new(write, &client, shared.settings.write_deadline);
     let mut session = Session {
         parser: Parser::new(shared.settings.max_payload),
         options: Options::default(),
@@ -202,7 +149,10 @@ async fn discard(read: &mut ReadHalf<'_>) -> io::Result<()> {
 
 /// The options of `CONNECT`. Until one arrives a client is served as `nats-server` does.
 #[derive(Debug, Clone, Copy)]
-#[expect(clippy::struct_excessive_bools, reason = "they are independent flags of the protocol")]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "they are independent flags of the protocol"
+)]
 struct Options {
     verbose: bool,
     pedantic: bool,
@@ -213,7 +163,13 @@ struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self { verbose: true, pedantic: true, echo: true, headers: false, no_responders: false }
+        Self {
+            verbose: true,
+            pedantic: true,
+            echo: true,
+            headers: false,
+            no_responders: false,
+        }
     }
 }
 
@@ -251,7 +207,8 @@ struct Session<'s> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        self.shared.change(|index| index.remove_client(self.client.id));
+        self.shared
+            .change(|index| index.remove_client(self.client.id));
     }
 }
 
@@ -300,11 +257,16 @@ impl Session<'_> {
             Operation::Publish(message) => self.publish(&message)?,
             Operation::Ping => self.answer("PONG\r\n"),
             Operation::Pong => {}
-            Operation::Subscribe { subject, queue, sid } => {
+            Operation::Subscribe {
+                subject,
+                queue,
+                sid,
+            } => {
                 self.subscribe(&subject, queue.as_deref(), &sid);
             }
             Operation::Unsubscribe { sid, max } => {
-                self.shared.change(|index| index.unsubscribe(self.client.id, &sid, max));
+                self.shared
+                    .change(|index| index.unsubscribe(self.client.id, &sid, max));
                 self.acknowledge();
             }
             Operation::Connect(options) => self.connect(&options)?,
@@ -314,13 +276,15 @@ impl Session<'_> {
     }
 
     fn connect(&mut self, options: &[u8]) -> Result<(), Option<&'static str>> {
-        let connect = serde_json::from_slice(options)
-            .map_err(|_| Some(Violation::Malformed.text()))?;
+        let connect =
+            serde_json::from_slice(options).map_err(|_| Some(Violation::Malformed.text()))?;
         self.options.update(&connect);
         if self.options.no_responders && !self.options.headers {
             return Err(Some("no responders requires headers support"));
         }
-        self.client.headers.store(self.options.headers, Ordering::Relaxed);
+        self.client
+            .headers
+            .store(self.options.headers, Ordering::Relaxed);
         self.acknowledge();
         Ok(())
     }
@@ -334,7 +298,8 @@ impl Session<'_> {
         let own = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
         let (subject, queue, sid) = (own(subject), queue.map(own), own(sid));
         let client = Arc::clone(&self.client);
-        self.shared.change(|index| index.subscribe(client, self.client.id, sid, subject, queue));
+        self.shared
+            .change(|index| index.subscribe(client, self.client.id, sid, subject, queue));
         self.acknowledge();
     }
 
@@ -347,7 +312,11 @@ impl Session<'_> {
             self.answer("-ERR 'Invalid Publish Subject'\r\n");
         }
         self.acknowledge();
-        let taken = if subject::is_routable(&message.subject) { self.route(message) } else { 0 };
+        let taken = if subject::is_routable(&message.subject) {
+            self.route(message)
+        } else {
+            0
+        };
         if let (0, true, Some(reply)) = (taken, self.options.no_responders, &message.reply) {
             self.tell_no_responders(reply);
         }
@@ -359,7 +328,11 @@ impl Session<'_> {
     fn route(&mut self, message: &Message) -> usize {
         let mut exhausted = Vec::new();
         let (own, echo, to_wake) = (self.client.id, self.options.echo, &mut self.to_wake);
-        let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self
+            .shared
+            .index
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         let taken = index.route(&message.subject, self.shared.pick(), |subscription| {
             if subscription.client_id == own && !echo {
                 return false;
@@ -381,11 +354,17 @@ impl Session<'_> {
     /// Sends the status to this client's own subscriptions to the reply subject, echo or not.
     fn tell_no_responders(&mut self, reply: &[u8]) {
         let (own, to_wake) = (self.client.id, &mut self.to_wake);
-        let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
+        let index = self
+            .shared
+            .index
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
         index.route(reply, 0, |subscription| {
             let (client, sid) = (&subscription.client, &subscription.sid);
             subscription.client_id == own
-                && append(client, to_wake, |outbound| outbound.no_responders(reply, sid))
+                && client::append(client, to_wake, |outbound| {
+                    outbound.no_responders(reply, sid)
+                })
         });
     }
 
@@ -396,7 +375,9 @@ impl Session<'_> {
     }
 
     fn answer(&mut self, line: &str) {
-        append(&self.client, &mut self.to_wake, |outbound| outbound.line(line.as_bytes()));
+        client::append(&self.client, &mut self.to_wake, |outbound| {
+            outbound.line(line.as_bytes())
+        });
     }
 }
 
@@ -407,76 +388,7 @@ fn deliver(
 ) -> bool {
     let client = &subscription.client;
     let headers = client.headers.load(Ordering::Relaxed);
-    append(client, to_wake, |outbound| outbound.message(message, &subscription.sid, headers))
-}
-
-/// Appends a frame, notes whom to wake, and says whether the client took it.
-fn append(
-    client: &Arc<Client>,
-    to_wake: &mut Vec<Arc<Client>>,
-    frame: impl FnOnce(&mut Outbound) -> Result<(), Overflow>,
-) -> bool {
-    let appended = client.append(frame);
-    if appended == Appended::ToIdle {
-        to_wake.push(Arc::clone(client));
-    }
-    appended != Appended::Refused
-}
-
-/// The writing side of a connection.
-struct Writer<'w> {
-    socket: WriteHalf<'w>,
-    client: &'w Client,
-    deadline: Duration,
-    /// Taken from the queue and not yet written; kept here so that `run` can be cancelled.
-    batch: VecDeque<Bytes>,
-}
-
-impl Writer<'_> {
-    /// Writes whatever waits, forever.
-    ///
-    /// # Errors
-    ///
-    /// The socket's, or `TimedOut` when the client did not read a byte within the deadline.
-    async fn run(&mut self) -> io::Result<()> {
-        loop {
-            self.flush().await?;
-            self.client.writable.notified().await;
-        }
-    }
-
-    /// Writes until nothing waits.
-    async fn flush(&mut self) -> io::Result<()> {
-        loop {
-            if self.batch.is_empty() {
-                self.client.outbound().take(&mut self.batch);
-            }
-            if self.batch.is_empty() {
-                return Ok(());
-            }
-            let mut slices = [IoSlice::new(&[]); WRITE_SLICES];
-            let filled = slices.len().min(self.batch.len());
-            for (slice, chunk) in slices.iter_mut().zip(&self.batch) {
-                *slice = IoSlice::new(chunk);
-            }
-            let write = self.socket.write_vectored(&slices[..filled]);
-            let written = timeout(self.deadline, write).await??;
-            if written == 0 {
-                return Err(io::ErrorKind::WriteZero.into());
-            }
-            self.advance(written);
-            self.client.outbound().written(written);
-        }
-    }
-
-    fn advance(&mut self, mut written: usize) {
-        while let Some(chunk) = self.batch.front_mut() {
-            if chunk.len() > written {
-                chunk.advance(written);
-                return;
-            }
-            written -= chunk.len();
-            self.batch.pop_front();
-        }
-    }
+    client::append(client, to_wake, |outbound| {
+        outbound.message(message, &subscription.sid, headers)
+    })
 }

@@ -7,18 +7,22 @@
 //! the contract tests of the command line crate run against both.
 //!
 //! Deliberately absent: JetStream, TLS, authentication (credentials are accepted and ignored),
-//! accounts, clustering, leaf nodes, WebSocket and monitoring.
+//! accounts, clustering, leaf nodes, WebSocket, monitoring, and limits on how many clients and
+//! subscriptions there are.
 //! It claims nothing beyond one machine; production scale is a real `nats-server`.
 //!
-//! Reading order: [`parser`] turns bytes into operations, [`subscriptions`] answers who gets a
-//! message, [`outbound`] encodes and bounds what waits for a client; none of them does I/O.
-//! [`connection`] is the shell that binds the three to a socket.
+//! Reading order: `parser` turns bytes into operations, `subscriptions` answers who gets a
+//! message, `outbound` encodes and bounds what waits for a client; none of them does I/O.
+//! `connection` is the shell that binds the three to a socket, with a `client` for the
+//! publishers' side and a `writer` for the socket's.
 
+mod client;
 mod connection;
 mod outbound;
 mod parser;
 mod subject;
 mod subscriptions;
+mod writer;
 
 use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -103,7 +107,10 @@ impl Broker {
         config: BrokerConfig,
         ping_interval: Duration,
     ) -> Result<Self, BrokerError> {
-        let failed = |source| BrokerError::Listen { address: config.listen, source };
+        let failed = |source| BrokerError::Listen {
+            address: config.listen,
+            source,
+        };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let settings = Settings {
@@ -115,7 +122,11 @@ impl Broker {
         };
         let (stop, stopped) = oneshot::channel();
         let acceptor = tokio::spawn(accept(listener, Arc::new(Shared::new(settings)), stopped));
-        Ok(Self { address, stop: Some(stop), acceptor })
+        Ok(Self {
+            address,
+            stop: Some(stop),
+            acceptor,
+        })
     }
 
     /// The address that it listens on, with the port that was taken.
@@ -174,7 +185,9 @@ mod tests {
         let broker = Broker::start_with(BrokerConfig::default(), Duration::from_millis(5))
             .await
             .expect("a free loopback port");
-        let mut client = TcpStream::connect(broker.address()).await.expect("the broker listens");
+        let mut client = TcpStream::connect(broker.address())
+            .await
+            .expect("the broker listens");
         let mut seen = String::new();
         timeout(Duration::from_secs(10), client.read_to_string(&mut seen))
             .await
@@ -186,8 +199,13 @@ mod tests {
 
     #[tokio::test]
     async fn a_taken_port_is_an_error_that_names_it() {
-        let first = Broker::start(BrokerConfig::default()).await.expect("a free loopback port");
-        let taken = BrokerConfig { listen: first.address(), ..BrokerConfig::default() };
+        let first = Broker::start(BrokerConfig::default())
+            .await
+            .expect("a free loopback port");
+        let taken = BrokerConfig {
+            listen: first.address(),
+            ..BrokerConfig::default()
+        };
         let refused = Broker::start(taken).await.expect_err("the port is taken");
         assert!(refused.to_string().contains(&first.address().to_string()));
     }

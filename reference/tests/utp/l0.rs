@@ -153,7 +153,7 @@ async fn only_the_projects_asked_for_are_served() {
 
 #[tokio::test]
 async fn the_http_binding_serves_cards_tools_and_reports() {
-    let platform = Platform::start().await;
+    let mut platform = Platform::start().await;
     let base = format!(
         "{}/projects/prj",
         platform.l0().http_url().expect("an address")
@@ -236,6 +236,8 @@ async fn the_http_binding_serves_cards_tools_and_reports() {
     let long = "x".repeat(9 * 1024 * 1024);
     let long = client.post(format!("{base}/cards/batch")).body(long);
     assert_eq!(send(long).await.0, StatusCode::PAYLOAD_TOO_LARGE);
+    // The client's idle connections do not hold up the shutdown.
+    within("shutdown", platform.stop_l0()).await;
 }
 
 #[tokio::test]

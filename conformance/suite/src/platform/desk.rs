@@ -94,9 +94,9 @@ impl Desk {
         &*self.wire
     }
 
-    /// Opens a project for one scenario.
-    pub fn open(&self, project_id: &str) -> Arc<Project> {
-        let project = Arc::new(Project::new(project_id));
+    /// Opens a project for one scenario. `alias` is its name in reports, the same in every run.
+    pub fn open(&self, project_id: &str, alias: &str) -> Arc<Project> {
+        let project = Arc::new(Project::new(project_id, alias));
         lock(&self.projects).insert(project_id.to_owned(), Arc::clone(&project));
         project
     }
@@ -230,8 +230,10 @@ impl Desk {
 /// The world of one scenario as its target sees it.
 #[derive(Debug)]
 pub struct Project {
-    /// `<project_id>`.
+    /// `<project_id>`, different in every run: a target that remembers must not answer from the last one.
     pub id: String,
+    /// Its name in reports, the same in every run.
+    pub alias: String,
     /// Every message of the project.
     pub transcript: Transcript,
     rows: Mutex<Rows>,
@@ -255,9 +257,10 @@ struct Entry {
 }
 
 impl Project {
-    fn new(id: &str) -> Self {
+    fn new(id: &str, alias: &str) -> Self {
         Self {
             id: id.to_owned(),
+            alias: alias.to_owned(),
             transcript: Transcript::default(),
             rows: Mutex::default(),
             open: watch::Sender::new(true),

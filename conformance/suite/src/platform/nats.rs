@@ -81,6 +81,10 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
             in_flight.join_next().await;
         }
         let (project, operation) = route(&request.subject);
+        // Another platform may serve other projects on the same broker; what is not ours is not answered.
+        if desk.project(&project).is_none() {
+            continue;
+        }
         let (client, desk) = (client.clone(), Arc::clone(&desk));
         let channel = request.subject.to_string();
         let (headers, body) = (headers(&request), body(&request.payload));

@@ -20,6 +20,8 @@ use crate::world::World;
 pub(super) struct Remains {
     pub frames: Vec<Frame>,
     pub notes: Vec<String>,
+    /// The project's id, and its name in reports.
+    pub project: Option<(String, String)>,
 }
 
 /// Runs the selected cases against the stage.
@@ -43,8 +45,25 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
-    let transcripts = remains.into_iter().map(|(id, remains)| (id, remains.frames)).collect();
+    let transcripts =
+        remains.into_iter().map(|(id, remains)| (id, without_secrets(remains.frames, &plan.secrets))).collect();
     RunOutput { record, transcripts, timings }
+}
+
+/// Frames as they may be stored.
+fn without_secrets(mut frames: Vec<Frame>, secrets: &[String]) -> Vec<Frame> {
+    if secrets.is_empty() {
+        return frames;
+    }
+    let parts = secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
+    let names = super::evidence::Names { parts, ..super::evidence::Names::default() };
+    for frame in &mut frames {
+        frame.body = names.rename(&frame.body);
+        for value in frame.headers.values_mut() {
+            *value = names.text(value);
+        }
+    }
+    frames
 }
 
 type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
@@ -74,7 +93,11 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
         })
         .after(move |feature, _, scenario, _, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
-                let left = Remains { frames: world.frames(), notes: world.notes().to_vec() };
+                let left = Remains {
+                    frames: world.frames(),
+                    notes: world.notes().to_vec(),
+                    project: world.project(),
+                };
                 world.leave();
                 lock(&sink).insert(id.clone(), left);
             }

@@ -8,6 +8,7 @@ use std::collections::BTreeMap;
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use serde_json::Value;
 
+use super::engine::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::{Finding, seen};
@@ -16,10 +17,26 @@ use crate::transcript::{Frame, Kind, shorten};
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
 
+/// Where a finding was made.
+pub(super) struct Context<'a> {
+    pub case: &'a Case,
+    pub rule: &'a str,
+    pub facts: &'a Facts,
+    pub remains: &'a Remains,
+    /// Start of the command that reruns the rule.
+    pub rerun: &'a str,
+    /// Text that must not be stored.
+    pub secrets: &'a [String],
+}
+
 /// The evidence of a finding.
-pub(super) fn of(case: &Case, rule: &str, finding: &Finding, facts: &Facts, frames: &[Frame], rerun: &str) -> Evidence {
-    let names = minted(frames);
-    let stable = |value: &Value| shorten(&renamed(value, &names));
+pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
+    let Context { case, rule, facts, remains, rerun, secrets } = context;
+    let frames = &remains.frames[..];
+    let mut parts: Vec<(String, String)> = secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
+    parts.extend(remains.project.clone());
+    let names = Names { whole: minted(frames), parts };
+    let stable = |value: &Value| shorten(&names.rename(value));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
         None => (case.name.clone(), format!("{}:{}:1", case.at.file, case.at.line)),
@@ -34,7 +51,7 @@ pub(super) fn of(case: &Case, rule: &str, finding: &Finding, facts: &Facts, fram
         hint: finding.hint.clone(),
         frames: involved(finding, frames).map(|frame| excerpt(frame, &names)).collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: command(frames).map(reproduce),
+        reproduce: command(frames).map(|frame| names.text(&reproduce(frame))),
     }
 }
 
@@ -78,15 +95,13 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn excerpt(frame: &Frame, names: &BTreeMap<String, String>) -> FrameExcerpt {
+fn excerpt(frame: &Frame, names: &Names) -> FrameExcerpt {
     let mut excerpt = frame.excerpt();
-    excerpt.body = renamed(&excerpt.body, names);
-    if frame.direction == Direction::FromTarget {
-        for (name, value) in &mut excerpt.headers {
-            if name == "traceparent" {
-                *value = without_span(value);
-            }
-        }
+    excerpt.channel = names.text(&excerpt.channel);
+    excerpt.body = names.rename(&excerpt.body);
+    for (name, value) in &mut excerpt.headers {
+        let minted = frame.direction == Direction::FromTarget && name == "traceparent";
+        *value = names.text(&if minted { without_span(value) } else { value.clone() });
     }
     excerpt
 }
@@ -111,23 +126,39 @@ fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
     names
 }
 
-fn renamed(value: &Value, names: &BTreeMap<String, String>) -> Value {
-    match value {
-        Value::String(text) => match names.get(text) {
-            Some(name) => Value::String(name.clone()),
-            None => value.clone(),
-        },
-        Value::Array(items) => items.iter().map(|item| renamed(item, names)).collect(),
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(name, member)| {
-                    let time = matches!(name.as_str(), "created_at" | "updated_at" | "timestamp") && !member.is_null();
-                    let member = if time { Value::from("<time>") } else { renamed(member, names) };
-                    (name.clone(), member)
-                })
-                .collect(),
-        ),
-        plain => plain.clone(),
+/// What stands in reports in place of what a run made up, and of secrets.
+#[derive(Default)]
+pub(super) struct Names {
+    /// Whole strings.
+    pub whole: BTreeMap<String, String>,
+    /// Parts of strings.
+    pub parts: Vec<(String, String)>,
+}
+
+impl Names {
+    pub(super) fn text(&self, text: &str) -> String {
+        if let Some(name) = self.whole.get(text) {
+            return name.clone();
+        }
+        self.parts.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+    }
+
+    pub(super) fn rename(&self, value: &Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.text(text)),
+            Value::Array(items) => items.iter().map(|item| self.rename(item)).collect(),
+            Value::Object(members) => Value::Object(
+                members
+                    .iter()
+                    .map(|(name, member)| {
+                        let time = matches!(name.as_str(), "created_at" | "updated_at" | "timestamp");
+                        let stamped = time && !member.is_null() && !self.whole.is_empty();
+                        let member = if stamped { Value::from("<time>") } else { self.rename(member) };
+                        (self.text(name), member)
+                    })
+                    .collect(),
+            ),
+            plain => plain.clone(),
+        }
     }
 }

@@ -97,6 +97,8 @@ pub struct RunPlan {
     pub seed: u64,
     /// Start of the command that reruns a rule, for example `callmark certify --bundled`.
     pub rerun: String,
+    /// Text of the manifest that must not be stored.
+    pub secrets: Vec<String>,
     /// Who is told of the progress.
     pub progress: Arc<dyn Progress>,
 }
@@ -110,6 +112,7 @@ impl RunPlan {
             capabilities.extend(probes.map(|probe| format!("probe.{}", probe.name())));
         }
         if let Some(capture) = &self.stage.capture {
+            capabilities.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
             capabilities.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
         }
         capabilities

@@ -129,9 +129,16 @@ impl Fold<'_> {
                     Some(Level::Should) if !self.plan.strict => Outcome::Warned,
                     _ => Outcome::Failed,
                 };
-                let frames = self.remains.get(&case.id).map(|remains| &remains.frames[..]).unwrap_or_default();
-                let evidence = evidence::of(case, &rule.id, finding, facts, frames, &self.plan.rerun);
-                (outcome, None, Some(evidence))
+                let nothing = Remains::default();
+                let context = evidence::Context {
+                    case,
+                    rule: &rule.id,
+                    facts,
+                    remains: self.remains.get(&case.id).unwrap_or(&nothing),
+                    rerun: &self.plan.rerun,
+                    secrets: &self.plan.secrets,
+                };
+                (outcome, None, Some(evidence::of(finding, &context)))
             }
         }
     }

@@ -150,6 +150,7 @@ async fn try_mutant(library: &Library, mutant: &Mutant, bench: &mut dyn Bench, j
         jobs,
         seed: 1,
         rerun: "callmark sabotage".to_owned(),
+        secrets: Vec::new(),
         progress: Arc::new(Quiet),
     };
     let record = crate::run::run(library, &plan).await.record;

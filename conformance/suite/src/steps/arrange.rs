@@ -48,7 +48,7 @@ async fn live_tool_service(world: &mut World) -> Step {
 #[given(expr = "another project with the suffix {string}")]
 fn another_project(world: &mut World, suffix: String) -> Step {
     let session = world.session()?;
-    let id = world.scene()?.project.id.clone();
+    let id = world.scene()?.project.alias.clone();
     *world.scene()? = Scene::bare(&session, session.project_with_suffix(&id, &suffix));
     Ok(())
 }
@@ -139,7 +139,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            session.project_with_suffix(&project.id, "-elsewhere").seed_card(call.card);
+            session.project_with_suffix(&project.alias, "-elsewhere").seed_card(call.card);
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),

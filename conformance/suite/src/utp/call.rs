@@ -51,6 +51,8 @@ pub struct Blueprint<'a> {
     pub version: &'a str,
     /// `<project_id>`.
     pub project_id: &'a str,
+    /// The project's name in reports: token and trace follow from it.
+    pub alias: &'a str,
     /// Seed of all ids; unique among the calls of a project.
     pub seed: &'a str,
 }
@@ -58,11 +60,11 @@ pub struct Blueprint<'a> {
 impl Call {
     /// A complete, valid call.
     pub fn new(blueprint: Blueprint<'_>) -> Self {
-        let Blueprint { probe, table, version, project_id, seed } = blueprint;
-        let trace = Traceparent::from_seed(&format!("{project_id}/{seed}"));
+        let Blueprint { probe, table, version, project_id, alias, seed } = blueprint;
+        let trace = Traceparent::from_seed(&format!("{alias}/{seed}"));
         // The counter may be kept per key: all calls of a project count under one.
         let token = match probe {
-            ProbeName::Count => format!("key-{project_id}"),
+            ProbeName::Count => format!("key-{alias}"),
             _ => format!("tok-{}", &trace.trace_id[20..]),
         };
         let ids = Ids { call: format!("call_{seed}"), card: format!("card_tc_{seed}"), turn: format!("turn_{seed}") };

@@ -18,7 +18,7 @@ use thiserror::Error;
 
 use crate::manifest::SchemaTable;
 use crate::platform::nats;
-use crate::transcript::{Kind, Message};
+use crate::transcript::{Frame, Kind, Message};
 use crate::wire::Wire;
 
 /// Largest capture file.
@@ -71,7 +71,12 @@ pub struct Capture {
     entries: Vec<Entry>,
     /// The statuses that the captured system is declared to produce.
     pub statuses: Vec<String>,
+    /// The kinds of messages that are its own.
+    pub kinds: Vec<&'static str>,
 }
+
+/// The kinds that rules are about.
+const KINDS: [&str; 3] = ["command", "callback", "tool"];
 
 /// A capture that cannot be read.
 #[derive(Debug, Error)]
@@ -184,6 +189,21 @@ impl Capture {
         Ok(capture)
     }
 
+    /// What a Tool Service sent in a transcript: callbacks and cards. Commands and rows are the suite's own.
+    pub fn of_frames(frames: &[Frame], statuses: Vec<String>) -> Self {
+        let mut capture = Self { entries: Vec::new(), statuses, kinds: vec!["callback"] };
+        for frame in frames {
+            let kind = match frame.kind {
+                Kind::Report => CapturedKind::Report,
+                Kind::CardSave => CapturedKind::Card,
+                _ => continue,
+            };
+            let (subject, headers, body) = (frame.channel.clone(), frame.headers.clone(), frame.body.clone());
+            capture.add(frame.n, Line { kind: Some(kind), subject, headers, body });
+        }
+        capture
+    }
+
     /// The messages of a kind.
     pub fn of_kind(&self, kind: CapturedKind) -> Vec<Entry> {
         self.entries.iter().filter(|entry| entry.kind == kind).cloned().collect()
@@ -201,7 +221,7 @@ impl Capture {
 
     fn declared(table: &SchemaTable) -> Self {
         let all = || crate::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
-        Self { entries: Vec::new(), statuses: table.statuses.clone().unwrap_or_else(all) }
+        Self { entries: Vec::new(), statuses: table.statuses.clone().unwrap_or_else(all), kinds: KINDS.to_vec() }
     }
 
     async fn fetch_rows(&mut self, client: &Client, project_id: &str, mut number: u32) {
@@ -242,7 +262,7 @@ impl Capture {
                 entries.push(Entry { n: entry.n, kind: entry.kind, subject, headers, body });
             }
         }
-        Self { entries, statuses: self.statuses.clone() }
+        Self { entries, statuses: self.statuses.clone(), kinds: self.kinds.clone() }
     }
 
     fn add(&mut self, n: u32, line: Line) {

@@ -2,8 +2,8 @@
 //! about the target before the first scenario.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use async_nats::{Client, ConnectOptions, Event};
 use sha2::{Digest, Sha256};
@@ -87,6 +87,7 @@ pub struct UtpSession {
     /// Held by the one scenario that counts, where the counter is shared.
     pub counting: Arc<Mutex<()>>,
     seed: u64,
+    nonce: String,
     lost: Arc<AtomicBool>,
     target: tokio::sync::Mutex<Box<dyn Target>>,
     // Both platforms end with the session.
@@ -165,6 +166,7 @@ impl UtpSession {
             counter: Counter::Shared,
             counting: Arc::default(),
             seed: plan.seed,
+            nonce: nonce(),
             lost,
             target: Mutex::new(target),
             _tasks: tasks,
@@ -191,8 +193,9 @@ impl UtpSession {
 
     /// Opens a project whose id ends with `suffix`.
     pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
-        let digest = Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes());
-        self.desk.open(&format!("prj_{}{suffix}", &crate::library::hex(&digest)[..12]))
+        let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
+        let alias = format!("prj_{}{suffix}", &digest[..10]);
+        self.desk.open(&format!("prj_{}{}{suffix}", &digest[..10], self.nonce), &alias)
     }
 
     /// Whether the connection to the broker was lost at any time.
@@ -297,6 +300,15 @@ impl UtpSession {
             _ => Counter::Shared,
         }
     }
+}
+
+/// Six hexadecimal digits that differ from run to run.
+fn nonce() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
+    crate::library::hex(&digest)[..6].to_owned()
 }
 
 async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {

@@ -11,17 +11,18 @@ use std::time::Duration;
 use async_nats::Message;
 use futures::FutureExt;
 use futures::future::BoxFuture;
-use serde_json::{Map, Value, json};
+use serde_json::{Map, json};
 use tokio::sync::watch;
 use tokio::time::{Instant, sleep_until, timeout, timeout_at};
 
+use super::call_card::{CallCard, belongs_to, read_call_card};
 use super::command::{self, Command, Reading, Refusal};
 use super::ledger::{CallKey, Entry, Ledger, RunningCall};
 use super::result::{Answer, AnswerContext, Outcome};
-use super::tool::{Arguments, Tool, ToolCall, ToolFailure, ToolOutput};
+use super::tool::{Hosted, ToolCall, ToolFailure, ToolOutput};
 use crate::utp::Log;
 use crate::utp::error::ReferenceError;
-use crate::utp::message::{ErrorCode, Report, TOOL_RESULT, text_member};
+use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
 use crate::utp::platform::{Platform, PlatformError};
 use crate::utp::subject::{ChannelId, CommandSubject, ProjectId};
 use crate::utp::trace::TraceHeaders;
@@ -46,16 +47,10 @@ pub(crate) struct Desk {
     pub(crate) log: Log,
 }
 
-/// What the `tool.call` card has to say: its lineage, and the arguments or why there are none.
-struct CallCard {
-    metadata: Map<String, Value>,
-    arguments: Result<Arguments, ToolFailure>,
-}
-
 impl Desk {
     /// Handles a message on the subject of a tool; every way out that is not a report is logged.
-    pub(crate) async fn handle(&self, tool: Arc<dyn Tool>, message: Message) {
-        if let Err(reason) = self.answer(tool, &message).await {
+    pub(crate) async fn handle(&self, hosted: &Hosted, message: Message) {
+        if let Err(reason) = self.answer(hosted, &message).await {
             (self.log)(&format!(
                 "command on `{}` not answered: {reason}",
                 message.subject
@@ -63,7 +58,7 @@ impl Desk {
         }
     }
 
-    async fn answer(&self, tool: Arc<dyn Tool>, message: &Message) -> Result<(), String> {
+    async fn answer(&self, hosted: &Hosted, message: &Message) -> Result<(), String> {
         if message.payload.len() > MAX_COMMAND {
             return Err(format!("{} bytes are too many", message.payload.len()));
         }
@@ -86,11 +81,11 @@ impl Desk {
             Entry::New(call) => {
                 let settled = match reading {
                     Reading::Run(command) => {
-                        self.run(tool, &subject, key, command, headers.clone())
+                        self.run(hosted, &subject, key, command, headers.clone())
                             .await
                     }
                     Reading::Refuse(refusal) => {
-                        self.refuse(tool, &subject, key, refusal, headers.clone())
+                        self.refuse(hosted, &subject, key, refusal, headers.clone())
                             .await
                     }
                     Reading::Drop(reason) => return Err(reason),
@@ -131,7 +126,7 @@ impl Desk {
 
     async fn run(
         &self,
-        tool: Arc<dyn Tool>,
+        hosted: &Hosted,
         subject: &CommandSubject,
         key: CallKey,
         command: Command,
@@ -143,7 +138,7 @@ impl Desk {
         let context = AnswerContext {
             key,
             channel_id: subject.channel_id.to_string(),
-            author: tool.definition().author,
+            author: hosted.definition.author,
             tool_name: command.tool_name,
             headers,
             identity: command.identity,
@@ -154,7 +149,7 @@ impl Desk {
             Ok(arguments) => {
                 let project_id = subject.project_id.to_string();
                 self.run_tool(
-                    tool,
+                    hosted,
                     ToolCall {
                         project_id,
                         arguments,
@@ -169,13 +164,12 @@ impl Desk {
 
     async fn refuse(
         &self,
-        tool: Arc<dyn Tool>,
+        hosted: &Hosted,
         subject: &CommandSubject,
         key: CallKey,
         refusal: Refusal,
         headers: TraceHeaders,
     ) -> (AnswerContext, Outcome) {
-        let definition = tool.definition();
         // A refused command may still point to a card, and the answer's lineage comes from there.
         let call_metadata = match &refusal.tool_call_card_id {
             Some(card_id) => self.call_card(&subject.project_id, card_id).await.metadata,
@@ -184,10 +178,10 @@ impl Desk {
         let context = AnswerContext {
             key,
             channel_id: subject.channel_id.to_string(),
-            author: definition.author,
+            author: hosted.definition.author,
             tool_name: refusal
                 .tool_name
-                .unwrap_or_else(|| definition.tool_name.to_owned()),
+                .unwrap_or_else(|| hosted.definition.tool_name.to_owned()),
             headers,
             identity: refusal.identity,
             after_execution: refusal.after_execution,
@@ -197,9 +191,9 @@ impl Desk {
     }
 
     /// Runs the tool until it ends, its time is over, or the service is.
-    async fn run_tool(&self, tool: Arc<dyn Tool>, call: ToolCall) -> Outcome {
+    async fn run_tool(&self, hosted: &Hosted, call: ToolCall) -> Outcome {
         let mut closing = self.closing.clone();
-        let run = AssertUnwindSafe(async move { tool.run(call).await }).catch_unwind();
+        let run = AssertUnwindSafe(async move { hosted.tool.run(call).await }).catch_unwind();
         let finished = tokio::select! {
             biased;
             // An error means that the service was dropped, which is a shutdown too.
@@ -244,10 +238,6 @@ impl Desk {
     /// Reads the `tool.call` card; the arguments come from there and from nowhere else (Guide §1).
     async fn call_card(&self, project_id: &ProjectId, card_id: &str) -> CallCard {
         let wanted = [card_id.to_owned()];
-        let unread = |failure| CallCard {
-            metadata: Map::new(),
-            arguments: Err(failure),
-        };
         match self
             .attempt(|| self.platform.cards(project_id, &wanted))
             .await
@@ -259,13 +249,13 @@ impl Desk {
                     .find(|card| card["card_id"] == card_id);
                 match card.filter(|card| belongs_to(card, project_id)) {
                     Some(card) => read_call_card(card),
-                    None => unread(
+                    None => CallCard::unread(
                         ToolFailure::new(ErrorCode::BadRequest, "the tool.call card is not there")
                             .with_detail(json!({"tool_call_card_id": card_id})),
                     ),
                 }
             }
-            Err(error) => unread(ToolFailure::new(
+            Err(error) => CallCard::unread(ToolFailure::new(
                 ErrorCode::UpstreamUnavailable,
                 format!("the tool.call card cannot be read: {error}"),
             )),
@@ -331,43 +321,6 @@ impl Desk {
     }
 }
 
-/// Whether a card is this project's; a card that does not say is what the store says it is.
-fn belongs_to(card: &Value, project_id: &ProjectId) -> bool {
-    card.get("project_id")
-        .is_none_or(|project| project == project_id.as_str())
-}
-
-/// Takes lineage and arguments from a `tool.call` card.
-///
-/// Its content must be a `ToolCallContent`: text and arbitrary objects are not accepted (Guide §1).
-fn read_call_card(mut card: Value) -> CallCard {
-    let metadata = match card.get_mut("metadata").map(Value::take) {
-        Some(Value::Object(metadata)) => metadata,
-        _ => Map::new(),
-    };
-    let content = &mut card["content"];
-    let tagged_otherwise = content
-        .get("__type__")
-        .is_some_and(|tag| tag.as_str() != Some("ToolCallContent"));
-    let named = text_member(content, "tool_name").is_some();
-    let arguments = content.get_mut("arguments").map(Value::take);
-    let of_another_type = card.get("type").is_some_and(|kind| kind != "tool.call");
-    let arguments = match arguments {
-        Some(Value::Object(arguments)) if named && !tagged_otherwise && !of_another_type => {
-            Ok(arguments)
-        }
-        _ => Err(ToolFailure::new(
-            ErrorCode::BadRequest,
-            "the tool.call card's content is not a ToolCallContent",
-        )
-        .with_detail(json!({"expected": ["tool_name", "arguments"]}))),
-    };
-    CallCard {
-        metadata,
-        arguments,
-    }
-}
-
 #[expect(
     clippy::needless_pass_by_value,
     reason = "the shape that `map_err` takes"
@@ -376,71 +329,5 @@ fn explained(error: ReferenceError) -> String {
     match std::error::Error::source(&error) {
         Some(source) => format!("{error}: {source}"),
         None => error.to_string(),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{belongs_to, read_call_card};
-    use crate::utp::subject::ProjectId;
-
-    #[test]
-    fn only_a_tool_call_content_yields_arguments() {
-        fn check(content: &Value, expect: Option<&Value>) {
-            let card = read_call_card(json!({
-                "card_id": "c", "type": "tool.call", "content": content, "metadata": {"step_id": "st"}
-            }));
-            assert_eq!(
-                card.arguments.ok().map(Value::Object).as_ref(),
-                expect,
-                "{content}"
-            );
-            assert_eq!(card.metadata["step_id"], "st");
-        }
-        let arguments = json!({"k": 1});
-        check(
-            &json!({"tool_name": "t", "arguments": {"k": 1}}),
-            Some(&arguments),
-        );
-        check(
-            &json!({"__type__": "ToolCallContent", "tool_name": "t", "arguments": {"k": 1}, "x": 2}),
-            Some(&arguments),
-        );
-        check(
-            &json!({"tool_name": "t", "arguments": {}}),
-            Some(&json!({})),
-        );
-        check(
-            &json!({"__type__": "JsonContent", "tool_name": "t", "arguments": {}}),
-            None,
-        );
-        check(&json!("{\"tool_name\": \"t\", \"arguments\": {}}"), None);
-        check(&json!({"k": 1}), None);
-        check(&json!({"tool_name": "t"}), None);
-        check(&json!({"arguments": {}}), None);
-        check(&json!({"tool_name": "", "arguments": {}}), None);
-        check(&json!({"tool_name": "t", "arguments": "{}"}), None);
-        check(&Value::Null, None);
-    }
-
-    #[test]
-    fn a_card_of_another_type_or_no_card_at_all_yields_none() {
-        let content = json!({"tool_name": "t", "arguments": {}});
-        assert!(
-            read_call_card(json!({"type": "tool.result", "content": content}))
-                .arguments
-                .is_err()
-        );
-        assert!(read_call_card(json!({})).arguments.is_err());
-    }
-
-    #[test]
-    fn a_card_of_another_project_is_not_ours() {
-        let project = ProjectId::new("prj").expect("a token");
-        assert!(belongs_to(&json!({"project_id": "prj"}), &project));
-        assert!(belongs_to(&json!({}), &project));
-        assert!(!belongs_to(&json!({"project_id": "other"}), &project));
     }
 }

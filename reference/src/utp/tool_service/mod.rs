@@ -1,11 +1,12 @@
 //! The Tool Service: hosts tools, hears their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
 //! This module is the shell around a call: configuration, subscriptions, concurrency, shutdown. In reading order:
-//! `tool` (what a tool is), `command` (what comes in), `call` (what happens), `result` (what goes out),
+//! `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens), `result` (what goes out),
 //! `ledger` and `ledger_file` (why it happens once), `probes` and `tides` (the tools).
 //! Tools that call upstreams over HTTP are not here but with the OpenAPI executor.
 
 mod call;
+mod call_card;
 mod command;
 mod ledger;
 mod ledger_file;
@@ -27,6 +28,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use call::Desk;
 use ledger::{Ledger, LedgerStore, MemoryStore};
 use ledger_file::FileStore;
+use tool::Hosted;
 
 use super::error::ReferenceError;
 use super::message::ToolRow;
@@ -187,7 +189,7 @@ async fn open_store(data_dir: Option<&Path>) -> Result<Arc<dyn LedgerStore>, Ref
     Ok(Arc::new(store))
 }
 
-type Commands = SelectAll<futures::stream::BoxStream<'static, (Arc<dyn Tool>, Message)>>;
+type Commands = SelectAll<futures::stream::BoxStream<'static, (Arc<Hosted>, Message)>>;
 
 async fn subscribe(
     client: &Client,
@@ -195,7 +197,8 @@ async fn subscribe(
 ) -> Result<Commands, ReferenceError> {
     let mut streams = Vec::new();
     for tool in &config.tools {
-        let template = tool.definition().target_subject(&config.protocol_version);
+        let hosted = Arc::new(Hosted::new(Arc::clone(tool)));
+        let template = hosted.definition.target_subject(&config.protocol_version);
         for project in config.projects.tokens() {
             let subject = subscription(&template, project);
             let subscriber: Subscriber = client
@@ -205,10 +208,10 @@ async fn subscribe(
                     subject,
                     source: source.into(),
                 })?;
-            let tool = Arc::clone(tool);
+            let hosted = Arc::clone(&hosted);
             streams.push(
                 subscriber
-                    .map(move |message| (Arc::clone(&tool), message))
+                    .map(move |message| (Arc::clone(&hosted), message))
                     .boxed(),
             );
         }
@@ -248,14 +251,14 @@ impl Dispatcher {
                 _ = closing.wait_for(|closing| *closing) => break,
                 Some(_) = self.calls.join_next(), if !self.calls.is_empty() => {}
                 command = commands.next() => match command {
-                    Some((tool, message)) => self.accept(tool, message),
+                    Some((hosted, message)) => self.accept(hosted, message),
                     None => break,
                 },
             }
         }
         // What has arrived is answered, as canceled, rather than forgotten.
-        while let Some(Some((tool, message))) = commands.next().now_or_never() {
-            self.accept(tool, message);
+        while let Some(Some((hosted, message))) = commands.next().now_or_never() {
+            self.accept(hosted, message);
         }
         drop(commands);
         let ended = async { while self.calls.join_next().await.is_some() {} };
@@ -272,7 +275,7 @@ impl Dispatcher {
         let _ = tokio::time::timeout(shutdown_deadline, client.flush()).await;
     }
 
-    fn accept(&mut self, tool: Arc<dyn Tool>, message: Message) {
+    fn accept(&mut self, hosted: Arc<Hosted>, message: Message) {
         let Ok(place) = Arc::clone(&self.accepted).try_acquire_owned() else {
             (self.log)(&format!(
                 "command on `{}` dropped: too many wait",
@@ -284,7 +287,7 @@ impl Dispatcher {
         self.calls.spawn(async move {
             // The semaphore is never closed, so this cannot fail.
             let _slot = running.acquire().await;
-            desk.handle(tool, message).await;
+            desk.handle(&hosted, message).await;
             drop(place);
         });
     }

@@ -3,6 +3,8 @@
 //! A tool knows nothing of subjects, cards or callbacks; the service does all of that in `call`.
 //! `probes` and `tides` hold the tools of this reference.
 
+use std::sync::Arc;
+
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
@@ -130,4 +132,19 @@ pub trait Tool: Send + Sync {
 
     /// Does the work; the future is dropped at the time limit and at shutdown.
     fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// A tool with its definition, asked for once.
+pub(crate) struct Hosted {
+    pub(crate) definition: ToolDefinition,
+    pub(crate) tool: Arc<dyn Tool>,
+}
+
+impl Hosted {
+    pub(crate) fn new(tool: Arc<dyn Tool>) -> Self {
+        Self {
+            definition: tool.definition(),
+            tool,
+        }
+    }
 }

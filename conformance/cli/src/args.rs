@@ -1,0 +1,234 @@
+//! The one table of flags.
+
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use crate::broker::BrokerChoice;
+
+/// Certify an implementation of the protocols by which AI agents call tools.
+///
+/// Without a command: `certify --bundled`, the suite against its own reference.
+#[derive(Debug, Parser)]
+#[command(name = "callmark", version, max_term_width = 100, after_help = AFTER_HELP)]
+pub(crate) struct Arguments {
+    #[command(subcommand)]
+    pub(crate) command: Option<Command>,
+}
+
+const AFTER_HELP: &str = "\
+Start here:
+  callmark                                   see the suite pass its own reference
+  callmark init && callmark doctor --target callmark.toml
+  callmark certify --target callmark.toml    certify your implementation
+  callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
+
+Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete, 4 nothing selected, 70 bug";
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum Command {
+    /// Run the features against a target and write the reports
+    Certify(CertifyArguments),
+    /// Run the reference implementation
+    Serve(ServeArguments),
+    /// List the rules
+    Rules(RulesArguments),
+    /// Explain one rule: statement, source, scenarios, mutants
+    Explain(ExplainArguments),
+    /// Check a manifest and its target step by step
+    Doctor(DoctorArguments),
+    /// Write a commented manifest to start from
+    Init(InitArguments),
+    /// Prove the suite: run every mutant against the features
+    Sabotage(SabotageArguments),
+    /// Render a run record again
+    Report(ReportArguments),
+}
+
+impl Default for Command {
+    fn default() -> Self {
+        Self::Certify(CertifyArguments { bundled: true, ..CertifyArguments::default() })
+    }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CertifyArguments {
+    /// Certify the bundled reference (the default without --target)
+    #[arg(long, conflicts_with = "target")]
+    pub(crate) bundled: bool,
+    /// Manifest of the target
+    #[arg(long, value_name = "FILE")]
+    pub(crate) target: Option<PathBuf>,
+    /// Certify this profile; may be repeated. Default: those of the manifest
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Vec<String>,
+    /// Run only the scenarios of this rule; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) rule: Vec<String>,
+    /// Run only scenarios with these tags, e.g. '@UTP-4.2-05 or @cap:probe.count'
+    #[arg(long, value_name = "EXPR")]
+    pub(crate) tags: Option<String>,
+    /// Take warnings (SHOULD rules) for failures
+    #[arg(long)]
+    pub(crate) strict: bool,
+    /// Broker: embedded, server, container or a nats:// URL. Default: the manifest's
+    #[arg(long, value_name = "BROKER")]
+    pub(crate) broker: Option<BrokerChoice>,
+    /// Where the reports go
+    #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
+    pub(crate) out: PathBuf,
+    /// What is printed on stdout
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Scenarios at a time
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
+    pub(crate) jobs: u16,
+    /// Seed of all ids
+    #[arg(long, value_name = "N", default_value_t = DEFAULT_SEED)]
+    pub(crate) seed: u64,
+    /// Stretch every deadline and quiet window
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = scale)]
+    pub(crate) timeout_scale: f64,
+    /// No progress, no closing text
+    #[arg(long)]
+    pub(crate) quiet: bool,
+}
+
+const DEFAULT_OUT: &str = "reports/out";
+const DEFAULT_JOBS: u16 = 32;
+const DEFAULT_SEED: u64 = 1;
+
+impl Default for CertifyArguments {
+    fn default() -> Self {
+        Self {
+            bundled: false,
+            target: None,
+            profile: Vec::new(),
+            rule: Vec::new(),
+            tags: None,
+            strict: false,
+            broker: None,
+            out: PathBuf::from(DEFAULT_OUT),
+            format: Format::Human,
+            jobs: DEFAULT_JOBS,
+            seed: DEFAULT_SEED,
+            timeout_scale: 1.0,
+            quiet: false,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Format {
+    /// Text for people
+    #[default]
+    Human,
+    /// The record, and nothing else
+    Json,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum RulesFormat {
+    /// Text for people
+    #[default]
+    Human,
+    /// One JSON object a rule, in a list
+    Json,
+    /// A table
+    Markdown,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Family {
+    /// A UTP Tool Service with its L0
+    Utp,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ServeArguments {
+    /// What to serve
+    #[arg(value_enum)]
+    pub(crate) family: Family,
+    /// Broker: embedded, server, container or a nats:// URL
+    #[arg(long, value_name = "BROKER", default_value = "embedded")]
+    pub(crate) broker: BrokerChoice,
+    /// Where the HTTP binding listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    pub(crate) listen: SocketAddr,
+    /// Keep state here, over restarts. Default: in memory
+    #[arg(long, value_name = "DIR")]
+    pub(crate) data: Option<PathBuf>,
+    /// Make one call of each kind, print what travels, and end
+    #[arg(long)]
+    pub(crate) tour: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct RulesArguments {
+    /// Only rules of this profile
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Option<String>,
+    /// How they are printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: RulesFormat,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ExplainArguments {
+    /// Rule id, e.g. UTP-4.1-35
+    pub(crate) rule: String,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DoctorArguments {
+    /// Manifest of the target
+    #[arg(long, value_name = "FILE", default_value = "callmark.toml")]
+    pub(crate) target: PathBuf,
+    /// Broker in place of the manifest's
+    #[arg(long, value_name = "BROKER")]
+    pub(crate) broker: Option<BrokerChoice>,
+    /// Stretch every deadline
+    #[arg(long, value_name = "X", default_value_t = 1.0, value_parser = scale)]
+    pub(crate) timeout_scale: f64,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct InitArguments {
+    /// File to write; an existing one is left alone
+    #[arg(default_value = "callmark.toml")]
+    pub(crate) file: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct SabotageArguments {
+    /// Only mutants of this profile; may be repeated
+    #[arg(long, value_name = "P")]
+    pub(crate) profile: Vec<String>,
+    /// Only mutants of this rule; may be repeated
+    #[arg(long, value_name = "ID")]
+    pub(crate) rule: Vec<String>,
+    /// What is printed on stdout
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: Format,
+    /// Mutants at a time
+    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    pub(crate) jobs: u16,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ReportArguments {
+    /// Run record (run.json)
+    pub(crate) record: PathBuf,
+    /// json, html, junit or markdown
+    #[arg(long, value_name = "FORMAT")]
+    pub(crate) format: callmark_reports::Format,
+    /// File to write. Default: stdout
+    #[arg(long, value_name = "PATH")]
+    pub(crate) out: Option<PathBuf>,
+}
+
+fn scale(text: &str) -> Result<f64, String> {
+    let scale: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
+    if (0.01..=1000.0).contains(&scale) { Ok(scale) } else { Err("is not between 0.01 and 1000".to_owned()) }
+}

@@ -1,0 +1,159 @@
+//! The bundled target: the reference implementation, started here and reached over sockets like any other.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::saboteur::{Bench, Workshop};
+use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::target::{Running, Target};
+use callmark_suite::utp::capture::{Capture, Exercise, Exercised};
+use callmark_suite::utp::pace::PaceLimits;
+use callmark_suite::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::wire::Wire;
+use callmark_suite::world::Stage;
+use futures::future::{BoxFuture, LocalBoxFuture};
+
+use crate::broker::{self, BrokerChoice, RunningBroker};
+
+/// The project of the tour.
+const TOUR_PROJECT: &str = "prj_tour";
+
+/// The bundled target's manifest.
+pub fn manifest() -> Result<Manifest, ManifestError> {
+    Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))
+}
+
+/// Limits of waiting: everything is in this process, so nothing takes long.
+pub fn limits(scale: f64) -> PaceLimits {
+    PaceLimits { answer_floor: std::time::Duration::from_secs(3), scale, ..PaceLimits::default() }
+}
+
+/// The reference Tool Service.
+#[derive(Default)]
+pub struct Reference {
+    service: Option<ToolService>,
+}
+
+impl Target for Reference {
+    fn start<'a>(
+        &'a mut self,
+        nats_url: &'a str,
+        platform_url: Option<&'a str>,
+        version: &'a str,
+    ) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            let mut config = ToolServiceConfig::new(nats_url);
+            version.clone_into(&mut config.protocol_version);
+            if let Some(base_url) = platform_url {
+                config.platform = PlatformConfig::Http { base_url: base_url.to_owned() };
+            }
+            self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            Ok(())
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(service) = self.service.take() {
+                service.shutdown().await;
+            }
+        })
+    }
+}
+
+/// One call of each kind through the reference's own L0.
+pub struct Tour;
+
+impl Exercise for Tour {
+    fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
+        Box::pin(async move {
+            utp::tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            Ok(Exercised { project_id: TOUR_PROJECT.to_owned() })
+        })
+    }
+}
+
+/// Sets up benches for the saboteur: an embedded broker and the reference on it.
+pub struct ReferenceWorkshop;
+
+struct ReferenceBench {
+    manifest: Manifest,
+    broker: RunningBroker,
+    service: Option<ToolService>,
+    capture: Option<Arc<Capture>>,
+    stages: u64,
+}
+
+impl Workshop for ReferenceWorkshop {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
+        Box::pin(async {
+            let manifest = manifest().map_err(|error| error.to_string())?;
+            let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+            let bench = ReferenceBench { manifest, broker, service: None, capture: None, stages: 0 };
+            Ok(Box::new(bench) as Box<dyn Bench>)
+        })
+    }
+}
+
+impl Bench for ReferenceBench {
+    fn stage<'a>(&'a mut self, profile: &'a str, wire: Arc<dyn Wire>) -> LocalBoxFuture<'a, Result<Stage, String>> {
+        Box::pin(async move {
+            self.stages += 1;
+            match profile {
+                "utp.schema" => Ok(Stage { capture: Some(Arc::new(self.capture().await?.through(&*wire))), utp: None }),
+                _ => Ok(Stage { utp: Some(self.session(wire).await?), capture: None }),
+            }
+        })
+    }
+}
+
+impl ReferenceBench {
+    /// One capture serves all mutants: each sees it through its own wire.
+    async fn capture(&mut self) -> Result<Arc<Capture>, String> {
+        if let Some(capture) = &self.capture {
+            return Ok(Arc::clone(capture));
+        }
+        let set = stage::set(StagePlan {
+            manifest: &self.manifest,
+            profiles: &["utp.schema".to_owned()],
+            nats_url: self.broker.url(),
+            limits: limits(1.0),
+            seed: 1,
+            log: std::path::PathBuf::new(),
+            target: None,
+            exercise: Some(&Tour),
+        })
+        .await;
+        let capture = set.stage.capture.ok_or_else(|| {
+            set.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
+        })?;
+        self.capture = Some(Arc::clone(&capture));
+        Ok(capture)
+    }
+
+    async fn session(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<UtpSession>, String> {
+        if self.service.is_none() {
+            let config = ToolServiceConfig::new(self.broker.url());
+            self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+        }
+        let table = self.manifest.utp.clone().unwrap_or_else(|| unreachable!("the bundled manifest has `[utp]`"));
+        let plan = SessionPlan {
+            nats_url: self.broker.url().to_owned(),
+            version: table.protocol_version,
+            platform: table.platform,
+            probes: table.tool_service.unwrap_or_default(),
+            limits: PaceLimits { answer_floor: std::time::Duration::from_millis(500), ..limits(1.0) },
+            ready_within: std::time::Duration::from_secs(3),
+            wire,
+            seed: self.stages,
+            target: Box::new(Running),
+        };
+        UtpSession::open(plan).await.map_err(|error| error.to_string())
+    }
+}

@@ -1,0 +1,263 @@
+//! `certify`: run the features against a target, write the reports, answer with the verdict.
+
+use std::collections::BTreeMap;
+use std::io::IsTerminal as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Instant;
+
+use callmark_reports::Style;
+use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
+use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::registry::{PROFILES, nearest};
+use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
+use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::target::Target;
+use callmark_suite::utp::capture::Exercise;
+use callmark_suite::utp::pace::PaceLimits;
+use miette::Diagnostic as _;
+
+use crate::args::{CertifyArguments, Format};
+use crate::broker::{self, BrokerChoice, BrokerStartError};
+use crate::bundled::{self, Reference, Tour};
+use crate::exit::{self, Failure, colored};
+use crate::progress::Shown;
+
+/// Runs it.
+pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
+    let library = library()?;
+    let manifest = match &arguments.target {
+        Some(path) => Manifest::read(path).map_err(|error| bad_manifest(&error))?,
+        None => bundled::manifest().map_err(Failure::internal)?,
+    };
+    let selection = selection(&library, &manifest, arguments)?;
+    let choice = choose_broker(arguments.broker.as_ref(), &manifest)?;
+    std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::internal)?;
+    let output = runtime.block_on(certify(arguments, &library, &manifest, selection, &choice))?;
+    write_reports(&arguments.out, &output)?;
+    show(arguments, &output.record);
+    Ok(match output.record.verdict {
+        Verdict::Conformant => exit::CONFORMANT,
+        Verdict::Nonconformant => exit::NONCONFORMANT,
+        Verdict::Incomplete => exit::INCOMPLETE,
+    })
+}
+
+/// The features and rules inside this binary.
+pub(crate) fn library() -> Result<Library, Failure> {
+    Library::load().map_err(Failure::internal)
+}
+
+/// A manifest that cannot be used, all its faults in one message.
+pub(crate) fn bad_manifest(error: &ManifestError) -> Failure {
+    let faults: Vec<String> = error.faults.iter().map(|fault| format!("\n- {fault}")).collect();
+    Failure::usage(format!("`{}` cannot be used:{}", error.path, faults.concat()))
+        .hint("`callmark init` writes a commented manifest to compare with")
+}
+
+/// The broker of the command line, else the manifest's.
+pub(crate) fn choose_broker(given: Option<&BrokerChoice>, manifest: &Manifest) -> Result<BrokerChoice, Failure> {
+    if let Some(choice) = given {
+        return Ok(choice.clone());
+    }
+    let named = manifest.utp.as_ref().map_or("embedded", |utp| utp.nats.as_str());
+    named.parse().map_err(|error| Failure::usage(format!("`utp.nats`: {error}")))
+}
+
+/// A broker that cannot be had, with how to get it.
+pub(crate) fn no_broker(error: &BrokerStartError) -> Failure {
+    let mut message = error.to_string();
+    let mut source = std::error::Error::source(error);
+    while let Some(cause) = source {
+        message.push_str(&format!(": {cause}"));
+        source = cause.source();
+    }
+    let failure = Failure::incomplete(message);
+    match error.help() {
+        Some(help) => failure.hint(help),
+        None => failure,
+    }
+}
+
+fn selection(library: &Library, manifest: &Manifest, arguments: &CertifyArguments) -> Result<Selection, Failure> {
+    for profile in &arguments.profile {
+        known_profile(profile)?;
+    }
+    let profiles = if arguments.profile.is_empty() {
+        manifest.profiles().into_iter().map(str::to_owned).collect()
+    } else {
+        arguments.profile.clone()
+    };
+    if profiles.is_empty() {
+        return Err(Failure::nothing("the manifest has no table of any profile, so nothing is selected")
+            .hint("add for example `[utp.tool-service]`, or name a profile with `--profile`"));
+    }
+    for id in &arguments.rule {
+        if library.registry.rule(id).is_none() {
+            let failure = Failure::usage(format!("there is no rule `{id}`"));
+            return Err(match library.registry.nearest(id) {
+                Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+                None => failure.hint("`callmark rules` lists all of them"),
+            });
+        }
+    }
+    let tags = arguments.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
+    let selection = Selection { profiles, rules: arguments.rule.clone(), tags };
+    if library.select(&selection).is_empty() {
+        return Err(Failure::nothing("no scenario is selected")
+            .hint("`callmark rules --profile …` shows which rules a profile has and which still wait for features"));
+    }
+    Ok(selection)
+}
+
+/// Refuses a profile that there is not.
+pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
+    if PROFILES.iter().any(|known| known.id == profile) {
+        return Ok(());
+    }
+    let failure = Failure::usage(format!("there is no profile `{profile}`"));
+    Err(match nearest(profile, PROFILES.iter().map(|known| known.id)) {
+        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+        None => failure.hint(format!("there are: {}", PROFILES.map(|known| known.id).join(", "))),
+    })
+}
+
+async fn certify(
+    arguments: &CertifyArguments,
+    library: &Library,
+    manifest: &Manifest,
+    selection: Selection,
+    choice: &BrokerChoice,
+) -> Result<RunOutput, Failure> {
+    let shown = Arc::new(Shown::new());
+    let say = |text: String| {
+        if !arguments.quiet {
+            shown.say(&text);
+        }
+    };
+    say(format!("broker: {choice}"));
+    let broker = broker::start(choice).await.map_err(|error| no_broker(&error))?;
+    let is_bundled = arguments.target.is_none();
+    say(format!("target: {} {}", manifest.target.name, manifest.target.version));
+    let set = stage::set(StagePlan {
+        manifest,
+        profiles: &selection.profiles,
+        nats_url: broker.url(),
+        limits: limits(arguments, is_bundled),
+        seed: arguments.seed,
+        log: arguments.out.join("target.log"),
+        target: is_bundled.then(|| Box::new(Reference::default()) as Box<dyn Target>),
+        exercise: is_bundled.then_some(&Tour as &dyn Exercise),
+    })
+    .await;
+    for (profile, (cause, message)) in &set.blocked {
+        say(format!("{profile} cannot run ({}): {message}", cause.name()));
+    }
+    let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial);
+    let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
+    let plan = RunPlan {
+        selection,
+        stage: set.stage.clone(),
+        blocked: set.blocked.clone(),
+        target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
+        strict: arguments.strict,
+        jobs: if serial { 1 } else { usize::from(arguments.jobs) },
+        seed: arguments.seed,
+        rerun: rerun(arguments),
+        secrets: secrets(manifest),
+        progress,
+    };
+    let interrupted = tokio::signal::ctrl_c();
+    let output = tokio::select! {
+        output = run::run(library, &plan) => Ok(output),
+        _ = interrupted => Err(Failure::incomplete("interrupted")),
+    };
+    set.strike().await;
+    broker.stop().await;
+    output
+}
+
+fn limits(arguments: &CertifyArguments, is_bundled: bool) -> PaceLimits {
+    if is_bundled {
+        bundled::limits(arguments.timeout_scale)
+    } else {
+        PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() }
+    }
+}
+
+/// The command that runs this target again.
+fn rerun(arguments: &CertifyArguments) -> String {
+    match &arguments.target {
+        Some(path) => format!("callmark certify --target {}", path.display()),
+        None => "callmark certify --bundled".to_owned(),
+    }
+}
+
+/// Values of the manifest that must not be stored: the target's environment, and credentials of the broker.
+fn secrets(manifest: &Manifest) -> Vec<String> {
+    let Some(utp) = &manifest.utp else { return Vec::new() };
+    let credentials = utp.nats.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(user, _)| user);
+    let words = credentials.into_iter().flat_map(|user| user.split(':'));
+    utp.env
+        .values()
+        .map(String::as_str)
+        .chain(words)
+        .filter(|value| value.len() >= 4)
+        .map(str::to_owned)
+        .collect()
+}
+
+fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
+    let write = |name: &str, text: String| {
+        let path = out.join(name);
+        std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))
+    };
+    for format in callmark_reports::Format::ALL {
+        write(format.file_name(), format.render(&output.record))?;
+    }
+    write("timings.json", timings(output))?;
+    let mut transcript = String::new();
+    for (scenario, frames) in &output.transcripts {
+        for frame in frames {
+            let line = serde_json::json!({"scenario": scenario, "frame": frame});
+            transcript.push_str(&line.to_string());
+            transcript.push('\n');
+        }
+    }
+    write("transcript.jsonl", transcript)
+}
+
+/// How long each scenario took, in microseconds. Not part of the record, which is the same for every run.
+fn timings(output: &RunOutput) -> String {
+    let scenarios: BTreeMap<&String, u128> =
+        output.timings.iter().map(|(id, took)| (id, took.as_micros())).collect();
+    format!("{:#}\n", serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios}))
+}
+
+fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("`{}` cannot be written: {error}", path.display()))
+        .hint("choose another directory with `--out`")
+}
+
+fn show(arguments: &CertifyArguments, record: &RunRecord) {
+    match arguments.format {
+        Format::Json => print!("{}", callmark_reports::json(record)),
+        Format::Human if arguments.quiet => {}
+        Format::Human => {
+            let stdout = std::io::stdout();
+            let width = if stdout.is_terminal() { 100 } else { 120 };
+            print!("{}", callmark_reports::human(record, Style { color: colored(&stdout), width }));
+            println!("reports: {}", arguments.out.join("index.html").display());
+        }
+    }
+}
+
+/// Seconds since `began`, for people.
+pub(crate) fn seconds(began: Instant) -> String {
+    format!("{:.1} s", began.elapsed().as_secs_f64())
+}

@@ -1,0 +1,156 @@
+//! `doctor`: check a manifest and its target step by step, and name the class of the first cause.
+
+use std::sync::Arc;
+
+use callmark_suite::judge::seen::{self, Calls};
+use callmark_suite::manifest::{Manifest, ProbeName};
+use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::transcript::Frame;
+use callmark_suite::utp::pace::PaceLimits;
+use callmark_suite::utp::scene::Scene;
+use callmark_suite::utp::session::{Liveness, UtpSession};
+
+use crate::args::DoctorArguments;
+use crate::broker;
+use crate::certify::{bad_manifest, choose_broker, no_broker};
+use crate::exit::{self, Failure};
+
+/// Runs it.
+pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
+    let manifest = Manifest::read(&arguments.target).map_err(|error| bad_manifest(&error))?;
+    good("manifest", &format!("`{}` is sound", arguments.target.display()));
+    let profiles = manifest.profiles();
+    if profiles.is_empty() {
+        return Err(Failure::nothing("the manifest has no table of any profile")
+            .hint("add for example `[utp.tool-service]` with its probes"));
+    }
+    good("profiles", &profiles.join(", "));
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .worker_threads(2)
+        .enable_all()
+        .build()
+        .map_err(Failure::internal)?;
+    runtime.block_on(examine(arguments, &manifest))
+}
+
+async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8, Failure> {
+    let choice = choose_broker(arguments.broker.as_ref(), manifest)?;
+    let broker = broker::start(&choice).await.map_err(|error| no_broker(&error))?;
+    good("broker", &choice.to_string());
+    let log = std::env::temp_dir().join(format!("callmark-doctor-{}.log", std::process::id()));
+    let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
+    let set = stage::set(StagePlan {
+        manifest,
+        profiles: &profiles,
+        nats_url: broker.url(),
+        limits: PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() },
+        seed: 1,
+        log: log.clone(),
+        target: None,
+        exercise: None,
+    })
+    .await;
+    let mut sound = true;
+    for (profile, (cause, message)) in &set.blocked {
+        bad(profile, cause.name(), message);
+        sound = false;
+    }
+    if let Some(session) = &set.stage.utp {
+        sound &= liveness(session);
+        if session.liveness != Liveness::Stirs {
+            sound &= probes(session).await;
+        }
+    }
+    if let Some(capture) = &set.stage.capture {
+        good("capture", &format!("{} messages", capture.len()));
+    }
+    set.strike().await;
+    broker.stop().await;
+    let _ = std::fs::remove_file(&log);
+    if sound {
+        println!("\nready: callmark certify --target {}", arguments.target.display());
+        return Ok(exit::CONFORMANT);
+    }
+    Ok(exit::INCOMPLETE)
+}
+
+fn liveness(session: &UtpSession) -> bool {
+    match session.liveness {
+        Liveness::Answers => good("target", "it does the work of the echo probe and reports it"),
+        Liveness::Works => {
+            bad("target", "implementation", "it does the work of the echo probe, and reports nothing");
+            return false;
+        }
+        Liveness::Stirs => {
+            let message = "it reacts, and the value in the echo probe's card comes back nowhere: check `tool_name`, \
+                           `target_subject` and `arguments` of `utp.tool-service.probes.echo`";
+            bad("target", "fixture", message);
+            return false;
+        }
+    }
+    good("pace", &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet));
+    true
+}
+
+async fn probes(session: &Arc<UtpSession>) -> bool {
+    let mut sound = true;
+    for probe in ProbeName::ALL {
+        let name = format!("probe.{}", probe.name());
+        if !session.declares(probe) {
+            println!("  -  {name:<12} not declared: what needs it will be not-applicable");
+            continue;
+        }
+        match try_probe(session, probe).await {
+            Ok(()) => good(&name, "does what it should"),
+            Err(message) => {
+                bad(&name, "fixture", &message);
+                sound = false;
+            }
+        }
+    }
+    sound
+}
+
+async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String> {
+    let project = session.project(&format!("doctor {}", probe.name()));
+    let mut scene = Scene::bare(session, Arc::clone(&project));
+    let mut call = scene.prepare(probe);
+    if probe == ProbeName::Ctl {
+        let table = scene.table(probe).clone();
+        call.set_arguments(&table, "terminate");
+        project.seed_card(call.card.clone());
+    }
+    scene.send(session, &call).await;
+    if !scene.answer(session, &call).await {
+        return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
+    }
+    let frames: Vec<Frame> = project.transcript.frames();
+    let calls = Calls { subject: &call, others: &[] };
+    let result = seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
+    let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));
+    match probe {
+        ProbeName::Echo if !at.is_some_and(|value| seen::mentions(value, &call.token)) => {
+            Err(format!("its arguments are not at `{}` of `content.result`", call.result_pointer))
+        }
+        ProbeName::Count if at.and_then(serde_json::Value::as_i64).is_none() => {
+            Err(format!("there is no number at `{}` of `content.result`", call.result_pointer))
+        }
+        ProbeName::Fail if seen::report(&frames, &calls).is_some_and(|report| report.text("/payload/status") == Some("success")) => {
+            Err("it succeeds, and it should throw".to_owned())
+        }
+        ProbeName::Ctl
+            if result.as_ref().and_then(|result| result.pointer("/__cg_control/after_execution")).is_none() =>
+        {
+            Err("its result holds no `__cg_control.after_execution`".to_owned())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn good(what: &str, text: &str) {
+    println!("  ok {what:<12} {text}");
+}
+
+fn bad(what: &str, cause: &str, text: &str) {
+    println!("  !! {what:<12} {cause}: {text}");
+}

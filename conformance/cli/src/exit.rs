@@ -1,0 +1,75 @@
+//! Exit codes, and failures with a hint.
+
+use std::fmt::Display;
+
+use miette::{GraphicalReportHandler, GraphicalTheme, MietteDiagnostic, Report};
+
+/// Conformant, or done.
+pub(crate) const CONFORMANT: u8 = 0;
+/// Nonconformant.
+pub(crate) const NONCONFORMANT: u8 = 1;
+/// The command line or the manifest cannot be used.
+pub(crate) const USAGE: u8 = 2;
+/// The target could not be run, or a check could not run.
+pub(crate) const INCOMPLETE: u8 = 3;
+/// The selection names nothing.
+pub(crate) const NOTHING: u8 = 4;
+/// A bug of ours.
+pub(crate) const INTERNAL: u8 = 70;
+
+/// Why a command ended without its result.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    code: u8,
+    report: Box<MietteDiagnostic>,
+}
+
+impl Failure {
+    /// The command line or a file of the user's cannot be used.
+    pub(crate) fn usage(message: impl Display) -> Self {
+        Self::new(USAGE, message)
+    }
+
+    /// Something outside could not be reached or started.
+    pub(crate) fn incomplete(message: impl Display) -> Self {
+        Self::new(INCOMPLETE, message)
+    }
+
+    /// A bug of ours.
+    pub(crate) fn internal(message: impl Display) -> Self {
+        Self::new(INTERNAL, message).hint("this is a bug in Callmark; please report it with the command that you ran")
+    }
+
+    /// The selection names nothing.
+    pub(crate) fn nothing(message: impl Display) -> Self {
+        Self::new(NOTHING, message)
+    }
+
+    fn new(code: u8, message: impl Display) -> Self {
+        Self { code, report: Box::new(MietteDiagnostic::new(message.to_string())) }
+    }
+
+    /// Says what to do.
+    pub(crate) fn hint(mut self, hint: impl Display) -> Self {
+        self.report.help = Some(hint.to_string());
+        self
+    }
+
+    /// Prints it to stderr; answers the exit code.
+    pub(crate) fn print(self) -> u8 {
+        let theme = if colored(&std::io::stderr()) { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let mut text = String::new();
+        let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
+        let report = Report::new(*self.report);
+        if handler.render_report(&mut text, report.as_ref()).is_err() {
+            text = report.to_string();
+        }
+        eprintln!("{}", text.trim_end());
+        self.code
+    }
+}
+
+/// Whether a stream may be coloured: a terminal, and no `NO_COLOR`.
+pub(crate) fn colored(stream: &impl std::io::IsTerminal) -> bool {
+    stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}

@@ -1,0 +1,61 @@
+//! Progress on stderr: a bar on a terminal, plain lines otherwise.
+
+use std::io::IsTerminal as _;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use callmark_reports::record::Outcome;
+use callmark_suite::run::Progress;
+use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+
+/// Shows how a run goes on.
+pub(crate) struct Shown {
+    bar: ProgressBar,
+    plain: bool,
+    broken: AtomicUsize,
+}
+
+impl Shown {
+    /// A bar where stderr is a terminal; else a line at the start and one for each scenario that is not well.
+    pub(crate) fn new() -> Self {
+        let plain = !std::io::stderr().is_terminal();
+        let bar = ProgressBar::new(0);
+        bar.set_draw_target(if plain { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
+        let style = ProgressStyle::with_template("{bar:32} {pos}/{len} scenarios {msg}");
+        bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
+        Self { bar, plain, broken: AtomicUsize::new(0) }
+    }
+
+    /// Says what is being done.
+    pub(crate) fn say(&self, text: &str) {
+        if self.plain {
+            eprintln!("{text}");
+        } else {
+            self.bar.println(text);
+        }
+    }
+}
+
+impl Progress for Shown {
+    fn begin(&self, scenarios: usize) {
+        self.bar.set_length(u64::try_from(scenarios).unwrap_or(u64::MAX));
+        if self.plain {
+            eprintln!("running {scenarios} scenarios");
+        }
+    }
+
+    fn scenario(&self, id: &str, outcome: Outcome) {
+        self.bar.inc(1);
+        if matches!(outcome, Outcome::Failed | Outcome::CouldNotRun | Outcome::NotObserved) {
+            let broken = self.broken.fetch_add(1, Ordering::Relaxed) + 1;
+            self.bar.set_message(format!("({broken} not well)"));
+            // The first few tell what is going on; the report has all of them.
+            if self.plain && broken <= 10 {
+                eprintln!("{:<14} {id}", outcome.name());
+            }
+        }
+    }
+
+    fn end(&self) {
+        self.bar.finish_and_clear();
+    }
+}

@@ -1,0 +1,117 @@
+//! `rules` and `explain`: the registry, as people and programs read it.
+
+use callmark_suite::lint;
+use callmark_suite::registry::{PROFILES, Rule};
+use callmark_suite::run::Library;
+use callmark_suite::saboteur;
+use serde_json::json;
+
+use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
+use crate::certify::{known_profile, library};
+use crate::exit::{self, Failure};
+
+/// `rules`.
+pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
+    if let Some(profile) = &arguments.profile {
+        known_profile(profile)?;
+    }
+    let library = library()?;
+    let rules: Vec<&Rule> = library
+        .registry
+        .rules()
+        .iter()
+        .filter(|rule| arguments.profile.as_deref().is_none_or(|profile| rule.holds_for(profile)))
+        .collect();
+    match arguments.format {
+        RulesFormat::Human => human(&library, &rules, arguments.profile.as_deref()),
+        RulesFormat::Json => {
+            let rows: Vec<_> = rules.iter().map(|rule| row(&library, rule)).collect();
+            println!("{}", serde_json::to_string_pretty(&rows).map_err(Failure::internal)?);
+        }
+        RulesFormat::Markdown => {
+            println!("| rule | level | profiles | statement | source |\n|---|---|---|---|---|");
+            for rule in rules {
+                let statement = rule.statement.replace('|', "\\|");
+                println!(
+                    "| {} | {} | {} | {statement} | {} |",
+                    rule.id,
+                    rule.level.name(),
+                    rule.profiles.join(", "),
+                    rule.source
+                );
+            }
+        }
+    }
+    Ok(exit::CONFORMANT)
+}
+
+fn human(library: &Library, rules: &[&Rule], profile: Option<&str>) {
+    for rule in rules {
+        println!("{:<14} {:<6} {}", rule.id, rule.level.name(), rule.statement);
+    }
+    println!("\n{} rules", rules.len());
+    let pending = lint::pending(library);
+    for known in PROFILES.iter().filter(|known| profile.is_none_or(|own| own == known.id)) {
+        let total = library.registry.of_profile(known.id).count();
+        match pending.get(known.id) {
+            None => println!("{:<20} {total} rules, all with features", known.id),
+            Some(waiting) => println!("{:<20} {total} rules, {waiting} still without features", known.id),
+        }
+    }
+}
+
+fn row(library: &Library, rule: &Rule) -> serde_json::Value {
+    let pending: Vec<&String> = rule.profiles.iter().filter(|profile| rule.is_pending(profile)).collect();
+    json!({
+        "id": rule.id, "level": rule.level, "profiles": rule.profiles, "statement": rule.statement,
+        "source": rule.source, "excluded": rule.excluded, "pending": pending,
+        "scenarios": scenarios(library, &rule.id),
+    })
+}
+
+fn scenarios(library: &Library, rule: &str) -> Vec<String> {
+    library
+        .catalogue
+        .cases()
+        .iter()
+        .filter(|case| case.rules.iter().any(|own| own == rule))
+        .map(|case| format!("{}:{} {}", case.at.file, case.at.line, case.name))
+        .collect()
+}
+
+/// `explain`.
+pub(crate) fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
+    let library = library()?;
+    let Some(rule) = library.registry.rule(&arguments.rule) else {
+        let failure = Failure::usage(format!("there is no rule `{}`", arguments.rule));
+        return Err(match library.registry.nearest(&arguments.rule) {
+            Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
+            None => failure.hint("`callmark rules` lists all of them"),
+        });
+    };
+    println!("{} ({})\n\n  {}\n", rule.id, rule.level.name(), rule.statement);
+    println!("source:   {}", rule.source);
+    println!("profiles: {}", rule.profiles.join(", "));
+    if let Some(reason) = &rule.excluded {
+        println!("\nnot tested: {reason}");
+    }
+    for profile in rule.profiles.iter().filter(|profile| rule.is_pending(profile)) {
+        println!("\n{profile}: no features yet");
+    }
+    for case in library.catalogue.cases().iter().filter(|case| case.rules.contains(&rule.id)) {
+        println!("\n{}:{}\n  Scenario: {}", case.at.file, case.at.line, case.name);
+        for step in &case.scenario().steps {
+            println!("    {} {}", step.keyword.trim(), step.value);
+        }
+    }
+    let mutants = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let own: Vec<_> = mutants.iter().filter(|mutant| mutant.rule == rule.id).collect();
+    if !own.is_empty() {
+        println!("\nbroken by an implementation that");
+        for mutant in own {
+            println!("  - {} ({}, {})", mutant.does, mutant.profile, mutant.id);
+        }
+    }
+    println!("\ntry it: callmark certify --bundled --rule {}", rule.id);
+    Ok(exit::CONFORMANT)
+}

@@ -1,0 +1,62 @@
+//! `sabotage`: run every mutant of the reference against the features, and show which rule notices.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Instant;
+
+use callmark_suite::saboteur::{self, Matrix, Mutant, MutantResult};
+
+use crate::args::{Format, SabotageArguments};
+use crate::bundled::ReferenceWorkshop;
+use crate::certify::{known_profile, library, seconds};
+use crate::exit::{self, Failure};
+
+/// Scenarios of one mutant at a time.
+const SCENARIOS: usize = 64;
+
+/// Runs it.
+pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
+    for profile in &arguments.profile {
+        known_profile(profile)?;
+    }
+    let library = library()?;
+    let all = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let chosen: Vec<Mutant> = all
+        .into_iter()
+        .filter(|mutant| arguments.profile.is_empty() || arguments.profile.contains(&mutant.profile))
+        .filter(|mutant| arguments.rule.is_empty() || arguments.rule.contains(&mutant.rule))
+        .collect();
+    if chosen.is_empty() {
+        return Err(Failure::nothing("no mutant is selected").hint("`callmark explain RULE-ID` shows a rule's mutants"));
+    }
+    let began = Instant::now();
+    let done = AtomicUsize::new(0);
+    let total = chosen.len();
+    let told = |result: &MutantResult| {
+        let number = done.fetch_add(1, Ordering::Relaxed) + 1;
+        let word = if result.killed { "killed" } else { "SURVIVED" };
+        eprintln!("[{number}/{total}] {word:<8} {} {}", result.rule, result.id);
+    };
+    let matrix =
+        saboteur::run(&library, &chosen, &ReferenceWorkshop, usize::from(arguments.jobs), SCENARIOS, &told)
+            .map_err(Failure::incomplete)?;
+    match arguments.format {
+        Format::Json => println!("{}", serde_json::to_string_pretty(&matrix).map_err(Failure::internal)?),
+        Format::Human => show(&matrix, &seconds(began)),
+    }
+    let sound = matrix.summary.survived == 0 && matrix.summary.with_undeclared_collateral == 0;
+    Ok(if sound { exit::CONFORMANT } else { exit::NONCONFORMANT })
+}
+
+fn show(matrix: &Matrix, took: &str) {
+    for mutant in matrix.mutants.iter().filter(|mutant| !mutant.killed) {
+        println!("survived: {} ({}), its rule is {}", mutant.id, mutant.rule, mutant.outcome.name());
+    }
+    for mutant in matrix.mutants.iter().filter(|mutant| !mutant.undeclared_collateral.is_empty()) {
+        println!("undeclared collateral of {}: {}", mutant.id, mutant.undeclared_collateral.join(", "));
+    }
+    let summary = &matrix.summary;
+    println!(
+        "{} mutants in {took}: {} killed by their own rule, {} survived, {} with undeclared collateral",
+        summary.mutants, summary.killed, summary.survived, summary.with_undeclared_collateral
+    );
+}

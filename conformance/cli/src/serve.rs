@@ -1,0 +1,75 @@
+//! `serve`: run the reference implementation.
+
+use std::sync::Arc;
+
+use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceConfig};
+
+use crate::args::{Family, ServeArguments};
+use crate::broker;
+use crate::certify::no_broker;
+use crate::exit::{self, Failure};
+
+/// `<ver>` of the subjects.
+const VERSION: &str = "v1r3";
+
+/// Runs it until it is interrupted, or to the end of the tour.
+pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let runtime = tokio::runtime::Builder::new_multi_thread()
+        .enable_all()
+        .build()
+        .map_err(Failure::internal)?;
+    runtime.block_on(async {
+        match arguments.family {
+            Family::Utp if arguments.tour => tour(arguments).await,
+            Family::Utp => serve(arguments).await,
+        }
+    })
+}
+
+async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
+    let log: Log = Arc::new(|line: &str| eprintln!("{line}"));
+    let mut l0 = L0Config::new(broker.url());
+    l0.http = Some(arguments.listen);
+    l0.data_dir.clone_from(&arguments.data);
+    l0.log = Arc::clone(&log);
+    let l0 = L0::start(l0).await.map_err(Failure::incomplete)?;
+    let mut service = ToolServiceConfig::new(broker.url());
+    service.data_dir.clone_from(&arguments.data);
+    service.log = log;
+    let service = ToolService::start(service).await.map_err(Failure::incomplete)?;
+    eprintln!("NATS      {}", arguments.broker_url(broker.url()));
+    if let Some(url) = l0.http_url() {
+        eprintln!("platform  {url}");
+    }
+    eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
+    tokio::signal::ctrl_c().await.map_err(Failure::internal)?;
+    eprintln!("ending");
+    service.shutdown().await;
+    l0.shutdown().await;
+    broker.stop().await;
+    Ok(exit::CONFORMANT)
+}
+
+async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
+    let stops = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
+    for stop in stops {
+        let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
+        let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
+        println!("== {} ended as {}", stop.tool_name, serde_json::to_value(stop.status).map_err(Failure::internal)?);
+        println!("callback {callback}\ntool.result card {card}\n");
+    }
+    broker.stop().await;
+    Ok(exit::CONFORMANT)
+}
+
+impl ServeArguments {
+    /// The broker's URL, without credentials that the user gave.
+    fn broker_url(&self, running: &str) -> String {
+        match &self.broker {
+            broker::BrokerChoice::Url(_) => self.broker.to_string(),
+            _ => running.to_owned(),
+        }
+    }
+}

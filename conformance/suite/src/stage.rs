@@ -1,0 +1,184 @@
+//! Sets the stage of a run: opens what the selected profiles need, and says what could not be opened.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use crate::judge::{Cause, seen};
+use crate::manifest::{Manifest, ProbeName, UtpTable};
+use crate::target::{Process, Running, Target};
+use crate::transcript::{Frame, Kind};
+use crate::utp::capture::{Capture, Exercise};
+use crate::utp::pace::PaceLimits;
+use crate::utp::scene::Scene;
+use crate::utp::session::{Liveness, SessionError, SessionPlan, UtpSession};
+use crate::wire::{Straight, Wire};
+use crate::world::Stage;
+
+/// What a stage is set with.
+pub struct StagePlan<'a> {
+    /// The target.
+    pub manifest: &'a Manifest,
+    /// The selected profiles.
+    pub profiles: &'a [String],
+    /// The broker.
+    pub nats_url: &'a str,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// Where a started target's output goes.
+    pub log: PathBuf,
+    /// In place of the manifest's `start`.
+    pub target: Option<Box<dyn Target>>,
+    /// What makes the messages that `utp.schema` captures.
+    pub exercise: Option<&'a dyn Exercise>,
+}
+
+/// A stage, and the profiles that it has no room for.
+#[derive(Default)]
+pub struct SetStage {
+    /// For the run.
+    pub stage: Stage,
+    /// Causes, by profile.
+    pub blocked: BTreeMap<String, (Cause, String)>,
+}
+
+impl SetStage {
+    /// Ends what was started.
+    pub async fn strike(&self) {
+        if let Some(session) = &self.stage.utp {
+            session.close().await;
+        }
+    }
+}
+
+/// Sets the stage for the selected profiles.
+pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
+    let mut set = SetStage::default();
+    let wants = |profile: &str| plan.profiles.iter().any(|own| own == profile);
+    let table = plan.manifest.utp.as_ref();
+    let captures_itself =
+        wants("utp.schema") && plan.exercise.is_none() && table.is_some_and(|utp| own_capture(utp).is_none());
+    if wants("utp.tool-service") || captures_itself {
+        let target = plan.target.take();
+        match open_session(&plan, target).await {
+            Ok(session) => set.stage.utp = Some(session),
+            Err(error) => {
+                for profile in ["utp.tool-service", "utp.schema"] {
+                    set.blocked.insert(profile.to_owned(), (cause(&error), error.to_string()));
+                }
+            }
+        }
+    }
+    if wants("utp.schema") {
+        match capture(&plan, set.stage.utp.as_deref()).await {
+            Ok(capture) => {
+                set.stage.capture = Some(Arc::new(capture));
+                set.blocked.remove("utp.schema");
+            }
+            Err(blocked) => {
+                set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+            }
+        }
+    }
+    set
+}
+
+/// Opens a session with the Tool Service of a manifest.
+async fn open_session(
+    plan: &StagePlan<'_>,
+    target: Option<Box<dyn Target>>,
+) -> Result<Arc<UtpSession>, SessionError> {
+    let utp = plan.manifest.utp.clone().ok_or(SessionError::NoEcho)?;
+    let target = target.unwrap_or_else(|| described(plan, &utp));
+    UtpSession::open(session_plan(&utp, plan, target, Arc::new(Straight))).await
+}
+
+fn session_plan(utp: &UtpTable, plan: &StagePlan<'_>, target: Box<dyn Target>, wire: Arc<dyn Wire>) -> SessionPlan {
+    SessionPlan {
+        nats_url: plan.nats_url.to_owned(),
+        version: utp.protocol_version.clone(),
+        platform: utp.platform,
+        probes: utp.tool_service.clone().unwrap_or_default(),
+        limits: plan.limits,
+        ready_within: utp.start_timeout().mul_f64(plan.limits.scale.clamp(0.01, 1000.0)),
+        wire,
+        seed: plan.seed,
+        target,
+    }
+}
+
+/// The target as the manifest describes it.
+fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
+    let Some(command) = &utp.start else { return Box::new(Running) };
+    let base = &plan.manifest.directory;
+    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
+    Box::new(Process::new(command.clone(), directory, utp.env.clone(), plan.log.clone()))
+}
+
+fn own_capture(utp: &UtpTable) -> Option<&PathBuf> {
+    utp.schema.as_ref().and_then(|schema| schema.capture.as_ref())
+}
+
+/// Captured messages: of the manifest's file, of the exercise, or of the Tool Service's own probes.
+async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<Capture, (Cause, String)> {
+    let utp = plan.manifest.utp.as_ref();
+    let table = utp.and_then(|utp| utp.schema.clone()).unwrap_or_default();
+    if let Some(file) = &table.capture {
+        let path = plan.manifest.directory.join(file);
+        return Capture::read(&path, &table).map_err(|error| (Cause::Config, error.to_string()));
+    }
+    if let (Some(exercise), Some(utp)) = (plan.exercise, utp) {
+        let reach = |reason: String| (Cause::Reachability, reason);
+        let client = async_nats::connect(plan.nats_url).await.map_err(|error| reach(error.to_string()))?;
+        return Capture::watch(&client, plan.nats_url, &utp.protocol_version, &table, exercise)
+            .await
+            .map_err(|error| reach(error.to_string()));
+    }
+    match session {
+        Some(session) => Ok(of_probes(session).await),
+        None => Err((
+            Cause::Config,
+            "there is nothing to capture: name a file with `[utp.schema] capture`, or a Tool Service".to_owned(),
+        )),
+    }
+}
+
+/// Calls the probes once and captures what the Tool Service sends.
+async fn of_probes(session: &UtpSession) -> Capture {
+    let project = session.project("capture");
+    let mut scene = Scene::bare(session, Arc::clone(&project));
+    let mut statuses = vec!["success".to_owned()];
+    for probe in [ProbeName::Echo, ProbeName::Ctl, ProbeName::Fail] {
+        if !session.declares(probe) {
+            continue;
+        }
+        if probe == ProbeName::Fail {
+            statuses.push("failed".to_owned());
+        }
+        let call = scene.prepare(probe);
+        scene.send(session, &call).await;
+        let calls = seen::Calls { subject: &call, others: &scene.others };
+        let own = |frame: &Frame| frame.text("/payload/tool_call_id") == Some(call.tool_call_id.as_str());
+        let answered = |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
+        let patience = if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
+        // What does not come is not captured, and then not observed.
+        let _ = project.transcript.wait(patience, answered).await;
+        scene.others.push(call.tool_call_id.clone());
+    }
+    let frames: Vec<Frame> =
+        project.transcript.frames().into_iter().filter(|frame| frame.kind != Kind::Command).collect();
+    session.desk.close(&project.id);
+    Capture::of_frames(&frames, statuses)
+}
+
+/// Class of the cause of a session that could not be opened.
+pub fn cause(error: &SessionError) -> Cause {
+    match error {
+        SessionError::NoEcho => Cause::Config,
+        SessionError::Start(_) => Cause::Config,
+        SessionError::Platform(_) => Cause::Suite,
+        SessionError::Broker { .. } | SessionError::Silent { .. } => Cause::Reachability,
+    }
+}
