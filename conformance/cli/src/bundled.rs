@@ -73,8 +73,8 @@ pub struct Tour;
 impl Exercise for Tour {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
         Box::pin(async move {
-            utp::tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
-            Ok(Exercised { project_id: TOUR_PROJECT.to_owned() })
+            let tour = utp::tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
         })
     }
 }

@@ -53,13 +53,14 @@ async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
 
 async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
     let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
-    let stops = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
-    for stop in stops {
+    let tour = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
+    for stop in &tour.stops {
         let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
         let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
         println!("== {} ended as {}", stop.tool_name, serde_json::to_value(stop.status).map_err(Failure::internal)?);
         println!("callback {callback}\ntool.result card {card}\n");
     }
+    tour.end().await;
     broker.stop().await;
     Ok(exit::CONFORMANT)
 }

@@ -60,29 +60,36 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
     let table = plan.manifest.utp.as_ref();
     let captures_itself =
         wants("utp.schema") && plan.exercise.is_none() && table.is_some_and(|utp| own_capture(utp).is_none());
+    // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
+    if wants("utp.schema") && !captures_itself {
+        take(&mut set, capture(&plan, None).await);
+    }
     if wants("utp.tool-service") || captures_itself {
         let target = plan.target.take();
         match open_session(&plan, target).await {
             Ok(session) => set.stage.utp = Some(session),
             Err(error) => {
-                for profile in ["utp.tool-service", "utp.schema"] {
-                    set.blocked.insert(profile.to_owned(), (cause(&error), error.to_string()));
+                set.blocked.insert("utp.tool-service".to_owned(), (cause(&error), error.to_string()));
+                if captures_itself {
+                    set.blocked.insert("utp.schema".to_owned(), (cause(&error), error.to_string()));
                 }
             }
         }
     }
-    if wants("utp.schema") {
-        match capture(&plan, set.stage.utp.as_deref()).await {
-            Ok(capture) => {
-                set.stage.capture = Some(Arc::new(capture));
-                set.blocked.remove("utp.schema");
-            }
-            Err(blocked) => {
-                set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
-            }
-        }
+    if captures_itself {
+        let captured = capture(&plan, set.stage.utp.as_deref()).await;
+        take(&mut set, captured);
     }
     set
+}
+
+fn take(set: &mut SetStage, captured: Result<Capture, (Cause, String)>) {
+    match captured {
+        Ok(capture) => set.stage.capture = Some(Arc::new(capture)),
+        Err(blocked) => {
+            set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+        }
+    }
 }
 
 /// Opens a session with the Tool Service of a manifest.
@@ -169,7 +176,6 @@ async fn of_probes(session: &UtpSession) -> Capture {
     }
     let frames: Vec<Frame> =
         project.transcript.frames().into_iter().filter(|frame| frame.kind != Kind::Command).collect();
-    session.desk.close(&project.id);
     Capture::of_frames(&frames, statuses)
 }
 

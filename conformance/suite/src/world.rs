@@ -59,13 +59,6 @@ impl World {
         scenario.clone_into(&mut self.scenario);
     }
 
-    /// Leaves the stage: the scenario's project is forgotten.
-    pub fn leave(&mut self) {
-        if let (Some(session), Some(scene)) = (&self.stage.utp, self.scene.take()) {
-            session.desk.close(&scene.project.id);
-        }
-    }
-
     /// Why the scenario ended early.
     pub fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()

@@ -28,7 +28,7 @@ pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
 pub use platform::PlatformConfig;
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
-pub use tour::{TourStop, tour};
+pub use tour::{Tour, TourStop, tour};
 
 /// Where a component writes its log lines; nothing secret is ever passed to it.
 pub type Log = Arc<dyn Fn(&str) + Send + Sync>;

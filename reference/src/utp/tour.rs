@@ -64,7 +64,22 @@ fn calls() -> [(&'static str, Value, Status); 6] {
     ]
 }
 
-/// Starts L0 and a Tool Service for this project alone, makes one call for each ending, and stops both.
+/// A tour that was made. Its L0 still serves cards and tool rows to whoever wants to look at what was said.
+#[derive(Debug)]
+pub struct Tour {
+    /// The calls, in order.
+    pub stops: Vec<TourStop>,
+    l0: L0,
+}
+
+impl Tour {
+    /// Ends its L0.
+    pub async fn end(self) {
+        self.l0.shutdown().await;
+    }
+}
+
+/// Starts L0 and a Tool Service for this project alone and makes one call for each ending.
 ///
 /// # Errors
 /// When the broker is not there, an answer does not come, or a call ends otherwise than it should.
@@ -72,7 +87,7 @@ pub async fn tour(
     nats_url: &str,
     version: &str,
     project_id: &str,
-) -> Result<Vec<TourStop>, ReferenceError> {
+) -> Result<Tour, ReferenceError> {
     let project = ProjectId::new(project_id)?;
     let l0 = L0::start(L0Config {
         protocol_version: version.to_owned(),
@@ -89,9 +104,13 @@ pub async fn tour(
         ..ToolServiceConfig::new(nats_url)
     };
     // Boxed, because what all the stops keep across their waits is large.
-    let stops = Box::pin(visit(nats_url, version, project_id, l0.handle(), service)).await;
-    l0.shutdown().await;
-    stops
+    match Box::pin(visit(nats_url, version, project_id, l0.handle(), service)).await {
+        Ok(stops) => Ok(Tour { stops, l0 }),
+        Err(error) => {
+            l0.shutdown().await;
+            Err(error)
+        }
+    }
 }
 
 async fn visit(

@@ -106,11 +106,6 @@ impl Desk {
         lock(&self.projects).get(project_id).cloned()
     }
 
-    /// Forgets a project once its scenario is judged.
-    pub fn close(&self, project_id: &str) {
-        lock(&self.projects).remove(project_id);
-    }
-
     /// Takes a request of the target, records it, and answers.
     pub async fn request(
         &self,

@@ -98,7 +98,6 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
                     notes: world.notes().to_vec(),
                     project: world.project(),
                 };
-                world.leave();
                 lock(&sink).insert(id.clone(), left);
             }
             async {}.boxed_local()

@@ -105,10 +105,11 @@ pub trait Exercise: Send + Sync {
 }
 
 /// What an exercise tells of itself.
-#[derive(Clone, Debug, Default)]
 pub struct Exercised {
     /// The project in which it took place.
     pub project_id: String,
+    /// Ends what still serves the project's tool rows.
+    pub end: BoxFuture<'static, ()>,
 }
 
 #[derive(Deserialize)]
@@ -186,6 +187,7 @@ impl Capture {
             capture.add(number, Line { kind: None, subject, headers, body });
         }
         capture.fetch_rows(client, &exercised.project_id, number).await;
+        exercised.end.await;
         Ok(capture)
     }
 

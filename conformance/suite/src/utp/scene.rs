@@ -97,8 +97,15 @@ impl Scene {
         self.others.push(call.tool_call_id.clone());
         let began = Instant::now();
         self.send(session, &call).await;
+        let reports = |frames: &[Frame]| frames.iter().filter(|frame| frame.kind == Kind::Report).count();
+        let before = self.project.transcript.with(reports);
         let answered = |frames: &[Frame]| seen::reflects(frames, &call.token).then_some(());
-        self.project.transcript.wait(session.pace.answer, answered).await.map(|()| began.elapsed())
+        self.project.transcript.wait(session.pace.answer, answered).await?;
+        // Its report follows; waiting for it keeps it out of what comes next. One that does not come is not
+        // the sentinel's business.
+        let reported = |frames: &[Frame]| (reports(frames) > before).then_some(());
+        let _ = self.project.transcript.wait(session.pace.quiet, reported).await;
+        Some(began.elapsed())
     }
 
     /// After a message that may have no effect: a sentinel on the same path, its answer, a quiet window.

@@ -247,7 +247,6 @@ impl UtpSession {
             }
             patience = (patience * 2).min(Duration::from_secs(2));
         };
-        self.desk.close(&project.id);
         Ok(liveness)
     }
 
@@ -279,7 +278,6 @@ impl UtpSession {
                 slowest = slowest.max(began.elapsed());
             }
         }
-        self.desk.close(&project.id);
         Pace::calibrated(slowest, limits)
     }
 
@@ -293,8 +291,7 @@ impl UtpSession {
             let project = self.project(name);
             let mut scene = Scene::bare(self, Arc::clone(&project));
             readings.push(scene.read_counter(self).await);
-            self.desk.close(&project.id);
-        }
+            }
         match readings.as_slice() {
             [Some(a), Some(b), Some(c)] if a == b && b == c => Counter::Isolated,
             _ => Counter::Shared,
