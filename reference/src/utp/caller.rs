@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::connect;
+use super::{connect, round_trip};
 use super::error::ReferenceError;
 use super::ident::{new_id, random_hex, timestamp};
 use super::l0::L0Handle;
@@ -88,6 +88,7 @@ impl Caller {
                 source: source.into(),
             }
         })?;
+        round_trip(&client).await?;
         l0.put_roster(RosterRow {
             project_id: project_id.to_string(),
             agent_id: agent_id.clone(),

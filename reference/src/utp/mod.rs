@@ -22,6 +22,9 @@ mod tour;
 pub mod trace;
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures::StreamExt as _;
 
 pub use caller::Caller;
 pub use error::ReferenceError;
@@ -78,6 +81,36 @@ pub(crate) async fn connect(
             address: without_credentials(nats_url),
             source: Box::new(source),
         })
+}
+
+/// For the broker to send a message back to where it came from.
+const ROUND_TRIP_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Returns once the broker has worked through everything that this client sent before.
+///
+/// A flush only empties the client's own buffer. A message to oneself comes back after the broker has read
+/// the subscriptions that were sent ahead of it, so that others may publish on them.
+pub(crate) async fn round_trip(client: &async_nats::Client) -> Result<(), ReferenceError> {
+    let inbox = client.new_inbox();
+    let failed = |source: Box<dyn std::error::Error + Send + Sync>| ReferenceError::Subscribe {
+        subject: inbox.clone(),
+        source,
+    };
+    let mut echo = client
+        .subscribe(inbox.clone())
+        .await
+        .map_err(|source| failed(source.into()))?;
+    client
+        .publish(inbox.clone(), bytes::Bytes::new())
+        .await
+        .map_err(|source| failed(source.into()))?;
+    tokio::time::timeout(ROUND_TRIP_DEADLINE, echo.next())
+        .await
+        .map_err(|_elapsed| ReferenceError::Deadline {
+            what: "answer of the broker".to_owned(),
+            after: ROUND_TRIP_DEADLINE,
+        })?;
+    Ok(())
 }
 
 fn without_credentials(url: &str) -> String {

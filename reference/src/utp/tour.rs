@@ -15,7 +15,7 @@ use super::l0::{L0, L0Config, L0Handle};
 use super::message::{Status, ToolRow};
 use super::subject::ProjectId;
 use super::tool_service::{ToolService, ToolServiceConfig, rows};
-use super::{Projects, connect};
+use super::{Projects, connect, round_trip};
 
 /// For each stop of the tour.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
@@ -194,10 +194,7 @@ async fn card_is_read(
         .subscribe(subject.clone())
         .await
         .map_err(|source| failed(source.into()))?;
-    observer
-        .flush()
-        .await
-        .map_err(|source| failed(source.into()))?;
+    round_trip(observer).await?;
     Ok(async move {
         let _ = requests.next().await;
     })

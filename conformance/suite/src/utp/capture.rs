@@ -7,7 +7,7 @@ use std::io::{BufRead as _, BufReader, Read as _};
 use std::path::Path;
 use std::time::Duration;
 
-use async_nats::Client;
+use async_nats::{Client, Subscriber};
 use callmark_reports::record::Direction;
 use callmark_schemas::SchemaName;
 use futures::StreamExt as _;
@@ -27,6 +27,9 @@ const MAX_FILE: u64 = 256 * 1024 * 1024;
 const MAX_LINE: u64 = 16 * 1024 * 1024;
 /// Time for the tool registry to tell a row.
 const ROW_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Time for a message to oneself to come back.
+const MARKER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// What a captured message is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -165,19 +168,15 @@ impl Capture {
     ) -> Result<Self, CaptureError> {
         let bus = |error: &dyn std::fmt::Display| CaptureError::Bus(error.to_string());
         let mut messages = client.subscribe(">").await.map_err(|error| bus(&error))?;
-        client.flush().await.map_err(|error| bus(&error))?;
+        // A message to oneself comes back once the broker has read what was sent ahead of it, and here after
+        // everything that the exercise sent: the first says that the watch is on, the second that it is over.
+        marker(client, &mut messages, |_| {}).await?;
         let exercised = exercise.run(nats_url, version).await.map_err(CaptureError::Exercise)?;
-        // What the exercise published has reached the server; a flush brings it here before the answer.
-        client.flush().await.map_err(|error| bus(&error))?;
-        let marker = client.new_inbox();
-        client.publish(marker.clone(), "".into()).await.map_err(|error| bus(&error))?;
-        client.flush().await.map_err(|error| bus(&error))?;
+        let mut seen = Vec::new();
+        marker(client, &mut messages, |message| seen.push(message)).await?;
         let mut capture = Self::declared(table);
         let mut number = 0;
-        while let Ok(Some(message)) = tokio::time::timeout(ROW_DEADLINE, messages.next()).await {
-            if message.subject.as_str() == marker {
-                break;
-            }
+        for message in seen {
             let subject = message.subject.to_string();
             if !subject.split('.').any(|token| token == exercised.project_id) {
                 continue;
@@ -281,6 +280,27 @@ impl Capture {
         };
         self.entries.push(Entry { n, kind, subject: line.subject, headers: line.headers, body });
     }
+}
+
+/// Publishes a message to oneself and hands on what comes before it.
+async fn marker(
+    client: &Client,
+    messages: &mut Subscriber,
+    mut before: impl FnMut(async_nats::Message),
+) -> Result<(), CaptureError> {
+    let inbox = client.new_inbox();
+    client.publish(inbox.clone(), "".into()).await.map_err(|error| CaptureError::Bus(error.to_string()))?;
+    let until = async {
+        while let Some(message) = messages.next().await {
+            if message.subject.as_str() == inbox {
+                return;
+            }
+            before(message);
+        }
+    };
+    tokio::time::timeout(MARKER_DEADLINE, until)
+        .await
+        .map_err(|_| CaptureError::Bus("the broker does not send messages back".to_owned()))
 }
 
 fn wire_kind(kind: CapturedKind) -> Kind {

@@ -16,6 +16,7 @@ use super::operations::{Denial, Operations, TraceReport, json_body};
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{error_reply, text_member};
 use crate::utp::platform::nats::{ERROR, ERROR_CODE};
+use crate::utp::round_trip;
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::nats_header;
 
@@ -70,15 +71,7 @@ pub(crate) async fn serve(
             streams.push(subscriber.map(move |message| (operation, message)).boxed());
         }
     }
-    // The flush comes back only after the broker has taken the subscriptions that were sent before it.
-    operations
-        .client
-        .flush()
-        .await
-        .map_err(|source| ReferenceError::Subscribe {
-            subject: "l0.v1.>".to_owned(),
-            source: Box::new(source),
-        })?;
+    round_trip(&operations.client).await?;
     let mut requests = select_all(streams);
     Ok(tokio::spawn(async move {
         let mut answers = JoinSet::new();

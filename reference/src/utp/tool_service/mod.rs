@@ -34,7 +34,7 @@ use super::error::ReferenceError;
 use super::message::ToolRow;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::subject::subscription;
-use super::{Log, Projects, connect, no_log};
+use super::{Log, Projects, connect, no_log, round_trip};
 
 pub(crate) use ledger::locked;
 pub(crate) use ledger_file::open as open_file;
@@ -216,14 +216,7 @@ async fn subscribe(
             );
         }
     }
-    // The flush comes back only after the broker has taken the subscriptions that were sent before it.
-    client
-        .flush()
-        .await
-        .map_err(|source| ReferenceError::Subscribe {
-            subject: format!("cg.{}.>", config.protocol_version),
-            source: Box::new(source),
-        })?;
+    round_trip(client).await?;
     Ok(select_all(streams))
 }
 
@@ -261,6 +254,10 @@ impl Dispatcher {
             self.accept(hosted, message);
         }
         drop(commands);
+        // From here on the broker gives commands to others of the group.
+        if let Err(error) = round_trip(&client).await {
+            (self.log)(&format!("{error}"));
+        }
         let ended = async { while self.calls.join_next().await.is_some() {} };
         if tokio::time::timeout(shutdown_deadline, ended)
             .await
