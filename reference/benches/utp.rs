@@ -31,23 +31,14 @@ struct Stage {
 
 impl Stage {
     async fn set() -> Self {
-        let broker = Broker::start(BrokerConfig::default())
-            .await
-            .expect("a broker");
+        let broker = Broker::start(BrokerConfig::default()).await.expect("a broker");
         let url = broker.url();
         let l0 = L0::start(L0Config::new(&url)).await.expect("an L0");
-        let service = ToolService::start(ToolServiceConfig::new(&url))
-            .await
-            .expect("a service");
-        let caller = Caller::connect(&url, VERSION, l0.handle(), PROJECT, "ch")
-            .await
-            .expect("a caller");
+        let service = ToolService::start(ToolServiceConfig::new(&url)).await.expect("a service");
+        let caller = Caller::connect(&url, VERSION, l0.handle(), PROJECT, "ch").await.expect("a caller");
         let client = async_nats::connect(&url).await.expect("a client");
         let server = async_nats::connect(&url).await.expect("a client");
-        let mut requests = server
-            .subscribe("bench.echo")
-            .await
-            .expect("a subscription");
+        let mut requests = server.subscribe("bench.echo").await.expect("a subscription");
         server.flush().await.expect("a flush");
         tokio::spawn(async move {
             while let Some(request) = requests.next().await {
@@ -60,59 +51,38 @@ impl Stage {
             .into_iter()
             .find(|row| row.tool_name == "probe.echo")
             .expect("the echo probe");
-        Self {
-            _broker: broker,
-            _l0: l0,
-            _service: service,
-            caller,
-            client,
-            echo,
-        }
+        Self { _broker: broker, _l0: l0, _service: service, caller, client, echo }
     }
 
     async fn utp(&self) {
-        self.caller
-            .call(&self.echo, &json!({"k": "v"}))
-            .await
-            .expect("an answer");
+        self.caller.call(&self.echo, &json!({"k": "v"})).await.expect("an answer");
     }
 
     async fn raw(&self) {
-        self.client
-            .request("bench.echo", "{\"k\":\"v\"}".into())
-            .await
-            .expect("a reply");
+        self.client.request("bench.echo", "{\"k\":\"v\"}".into()).await.expect("a reply");
     }
 }
 
 /// The time that so many round trips take, so many of them at once.
 async fn timed(trips: u64, at_once: usize, trip: impl AsyncFn()) -> Duration {
     let start = Instant::now();
-    futures::stream::iter(0..trips)
-        .for_each_concurrent(at_once, |_| trip())
-        .await;
+    futures::stream::iter(0..trips).for_each_concurrent(at_once, |_| trip()).await;
     start.elapsed()
 }
 
 fn main() {
     let runtime = Runtime::new().expect("a runtime");
     let stage = runtime.block_on(Stage::set());
-    let mut criterion = Criterion::default()
-        .sample_size(10)
-        .measurement_time(Duration::from_secs(3))
-        .configure_from_args();
+    let mut criterion =
+        Criterion::default().sample_size(10).measurement_time(Duration::from_secs(3)).configure_from_args();
     let mut group = criterion.benchmark_group("round_trips");
     group.throughput(Throughput::Elements(1));
     for at_once in CONCURRENCIES {
         group.bench_function(format!("utp/{at_once}"), |bencher| {
-            bencher.iter_custom(|trips| {
-                runtime.block_on(timed(trips, at_once, async || stage.utp().await))
-            });
+            bencher.iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || stage.utp().await)));
         });
         group.bench_function(format!("raw/{at_once}"), |bencher| {
-            bencher.iter_custom(|trips| {
-                runtime.block_on(timed(trips, at_once, async || stage.raw().await))
-            });
+            bencher.iter_custom(|trips| runtime.block_on(timed(trips, at_once, async || stage.raw().await)));
         });
     }
     group.finish();
@@ -120,9 +90,8 @@ fn main() {
         let trips = 500 * at_once.min(4) as u64;
         let utp = runtime.block_on(timed(trips, at_once, async || stage.utp().await));
         let raw = runtime.block_on(timed(trips, at_once, async || stage.raw().await));
-        let rate = |elapsed: Duration| {
-            f64::from(u32::try_from(trips).unwrap_or(u32::MAX)) / elapsed.as_secs_f64()
-        };
+        let rate =
+            |elapsed: Duration| f64::from(u32::try_from(trips).unwrap_or(u32::MAX)) / elapsed.as_secs_f64();
         println!(
             "{at_once:>2} at once: {:.0} UTP round trips/s, {:.0} raw/s, ratio 1:{:.1}",
             rate(utp),

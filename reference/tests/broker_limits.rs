@@ -15,16 +15,11 @@ async fn start(config: BrokerConfig) -> Broker {
 }
 
 async fn connect(broker: &Broker) -> TcpStream {
-    TcpStream::connect(broker.address())
-        .await
-        .expect("the broker listens")
+    TcpStream::connect(broker.address()).await.expect("the broker listens")
 }
 
 async fn send(client: &mut TcpStream, text: &str) {
-    client
-        .write_all(text.as_bytes())
-        .await
-        .expect("the broker reads");
+    client.write_all(text.as_bytes()).await.expect("the broker reads");
 }
 
 /// Reads until this text was seen, and returns everything up to and including it.
@@ -36,9 +31,7 @@ async fn read_until(client: &mut TcpStream, end: &str) -> String {
         }
         String::from_utf8(seen).expect("text")
     };
-    timeout(DEADLINE, read)
-        .await
-        .expect("the text arrives in time")
+    timeout(DEADLINE, read).await.expect("the text arrives in time")
 }
 
 /// Reads to the end of the connection, which a reset is as well.
@@ -51,11 +44,7 @@ async fn is_closed(client: &mut TcpStream) -> bool {
 /// A subscriber to `flood` that does not read after it was confirmed.
 async fn sleeper(broker: &Broker) -> TcpStream {
     let mut sleeper = connect(broker).await;
-    send(
-        &mut sleeper,
-        "CONNECT {\"verbose\":false}\r\nSUB flood 1\r\nPING\r\n",
-    )
-    .await;
+    send(&mut sleeper, "CONNECT {\"verbose\":false}\r\nSUB flood 1\r\nPING\r\n").await;
     read_until(&mut sleeper, "PONG\r\n").await;
     sleeper
 }
@@ -77,10 +66,7 @@ async fn flood(broker: &Broker, megabytes: usize) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_with_too_much_pending_is_cut_off_and_others_are_not() {
-    let config = BrokerConfig {
-        max_pending: 1 << 20,
-        ..BrokerConfig::default()
-    };
+    let config = BrokerConfig { max_pending: 1 << 20, ..BrokerConfig::default() };
     let broker = start(config).await;
     let mut bystander = connect(&broker).await;
     let mut sleeper = sleeper(&broker).await;
@@ -93,20 +79,13 @@ async fn a_client_with_too_much_pending_is_cut_off_and_others_are_not() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_does_not_read_is_cut_off_at_the_deadline() {
-    let config = BrokerConfig {
-        write_deadline: Duration::from_millis(50),
-        ..BrokerConfig::default()
-    };
+    let config = BrokerConfig { write_deadline: Duration::from_millis(50), ..BrokerConfig::default() };
     let broker = start(config).await;
     let mut sleeper = sleeper(&broker).await;
     flood(&broker, 32).await;
     // Were it not cut off, reading on would bring all of it and then wait for more.
     let mut watcher = connect(&broker).await;
-    send(
-        &mut watcher,
-        "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\n",
-    )
-    .await;
+    send(&mut watcher, "CONNECT {\"verbose\":false,\"headers\":true,\"no_responders\":true}\r\n").await;
     send(&mut watcher, "SUB gone 1\r\n").await;
     let cut_off = async {
         loop {
@@ -117,27 +96,17 @@ async fn a_client_that_does_not_read_is_cut_off_at_the_deadline() {
             }
         }
     };
-    timeout(DEADLINE, cut_off)
-        .await
-        .expect("the sleeper is cut off in time");
+    timeout(DEADLINE, cut_off).await.expect("the sleeper is cut off in time");
     assert!(is_closed(&mut sleeper).await);
 }
 
 #[tokio::test]
 async fn the_largest_payload_passes_and_one_byte_more_does_not() {
-    let broker = start(BrokerConfig {
-        max_payload: 8,
-        ..BrokerConfig::default()
-    })
-    .await;
+    let broker = start(BrokerConfig { max_payload: 8, ..BrokerConfig::default() }).await;
     let mut client = connect(&broker).await;
     let info = read_until(&mut client, "\r\n").await;
     assert!(info.contains("\"max_payload\":8"), "{info}");
-    send(
-        &mut client,
-        "CONNECT {\"verbose\":false}\r\nSUB a 1\r\nPUB a 8\r\n12345678\r\n",
-    )
-    .await;
+    send(&mut client, "CONNECT {\"verbose\":false}\r\nSUB a 1\r\nPUB a 8\r\n12345678\r\n").await;
     let seen = read_until(&mut client, "12345678\r\n").await;
     assert_eq!(seen, "MSG a 1 8\r\n12345678\r\n");
     send(&mut client, "PUB a 9\r\n123456789\r\n").await;
@@ -155,9 +124,7 @@ async fn shutting_down_closes_every_connection_and_the_port() {
     read_until(&mut client, "\r\n").await;
     broker.shutdown().await;
     assert!(is_closed(&mut client).await);
-    TcpStream::connect(address)
-        .await
-        .expect_err("nobody listens any more");
+    TcpStream::connect(address).await.expect_err("nobody listens any more");
 }
 
 #[tokio::test]
@@ -175,11 +142,7 @@ async fn a_hundred_thousand_messages_arrive_in_order() {
     const COUNT: u32 = 100_000;
     let broker = start(BrokerConfig::default()).await;
     let mut subscriber = connect(&broker).await;
-    send(
-        &mut subscriber,
-        "CONNECT {\"verbose\":false}\r\nSUB a.* 1\r\nPING\r\n",
-    )
-    .await;
+    send(&mut subscriber, "CONNECT {\"verbose\":false}\r\nSUB a.* 1\r\nPING\r\n").await;
     read_until(&mut subscriber, "PONG\r\n").await;
     let mut publisher = connect(&broker).await;
     send(&mut publisher, "CONNECT {\"verbose\":false}\r\n").await;
@@ -194,18 +157,10 @@ async fn a_hundred_thousand_messages_arrive_in_order() {
         let mut frame = [0; "MSG a.b 1 6\r\n000000\r\n".len()];
         let mut subscriber = tokio::io::BufReader::new(subscriber);
         for number in 0..COUNT {
-            subscriber
-                .read_exact(&mut frame)
-                .await
-                .expect("the connection stays open");
-            assert_eq!(
-                frame.as_slice(),
-                format!("MSG a.b 1 6\r\n{number:06}\r\n").as_bytes()
-            );
+            subscriber.read_exact(&mut frame).await.expect("the connection stays open");
+            assert_eq!(frame.as_slice(), format!("MSG a.b 1 6\r\n{number:06}\r\n").as_bytes());
         }
     };
-    timeout(DEADLINE, receive)
-        .await
-        .expect("everything arrives in time");
+    timeout(DEADLINE, receive).await.expect("everything arrives in time");
     publish.await.expect("the publisher ends well");
 }

@@ -62,9 +62,7 @@ impl FromStr for Format {
         Self::ALL
             .into_iter()
             .find(|format| format.name() == name)
-            .ok_or_else(|| UnknownFormat {
-                name: name.to_owned(),
-            })
+            .ok_or_else(|| UnknownFormat { name: name.to_owned() })
     }
 }
 
@@ -97,15 +95,11 @@ fn nearest(name: &str) -> Option<Format> {
 }
 
 fn names() -> String {
-    Format::ALL
-        .map(|format| format!("`{}`", format.name()))
-        .join(", ")
+    Format::ALL.map(|format| format!("`{}`", format.name())).join(", ")
 }
 
 fn did_you_mean(name: &str) -> String {
-    nearest(name).map_or_else(String::new, |format| {
-        format!("; did you mean `{}`?", format.name())
-    })
+    nearest(name).map_or_else(String::new, |format| format!("; did you mean `{}`?", format.name()))
 }
 
 #[cfg(test)]

@@ -28,14 +28,8 @@ pub struct Style {
 
 /// The end of a run for people at a terminal.
 pub fn human(record: &RunRecord, style: Style) -> String {
-    let mut page = Page {
-        out: String::new(),
-        style,
-    };
-    let mut body = Page {
-        out: String::new(),
-        style,
-    };
+    let mut page = Page { out: String::new(), style };
+    let mut body = Page { out: String::new(), style };
     body.blocks(record, Outcome::Failed, Page::failure);
     body.blocks(record, Outcome::Warned, Page::warning);
     body.causes(record, Outcome::CouldNotRun);
@@ -91,19 +85,11 @@ impl Page {
         };
         let head = format!("{}: ", view::verdict(record));
         let painted = self.paint(ink, &head);
-        let _ = writeln!(
-            self.out,
-            "{painted}{}",
-            self.wrap(&view::sentence(record), head.len(), 2)
-        );
+        let _ = writeln!(self.out, "{painted}{}", self.wrap(&view::sentence(record), head.len(), 2));
     }
 
     fn facts(&mut self, record: &RunRecord) {
-        let suite = format!(
-            "callmark {}, seed {}",
-            text::line(&record.suite.version, 80),
-            record.suite.seed
-        );
+        let suite = format!("callmark {}, seed {}", text::line(&record.suite.version, 80), record.suite.seed);
         let scenarios = record.summary.scenarios.to_string();
         let facts = [
             ("target", view::target(record)),
@@ -124,21 +110,15 @@ impl Page {
             self.out.push('\n');
         }
         if rules.len() > BLOCKS {
-            let _ = writeln!(
-                self.out,
-                "… and {} more {}\n",
-                rules.len() - BLOCKS,
-                view::label(outcome)
-            );
+            let _ = writeln!(self.out, "… and {} more {}\n", rules.len() - BLOCKS, view::label(outcome));
         }
     }
 
     fn failure(&mut self, rule: &RuleEntry) {
         self.headline(Ink::Red, "error", rule, view::reason(rule));
         let scenarios = view::explaining(rule);
-        let found = scenarios
-            .iter()
-            .find_map(|scenario| scenario.evidence.as_ref().map(|found| (*scenario, found)));
+        let found =
+            scenarios.iter().find_map(|scenario| scenario.evidence.as_ref().map(|found| (*scenario, found)));
         if let Some((_, evidence)) = found {
             self.arrow(&evidence.location);
             let _ = writeln!(
@@ -157,9 +137,7 @@ impl Page {
 
     fn warning(&mut self, rule: &RuleEntry) {
         self.headline(Ink::Yellow, "warning", rule, view::reason(rule));
-        let found = view::explaining(rule)
-            .into_iter()
-            .find_map(|scenario| scenario.evidence.as_ref());
+        let found = view::explaining(rule).into_iter().find_map(|scenario| scenario.evidence.as_ref());
         if let Some(evidence) = found {
             self.arrow(&evidence.location);
             self.asked(rule);
@@ -170,13 +148,8 @@ impl Page {
     }
 
     fn asked(&mut self, rule: &RuleEntry) {
-        let asked = format!(
-            "{} {} ({}, {})",
-            view::level(rule.level),
-            rule.statement,
-            rule.source,
-            rule.profile
-        );
+        let asked =
+            format!("{} {} ({}, {})", view::level(rule.level), rule.statement, rule.source, rule.profile);
         self.note("rule", &asked);
     }
 
@@ -186,24 +159,13 @@ impl Page {
         }
         if let Some(expected) = &evidence.expected {
             let words = text::words(expected).map(|words| text::line(words, text::LINE));
-            self.shown(
-                "expected",
-                &words.unwrap_or_else(|| text::value_line(expected, text::LINE)),
-            );
+            self.shown("expected", &words.unwrap_or_else(|| text::value_line(expected, text::LINE)));
         }
-        let actual = evidence
-            .actual
-            .as_ref()
-            .map(|actual| text::value_line(actual, text::LINE));
+        let actual = evidence.actual.as_ref().map(|actual| text::value_line(actual, text::LINE));
         self.shown("actual", actual.as_deref().unwrap_or("nothing came"));
         self.note("hint", &evidence.hint);
         for frame in evidence.frames.iter().take(FRAMES) {
-            let seen = format!(
-                "{} {}: {}",
-                frame.n,
-                view::route(frame),
-                text::line(&frame.channel, 200)
-            );
+            let seen = format!("{} {}: {}", frame.n, view::route(frame), text::line(&frame.channel, 200));
             self.command("message", &seen);
         }
         if evidence.frames.len() > FRAMES {
@@ -217,9 +179,7 @@ impl Page {
     }
 
     fn others(&mut self, scenarios: &[&ScenarioEntry], shown: &ScenarioEntry) {
-        let others = scenarios
-            .iter()
-            .filter(|scenario| !std::ptr::eq(**scenario, shown));
+        let others = scenarios.iter().filter(|scenario| !std::ptr::eq(**scenario, shown));
         let others: Vec<_> = others.collect();
         for other in others.iter().take(OTHERS) {
             let why = view::why(other).unwrap_or(&other.name);
@@ -227,13 +187,7 @@ impl Page {
             self.shown("also", &format!("{at} {}", text::line(why, 200)));
         }
         if others.len() > OTHERS {
-            self.note(
-                "also",
-                &format!(
-                    "… and {}",
-                    text::count(others.len() - OTHERS, "more scenario")
-                ),
-            );
+            self.note("also", &format!("… and {}", text::count(others.len() - OTHERS, "more scenario")));
         }
     }
 
@@ -245,43 +199,26 @@ impl Page {
             let painted = self.paint(Ink::Yellow, head);
             let rest = format!(" ({rules}): {}", text::line(cause.reason, text::LINE));
             let _ = writeln!(self.out, "{painted}{}", self.wrap(&rest, head.len(), 2));
-            let mut ids: Vec<_> = cause
-                .rules
-                .iter()
-                .take(IDS)
-                .map(|rule| text::line(&rule.id, 80))
-                .collect();
+            let mut ids: Vec<_> = cause.rules.iter().take(IDS).map(|rule| text::line(&rule.id, 80)).collect();
             if cause.rules.len() > IDS {
                 ids.push(format!("… and {} more", cause.rules.len() - IDS));
             }
             self.shown("rules", &ids.join(", "));
             let evidence = cause.rules.iter().flat_map(|rule| view::explaining(rule));
-            if let Some(evidence) = evidence
-                .into_iter()
-                .find_map(|scenario| scenario.evidence.as_ref())
-            {
+            if let Some(evidence) = evidence.into_iter().find_map(|scenario| scenario.evidence.as_ref()) {
                 self.note("hint", &evidence.hint);
                 self.command("rerun", &evidence.rerun);
             }
             self.out.push('\n');
         }
         if causes.len() > BLOCKS {
-            let _ = writeln!(
-                self.out,
-                "… and {}\n",
-                text::count(causes.len() - BLOCKS, "more cause")
-            );
+            let _ = writeln!(self.out, "… and {}\n", text::count(causes.len() - BLOCKS, "more cause"));
         }
     }
 
     fn profiles(&mut self, record: &RunRecord) {
         let profiles = view::profiles(record);
-        let longest = profiles
-            .iter()
-            .map(|profile| profile.name.chars().count())
-            .max()
-            .unwrap_or(0)
-            .min(40);
+        let longest = profiles.iter().map(|profile| profile.name.chars().count()).max().unwrap_or(0).min(40);
         for profile in &profiles {
             let name = text::line(profile.name, 80);
             let counts = self.wrap(&profile.counts(), longest + 2, longest + 2);
@@ -294,21 +231,12 @@ impl Page {
 
     fn where_to_look(&mut self, record: &RunRecord) {
         let mut sentence = "open `index.html` in the output directory for all evidence".to_owned();
-        let urgent = [
-            Outcome::Failed,
-            Outcome::CouldNotRun,
-            Outcome::NotObserved,
-            Outcome::Warned,
-        ];
-        let first = urgent
-            .into_iter()
-            .find_map(|outcome| view::with_outcome(record, outcome).into_iter().next());
+        let urgent = [Outcome::Failed, Outcome::CouldNotRun, Outcome::NotObserved, Outcome::Warned];
+        let first =
+            urgent.into_iter().find_map(|outcome| view::with_outcome(record, outcome).into_iter().next());
         if let Some(rule) = first {
             let id = text::line(&rule.id, 80);
-            let _ = write!(
-                sentence,
-                "; `callmark explain {id}` tells what that rule asks for"
-            );
+            let _ = write!(sentence, "; `callmark explain {id}` tells what that rule asks for");
         }
         let _ = writeln!(self.out, "  {}", self.wrap(&sentence, 2, 2));
     }
@@ -316,21 +244,12 @@ impl Page {
     fn headline(&mut self, ink: Ink, kind: &str, rule: &RuleEntry, message: &str) {
         let head = format!("{kind}[{}]", text::line(&rule.id, 80));
         let painted = self.paint(ink, &head);
-        let message = self.wrap(
-            &format!(": {}", text::line(message, text::LINE)),
-            head.len(),
-            2,
-        );
+        let message = self.wrap(&format!(": {}", text::line(message, text::LINE)), head.len(), 2);
         let _ = writeln!(self.out, "{painted}{}", self.paint(Ink::Bold, &message));
     }
 
     fn arrow(&mut self, location: &str) {
-        let _ = writeln!(
-            self.out,
-            "  {} {}",
-            self.paint(Ink::Blue, "-->"),
-            text::line(location, text::LINE)
-        );
+        let _ = writeln!(self.out, "  {} {}", self.paint(Ink::Blue, "-->"), text::line(location, text::LINE));
     }
 
     /// `   = hint:     …`, wrapped under itself.
@@ -355,11 +274,7 @@ impl Page {
     }
 
     fn paint(&self, ink: Ink, words: &str) -> String {
-        if self.style.color {
-            format!("\u{1b}[{}m{words}\u{1b}[0m", ink.code())
-        } else {
-            words.to_owned()
-        }
+        if self.style.color { format!("\u{1b}[{}m{words}\u{1b}[0m", ink.code()) } else { words.to_owned() }
     }
 
     /// Breaks at blanks. The first line begins at column `at`, the others at column `indent`.

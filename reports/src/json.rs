@@ -7,8 +7,7 @@ use crate::record::RunRecord;
 
 /// The record as pretty JSON with a newline at its end. Reads back as an equal record.
 pub fn json(record: &RunRecord) -> String {
-    let mut text =
-        serde_json::to_string_pretty(record).expect("a record is plain data with string keys");
+    let mut text = serde_json::to_string_pretty(record).expect("a record is plain data with string keys");
     text.push('\n');
     text
 }

@@ -19,10 +19,7 @@ pub fn junit(record: &RunRecord) -> String {
         let mut suite = TestSuite::new(text::line(profile.name, text::LINE));
         suite.add_property(("target", view::target(record).as_str()));
         suite.add_property(("verdict", view::verdict(record)));
-        suite.add_property((
-            "suite_version",
-            text::line(&record.suite.version, text::LINE).as_str(),
-        ));
+        suite.add_property(("suite_version", text::line(&record.suite.version, text::LINE).as_str()));
         suite.add_property((
             "features_sha256",
             text::line(&record.suite.features_sha256, text::LINE).as_str(),
@@ -46,30 +43,14 @@ fn cases(rule: &RuleEntry, names: &mut BTreeMap<String, u32>) -> Vec<TestCase> {
         let why = rule.reason.as_deref();
         let text = plain::rule_lines(rule);
         let outcome = rule.outcome;
-        cases.push(
-            Case {
-                rule,
-                outcome,
-                why,
-                text,
-            }
-            .build(unique(&rule.id, names)),
-        );
+        cases.push(Case { rule, outcome, why, text }.build(unique(&rule.id, names)));
     }
     for scenario in &rule.scenarios {
         let why = view::why(scenario).or(rule.reason.as_deref());
         let text = plain::scenario(rule, scenario);
         let outcome = view::outcome_of(rule, scenario);
         let name = unique(&format!("{} {}", rule.id, scenario.name), names);
-        cases.push(
-            Case {
-                rule,
-                outcome,
-                why,
-                text,
-            }
-            .build(name),
-        );
+        cases.push(Case { rule, outcome, why, text }.build(name));
     }
     cases
 }
@@ -79,11 +60,7 @@ fn unique(name: &str, names: &mut BTreeMap<String, u32>) -> String {
     let name = text::line(name, text::LINE);
     let seen = names.entry(name.clone()).or_default();
     *seen += 1;
-    if *seen == 1 {
-        name
-    } else {
-        format!("{name} #{seen}")
-    }
+    if *seen == 1 { name } else { format!("{name} #{seen}") }
 }
 
 struct Case<'a> {
@@ -98,12 +75,7 @@ impl Case<'_> {
         let mut case = TestCase::new(name, self.status());
         case.set_classname(text::line(&self.rule.profile, text::LINE));
         if matches!(self.outcome, Outcome::Warned | Outcome::Noted) {
-            case.set_system_out(format!(
-                "{}: {}\n{}",
-                view::label(self.outcome),
-                self.message(),
-                self.text
-            ));
+            case.set_system_out(format!("{}: {}\n{}", view::label(self.outcome), self.message(), self.text));
         }
         case
     }
@@ -112,12 +84,8 @@ impl Case<'_> {
         let mut status = match self.outcome {
             Outcome::Passed | Outcome::Warned | Outcome::Noted => return TestCaseStatus::success(),
             Outcome::Failed => TestCaseStatus::non_success(NonSuccessKind::Failure),
-            Outcome::CouldNotRun | Outcome::NotObserved => {
-                TestCaseStatus::non_success(NonSuccessKind::Error)
-            }
-            Outcome::KnownFailing | Outcome::NotApplicable | Outcome::Excluded => {
-                TestCaseStatus::skipped()
-            }
+            Outcome::CouldNotRun | Outcome::NotObserved => TestCaseStatus::non_success(NonSuccessKind::Error),
+            Outcome::KnownFailing | Outcome::NotApplicable | Outcome::Excluded => TestCaseStatus::skipped(),
         };
         status.set_type(self.outcome.name());
         status.set_message(format!("{}: {}", view::label(self.outcome), self.message()));

@@ -50,12 +50,7 @@ fn counts(out: &mut String, record: &RunRecord) {
     for outcome in Outcome::ALL {
         let count = record.summary.count(outcome);
         if count > 0 {
-            let _ = writeln!(
-                out,
-                "| {} {} | {count} |",
-                view::symbol(outcome),
-                view::label(outcome)
-            );
+            let _ = writeln!(out, "| {} {} | {count} |", view::symbol(outcome), view::label(outcome));
         }
     }
     let _ = writeln!(out, "| scenarios | {} |\n", record.summary.scenarios);
@@ -74,12 +69,8 @@ fn findings(out: &mut String, record: &RunRecord, outcome: Outcome, title: &str)
 }
 
 fn finding(out: &mut String, rule: &RuleEntry) {
-    let _ = writeln!(
-        out,
-        "### {}: {}\n",
-        code(&rule.id, Place::Line),
-        prose(view::reason(rule), Place::Line)
-    );
+    let _ =
+        writeln!(out, "### {}: {}\n", code(&rule.id, Place::Line), prose(view::reason(rule), Place::Line));
     asked(out, rule);
     for (n, scenario) in view::explaining(rule).into_iter().enumerate() {
         match &scenario.evidence {
@@ -87,12 +78,7 @@ fn finding(out: &mut String, rule: &RuleEntry) {
             _ => {
                 let at = format!("{}:{}", scenario.file, scenario.line);
                 let why = view::why(scenario).unwrap_or(&scenario.name);
-                let _ = writeln!(
-                    out,
-                    "- also {}: {}",
-                    code(&at, Place::Line),
-                    prose(why, Place::Line)
-                );
+                let _ = writeln!(out, "- also {}: {}", code(&at, Place::Line), prose(why, Place::Line));
             }
         }
         if n == 9 {
@@ -104,16 +90,9 @@ fn finding(out: &mut String, rule: &RuleEntry) {
 }
 
 fn asked(out: &mut String, rule: &RuleEntry) {
-    let (profile, source) = (
-        code(&rule.profile, Place::Line),
-        prose(&rule.source, Place::Line),
-    );
+    let (profile, source) = (code(&rule.profile, Place::Line), prose(&rule.source, Place::Line));
     let statement = prose(&rule.statement, Place::Line);
-    let _ = writeln!(
-        out,
-        "**{}** in {profile}: {statement} ({source})\n",
-        view::level(rule.level)
-    );
+    let _ = writeln!(out, "**{}** in {profile}: {statement} ({source})\n", view::level(rule.level));
 }
 
 fn evidence(out: &mut String, evidence: &Evidence) {
@@ -125,16 +104,9 @@ fn evidence(out: &mut String, evidence: &Evidence) {
     let _ = writeln!(out, "- hint: {}\n", prose(&evidence.hint, Place::Line));
     if let Some(expected) = &evidence.expected {
         let words = text::words(expected).map(|words| text::block(words, VALUE));
-        fence(
-            out,
-            "Expected:",
-            &words.unwrap_or_else(|| text::value_block(expected, VALUE)),
-        );
+        fence(out, "Expected:", &words.unwrap_or_else(|| text::value_block(expected, VALUE)));
     }
-    let actual = evidence
-        .actual
-        .as_ref()
-        .map(|actual| text::value_block(actual, VALUE));
+    let actual = evidence.actual.as_ref().map(|actual| text::value_block(actual, VALUE));
     fence(out, "Actual:", actual.as_deref().unwrap_or("nothing came"));
     fence(out, "Run again:", &text::line(&evidence.rerun, VALUE));
     if let Some(reproduce) = &evidence.reproduce {
@@ -143,27 +115,14 @@ fn evidence(out: &mut String, evidence: &Evidence) {
     if evidence.frames.is_empty() {
         return;
     }
-    let _ = writeln!(
-        out,
-        "<details><summary>{}</summary>\n",
-        text::count(evidence.frames.len(), "message")
-    );
+    let _ = writeln!(out, "<details><summary>{}</summary>\n", text::count(evidence.frames.len(), "message"));
     for frame in evidence.frames.iter().take(FRAMES) {
         let mut body = text::line(&frame.channel, SENTENCE);
         for (name, value) in &frame.headers {
-            let _ = write!(
-                body,
-                "\n{}: {}",
-                text::line(name, SENTENCE),
-                text::line(value, SENTENCE)
-            );
+            let _ = write!(body, "\n{}: {}", text::line(name, SENTENCE), text::line(value, SENTENCE));
         }
         let _ = write!(body, "\n\n{}", text::body_block(&frame.body, VALUE));
-        fence(
-            out,
-            &format!("{}\\. {}", frame.n, prose(&view::route(frame), Place::Line)),
-            &body,
-        );
+        fence(out, &format!("{}\\. {}", frame.n, prose(&view::route(frame), Place::Line)), &body);
     }
     more(out, evidence.frames.len(), FRAMES, "message");
     out.push_str("</details>\n\n");
@@ -179,23 +138,13 @@ fn causes(out: &mut String, record: &RunRecord, outcome: Outcome, title: &str) {
         let _ = writeln!(out, "### {}\n", prose(cause.reason, Place::Line));
         for rule in cause.rules.iter().take(FINDINGS) {
             let statement = prose(&rule.statement, Place::Line);
-            let (id, profile) = (
-                code(&rule.id, Place::Line),
-                code(&rule.profile, Place::Line),
-            );
-            let _ = writeln!(
-                out,
-                "- {id} ({}, {profile}): {statement}",
-                view::level(rule.level)
-            );
+            let (id, profile) = (code(&rule.id, Place::Line), code(&rule.profile, Place::Line));
+            let _ = writeln!(out, "- {id} ({}, {profile}): {statement}", view::level(rule.level));
         }
         more(out, cause.rules.len(), FINDINGS, "rule");
         out.push('\n');
         let scenarios = cause.rules.iter().flat_map(|rule| view::explaining(rule));
-        if let Some(found) = scenarios
-            .into_iter()
-            .find_map(|scenario| scenario.evidence.as_ref())
-        {
+        if let Some(found) = scenarios.into_iter().find_map(|scenario| scenario.evidence.as_ref()) {
             evidence(out, found);
         }
     }
@@ -206,25 +155,13 @@ fn rules(out: &mut String, record: &RunRecord) {
     out.push_str("## All rules\n\n");
     for profile in view::profiles(record) {
         let name = html_text(profile.name);
-        let _ = writeln!(
-            out,
-            "<details><summary>{name}: {}</summary>\n",
-            profile.counts()
-        );
+        let _ = writeln!(out, "<details><summary>{name}: {}</summary>\n", profile.counts());
         out.push_str("| rule | level | outcome | statement |\n|---|---|---|---|\n");
         for rule in &profile.rules {
             let statement = prose(&rule.statement, Place::Cell);
-            let outcome = format!(
-                "{} {}",
-                view::symbol(rule.outcome),
-                view::label(rule.outcome)
-            );
+            let outcome = format!("{} {}", view::symbol(rule.outcome), view::label(rule.outcome));
             let id = code(&rule.id, Place::Cell);
-            let _ = writeln!(
-                out,
-                "| {id} | {} | {outcome} | {statement} |",
-                view::level(rule.level)
-            );
+            let _ = writeln!(out, "| {id} | {} | {outcome} | {statement} |", view::level(rule.level));
         }
         out.push_str("\n</details>\n\n");
     }
@@ -232,19 +169,13 @@ fn rules(out: &mut String, record: &RunRecord) {
 
 fn more(out: &mut String, len: usize, cap: usize, noun: &str) {
     if len > cap {
-        let _ = writeln!(
-            out,
-            "\n… and {}\n",
-            text::count(len - cap, &format!("more {noun}"))
-        );
+        let _ = writeln!(out, "\n… and {}\n", text::count(len - cap, &format!("more {noun}")));
     }
 }
 
 fn capitalised(words: &str) -> String {
     let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| {
-        first.to_uppercase().chain(chars).collect()
-    })
+    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
 }
 
 /// Where text stands: a cell of a table is split at pipes before anything else is read.
@@ -258,15 +189,7 @@ enum Place {
 fn prose(words: &str, place: Place) -> String {
     let words = text::line(words, SENTENCE);
     let spans = text::spans(&words).into_iter();
-    spans
-        .map(|(is_code, span)| {
-            if is_code {
-                code(span, place)
-            } else {
-                escaped(span)
-            }
-        })
-        .collect()
+    spans.map(|(is_code, span)| if is_code { code(span, place) } else { escaped(span) }).collect()
 }
 
 fn escaped(words: &str) -> String {
@@ -301,11 +224,7 @@ fn code(words: &str, place: Place) -> String {
     }
     let ticks = "`".repeat(longest_run(&words) + 1);
     // A blank on both sides keeps ticks at the edges apart; it is not shown.
-    let pad = if ticks.len() > 1 || words.trim() != words || words.is_empty() {
-        " "
-    } else {
-        ""
-    };
+    let pad = if ticks.len() > 1 || words.trim() != words || words.is_empty() { " " } else { "" };
     format!("{ticks}{pad}{words}{pad}{ticks}")
 }
 
@@ -319,8 +238,5 @@ fn longest_run(words: &str) -> usize {
 }
 
 fn html_text(words: &str) -> String {
-    text::line(words, SENTENCE)
-        .replace('&', "&amp;")
-        .replace('<', "&lt;")
-        .replace('>', "&gt;")
+    text::line(words, SENTENCE).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

@@ -13,11 +13,7 @@ pub(crate) const FRAMES: usize = 12;
 /// All that is known about one scenario's outcome.
 pub(crate) fn scenario(rule: &RuleEntry, scenario: &ScenarioEntry) -> String {
     let mut out = rule_lines(rule);
-    push(
-        &mut out,
-        "scenario",
-        &format!("{} ({}:{})", scenario.name, scenario.file, scenario.line),
-    );
+    push(&mut out, "scenario", &format!("{} ({}:{})", scenario.name, scenario.file, scenario.line));
     if let Some(reason) = &scenario.reason {
         push(&mut out, "reason", reason);
     }
@@ -30,11 +26,7 @@ pub(crate) fn scenario(rule: &RuleEntry, scenario: &ScenarioEntry) -> String {
 /// What is asked for, by whom and how strongly.
 pub(crate) fn rule_lines(rule: &RuleEntry) -> String {
     let mut out = String::new();
-    push(
-        &mut out,
-        "rule",
-        &format!("{} {} ({})", view::level(rule.level), rule.id, rule.profile),
-    );
+    push(&mut out, "rule", &format!("{} {} ({})", view::level(rule.level), rule.id, rule.profile));
     push(&mut out, "statement", &rule.statement);
     push(&mut out, "source", &rule.source);
     out
@@ -49,11 +41,7 @@ fn push_evidence(out: &mut String, evidence: &Evidence) {
     }
     if let Some(expected) = &evidence.expected {
         let words = text::words(expected).map(|words| text::block(words, text::BODY));
-        push_block(
-            out,
-            "expected",
-            &words.unwrap_or_else(|| text::value_block(expected, text::BODY)),
-        );
+        push_block(out, "expected", &words.unwrap_or_else(|| text::value_block(expected, text::BODY)));
     }
     match &evidence.actual {
         Some(actual) => push_block(out, "actual", &text::value_block(actual, text::BODY)),
@@ -68,40 +56,21 @@ fn push_evidence(out: &mut String, evidence: &Evidence) {
         push_frame(out, frame);
     }
     if evidence.frames.len() > FRAMES {
-        let _ = writeln!(
-            out,
-            "… and {}",
-            text::count(evidence.frames.len() - FRAMES, "more message")
-        );
+        let _ = writeln!(out, "… and {}", text::count(evidence.frames.len() - FRAMES, "more message"));
     }
 }
 
 fn push_frame(out: &mut String, frame: &FrameExcerpt) {
     let channel = text::line(&frame.channel, text::LINE);
-    let _ = writeln!(
-        out,
-        "message {}: {}: {channel}",
-        frame.n,
-        view::route(frame)
-    );
+    let _ = writeln!(out, "message {}: {}: {channel}", frame.n, view::route(frame));
     for (name, value) in &frame.headers {
-        let _ = writeln!(
-            out,
-            "  {}: {}",
-            text::line(name, text::LINE),
-            text::line(value, text::LINE)
-        );
+        let _ = writeln!(out, "  {}: {}", text::line(name, text::LINE), text::line(value, text::LINE));
     }
     indented(out, &text::body_block(&frame.body, text::BODY));
 }
 
 fn push(out: &mut String, key: &str, value: &str) {
-    let _ = writeln!(
-        out,
-        "{:<11}{}",
-        format!("{key}:"),
-        text::line(value, text::BODY)
-    );
+    let _ = writeln!(out, "{:<11}{}", format!("{key}:"), text::line(value, text::BODY));
 }
 
 fn push_block(out: &mut String, key: &str, shown: &str) {

@@ -53,10 +53,7 @@ pub(crate) fn spans(text: &str) -> Vec<(bool, &str)> {
     if text.matches('`').count() % 2 == 1 {
         return vec![(false, text)];
     }
-    let parts = text
-        .split('`')
-        .enumerate()
-        .map(|(n, part)| (n % 2 == 1, part));
+    let parts = text.split('`').enumerate().map(|(n, part)| (n % 2 == 1, part));
     parts.filter(|(_, part)| !part.is_empty()).collect()
 }
 
@@ -72,10 +69,7 @@ enum Breaks {
 }
 
 fn visible(text: &str, max: usize, breaks: Breaks) -> String {
-    let cut = (0..=max.min(text.len()))
-        .rev()
-        .find(|at| text.is_char_boundary(*at))
-        .unwrap_or(0);
+    let cut = (0..=max.min(text.len())).rev().find(|at| text.is_char_boundary(*at)).unwrap_or(0);
     let mut shown = String::with_capacity(cut);
     for c in text[..cut].chars() {
         match c {
@@ -112,10 +106,7 @@ mod tests {
 
     #[test]
     fn what_acts_is_shown_and_not_done() {
-        assert_eq!(
-            line("a\u{202e}b\u{1b}[31m\nc\0", 100),
-            r"a\u{202e}b\u{1b}[31m\nc\u{0}"
-        );
+        assert_eq!(line("a\u{202e}b\u{1b}[31m\nc\0", 100), r"a\u{202e}b\u{1b}[31m\nc\u{0}");
         assert_eq!(block("a\r\n\tb\u{feff}", 100), "a\\r\n\tb\\u{feff}");
         assert_eq!(line("Grüße, 世界, مرحبا 🎉", 100), "Grüße, 世界, مرحبا 🎉");
     }
@@ -128,10 +119,7 @@ mod tests {
 
     #[test]
     fn backticks_make_code_only_in_pairs() {
-        assert_eq!(
-            spans("a `b` c"),
-            [(false, "a "), (true, "b"), (false, " c")]
-        );
+        assert_eq!(spans("a `b` c"), [(false, "a "), (true, "b"), (false, " c")]);
         assert_eq!(spans("a `b c"), [(false, "a `b c")]);
         assert_eq!(spans("`b`"), [(true, "b")]);
     }

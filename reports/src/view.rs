@@ -4,9 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{
-    Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict,
-};
+use crate::record::{Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict};
 use crate::text;
 
 /// The rules of one profile, in registry order.
@@ -18,12 +16,7 @@ pub(crate) struct Profile<'a> {
 impl Profile<'_> {
     /// `3 failed, 40 passed`, most urgent first, without zeros.
     pub(crate) fn counts(&self) -> String {
-        counts(|outcome| {
-            self.rules
-                .iter()
-                .filter(|rule| rule.outcome == outcome)
-                .count()
-        })
+        counts(|outcome| self.rules.iter().filter(|rule| rule.outcome == outcome).count())
     }
 }
 
@@ -39,19 +32,12 @@ pub(crate) fn profiles(record: &RunRecord) -> Vec<Profile<'_>> {
     for rule in &record.rules {
         by_name.entry(&rule.profile).or_default().push(rule);
     }
-    by_name
-        .into_iter()
-        .map(|(name, rules)| Profile { name, rules })
-        .collect()
+    by_name.into_iter().map(|(name, rules)| Profile { name, rules }).collect()
 }
 
 /// The rules with this outcome, in registry order.
 pub(crate) fn with_outcome(record: &RunRecord, outcome: Outcome) -> Vec<&RuleEntry> {
-    record
-        .rules
-        .iter()
-        .filter(|rule| rule.outcome == outcome)
-        .collect()
+    record.rules.iter().filter(|rule| rule.outcome == outcome).collect()
 }
 
 /// The rules with this outcome by what caused it, the cause of most rules first.
@@ -62,10 +48,7 @@ pub(crate) fn causes(record: &RunRecord, outcome: Outcome) -> Vec<Cause<'_>> {
     for rule in with_outcome(record, outcome) {
         by_reason.entry(reason(rule)).or_default().push(rule);
     }
-    let mut causes: Vec<_> = by_reason
-        .into_iter()
-        .map(|(reason, rules)| Cause { reason, rules })
-        .collect();
+    let mut causes: Vec<_> = by_reason.into_iter().map(|(reason, rules)| Cause { reason, rules }).collect();
     causes.sort_by_key(|cause| std::cmp::Reverse(cause.rules.len()));
     causes
 }
@@ -91,16 +74,12 @@ pub(crate) fn outcome_of(rule: &RuleEntry, scenario: &ScenarioEntry) -> Outcome 
 /// Why the rule has its outcome, in one sentence.
 pub(crate) fn reason(rule: &RuleEntry) -> &str {
     let told = rule.reason.as_deref();
-    told.or_else(|| explaining(rule).into_iter().find_map(why))
-        .unwrap_or("no reason was recorded")
+    told.or_else(|| explaining(rule).into_iter().find_map(why)).unwrap_or("no reason was recorded")
 }
 
 /// Why the scenario has its outcome, where it is told.
 pub(crate) fn why(scenario: &ScenarioEntry) -> Option<&str> {
-    let found = scenario
-        .evidence
-        .as_ref()
-        .map(|evidence| evidence.message.as_str());
+    let found = scenario.evidence.as_ref().map(|evidence| evidence.message.as_str());
     found.or(scenario.reason.as_deref())
 }
 
@@ -123,23 +102,14 @@ pub(crate) fn verdict(record: &RunRecord) -> &'static str {
 pub(crate) fn sentence(record: &RunRecord) -> String {
     let number = |outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX);
     let many = |n: usize, noun: &str, one: &str, more: &str| {
-        format!(
-            "{} {}",
-            text::count(n, noun),
-            if n == 1 { one } else { more }
-        )
+        format!("{} {}", text::count(n, noun), if n == 1 { one } else { more })
     };
     let mut parts = match record.verdict {
         Verdict::Conformant => {
             let passed = number(Outcome::Passed);
             vec![many(passed, "rule", "holds", "hold") + ", none is broken"]
         }
-        Verdict::Nonconformant => vec![many(
-            number(Outcome::Failed),
-            "rule",
-            "is broken",
-            "are broken",
-        )],
+        Verdict::Nonconformant => vec![many(number(Outcome::Failed), "rule", "is broken", "are broken")],
         Verdict::Incomplete => vec!["nothing is known to be broken".to_owned()],
     };
     let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));
@@ -149,12 +119,7 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
     }
     let warned = number(Outcome::Warned);
     if warned > 0 {
-        parts.push(many(
-            warned,
-            "recommendation",
-            "is not followed",
-            "are not followed",
-        ));
+        parts.push(many(warned, "recommendation", "is not followed", "are not followed"));
     }
     let known = number(Outcome::KnownFailing);
     if known > 0 {
@@ -166,18 +131,10 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
 
 /// `3 failed, 40 passed`, most urgent first, without zeros.
 pub(crate) fn counts(count: impl Fn(Outcome) -> usize) -> String {
-    let parts = Outcome::ALL
-        .into_iter()
-        .map(|outcome| (count(outcome), outcome));
-    let parts: Vec<_> = parts
-        .filter(|(n, _)| *n > 0)
-        .map(|(n, outcome)| format!("{n} {}", label(outcome)))
-        .collect();
-    if parts.is_empty() {
-        "no rules".to_owned()
-    } else {
-        parts.join(", ")
-    }
+    let parts = Outcome::ALL.into_iter().map(|outcome| (count(outcome), outcome));
+    let parts: Vec<_> =
+        parts.filter(|(n, _)| *n > 0).map(|(n, outcome)| format!("{n} {}", label(outcome))).collect();
+    if parts.is_empty() { "no rules".to_owned() } else { parts.join(", ") }
 }
 
 /// The record's totals in the form of [`counts`].

@@ -5,10 +5,7 @@ mod support;
 use callmark_reports::record::{Outcome, RunRecord};
 use callmark_reports::{Format, Style, html, human, json, junit, markdown};
 
-const PLAIN: Style = Style {
-    color: false,
-    width: 100,
-};
+const PLAIN: Style = Style { color: false, width: 100 };
 
 /// All renderings that are text which people can compare.
 fn golden(name: &str, record: &RunRecord) {
@@ -27,9 +24,7 @@ fn readable(page: &str) -> String {
 }
 
 fn without(page: &str, from: &str, to: &str) -> String {
-    let (head, rest) = page
-        .split_once(from)
-        .expect("the page has the opening mark");
+    let (head, rest) = page.split_once(from).expect("the page has the opening mark");
     let (_, tail) = rest.split_once(to).expect("the page has the closing mark");
     format!("{head}{from}…{to}{tail}")
 }
@@ -44,14 +39,8 @@ fn a_conformant_run() {
 fn a_run_with_every_outcome() {
     golden("every_outcome", &support::every_outcome());
     insta::assert_snapshot!("every_outcome.json", json(&support::every_outcome()));
-    let narrow = Style {
-        color: true,
-        width: 60,
-    };
-    insta::assert_snapshot!(
-        "every_outcome_colour.txt",
-        human(&support::every_outcome(), narrow)
-    );
+    let narrow = Style { color: true, width: 60 };
+    insta::assert_snapshot!("every_outcome_colour.txt", human(&support::every_outcome(), narrow));
 }
 
 #[test]
@@ -66,14 +55,9 @@ fn a_run_against_a_hostile_target() {
 
 #[test]
 fn what_is_written_reads_back() {
-    for record in [
-        support::conformant(),
-        support::every_outcome(),
-        support::incomplete(),
-        support::hostile(),
-    ] {
-        let back: RunRecord =
-            serde_json::from_str(&json(&record)).expect("our own JSON is a record");
+    for record in [support::conformant(), support::every_outcome(), support::incomplete(), support::hostile()]
+    {
+        let back: RunRecord = serde_json::from_str(&json(&record)).expect("our own JSON is a record");
         assert_eq!(back, record);
     }
 }
@@ -83,12 +67,7 @@ fn what_is_written_fits_its_schema() {
     let mut hostile = support::hostile();
     // Its second rule has an id and a profile that no registry gives, which the schema refuses.
     hostile.rules.truncate(1);
-    for record in [
-        support::conformant(),
-        support::every_outcome(),
-        support::incomplete(),
-        hostile,
-    ] {
+    for record in [support::conformant(), support::every_outcome(), support::incomplete(), hostile] {
         let value = serde_json::from_str(&json(&record)).expect("our own JSON is JSON");
         let violations = callmark_schemas::violations(callmark_schemas::SchemaName::Run, &value);
         assert!(violations.is_empty(), "{violations:?}");
@@ -98,10 +77,7 @@ fn what_is_written_fits_its_schema() {
 #[test]
 fn every_format_gives_the_same_bytes_twice() {
     for format in Format::ALL {
-        assert_eq!(
-            format.render(&support::every_outcome()),
-            format.render(&support::every_outcome())
-        );
+        assert_eq!(format.render(&support::every_outcome()), format.render(&support::every_outcome()));
     }
 }
 
@@ -109,37 +85,19 @@ fn every_format_gives_the_same_bytes_twice() {
 fn nothing_of_a_hostile_target_acts() {
     let record = support::hostile();
     let acts = |c: char| {
-        (c.is_control() && c != '\n' && c != '\t')
-            || matches!(c, '\u{202e}' | '\u{2066}' | '\u{fffe}')
+        (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202e}' | '\u{2066}' | '\u{fffe}')
     };
-    for report in [
-        html(&record),
-        junit(&record),
-        markdown(&record),
-        human(&record, PLAIN),
-    ] {
-        assert_eq!(
-            report.find(acts),
-            None,
-            "a control or direction mark is left"
-        );
+    for report in [html(&record), junit(&record), markdown(&record), human(&record, PLAIN)] {
+        assert_eq!(report.find(acts), None, "a control or direction mark is left");
     }
     let page = html(&record);
-    assert_eq!(
-        page.matches("<script").count(),
-        1,
-        "the page has one script, ours"
-    );
+    assert_eq!(page.matches("<script").count(), 1, "the page has one script, ours");
     assert_eq!(page.matches("</script").count(), 1);
     assert!(!page.contains("<img"));
     assert!(!page.contains("onclick=\"y"));
     assert!(!junit(&record).contains("]]>"));
     let summary = markdown(&record);
-    assert!(
-        !summary
-            .lines()
-            .any(|line| line.starts_with("# heading") && !in_fence(&summary, line))
-    );
+    assert!(!summary.lines().any(|line| line.starts_with("# heading") && !in_fence(&summary, line)));
 }
 
 /// Whether the line stands in a fenced block.
@@ -174,10 +132,7 @@ fn a_megabyte_from_the_target_stays_out_of_the_reports() {
 fn red(record: &RunRecord) -> (bool, bool) {
     let xml = junit(record);
     let root = xml.lines().nth(1).expect("the second line is the root");
-    (
-        !root.contains("failures=\"0\""),
-        !root.contains("errors=\"0\""),
-    )
+    (!root.contains("failures=\"0\""), !root.contains("errors=\"0\""))
 }
 
 #[test]
@@ -188,26 +143,14 @@ fn junit_is_green_exactly_when_the_target_conforms() {
     let mut known = support::conformant();
     known.rules[0].outcome = Outcome::KnownFailing;
     known.rules[0].scenarios[0].outcome = Outcome::Failed;
-    assert_eq!(
-        red(&known),
-        (false, false),
-        "the baseline covers the scenario too"
-    );
+    assert_eq!(red(&known), (false, false), "the baseline covers the scenario too");
     let mut strict = support::conformant();
     strict.rules[0].outcome = Outcome::Failed;
     strict.rules[0].scenarios[0].outcome = Outcome::Warned;
-    assert_eq!(
-        red(&strict),
-        (true, false),
-        "a strict run fails on a warning"
-    );
+    assert_eq!(red(&strict), (true, false), "a strict run fails on a warning");
     let mut bare = support::conformant();
     bare.rules[0].outcome = Outcome::Failed;
-    assert_eq!(
-        red(&bare),
-        (true, false),
-        "a failure that no scenario accounts for"
-    );
+    assert_eq!(red(&bare), (true, false), "a failure that no scenario accounts for");
 }
 
 #[test]
@@ -218,11 +161,5 @@ fn many_failures_do_not_bury_the_verdict() {
     let shown = human(&record, PLAIN);
     assert_eq!(shown.matches("error[").count(), 20);
     assert!(shown.contains("… and 10 more failed"));
-    assert!(
-        shown
-            .lines()
-            .rev()
-            .take(4)
-            .any(|line| line.starts_with("nonconformant: "))
-    );
+    assert!(shown.lines().rev().take(4).any(|line| line.starts_with("nonconformant: ")));
 }

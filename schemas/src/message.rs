@@ -67,11 +67,7 @@ fn quoted(text: &str) -> String {
 }
 
 fn names(all: &[String]) -> String {
-    let listed: Vec<_> = all
-        .iter()
-        .take(LISTED_NAMES)
-        .map(|name| quoted(name))
-        .collect();
+    let listed: Vec<_> = all.iter().take(LISTED_NAMES).map(|name| quoted(name)).collect();
     let mut text = listed.join(", ");
     if all.len() > LISTED_NAMES {
         // Writing to a String does not fail.
@@ -81,12 +77,7 @@ fn names(all: &[String]) -> String {
 }
 
 fn choices(options: &Value) -> String {
-    let options: Vec<_> = options
-        .as_array()
-        .into_iter()
-        .flatten()
-        .map(excerpt)
-        .collect();
+    let options: Vec<_> = options.as_array().into_iter().flatten().map(excerpt).collect();
     options.join(", ")
 }
 
@@ -160,10 +151,7 @@ mod tests {
 
     #[test]
     fn escapes_what_a_terminal_would_act_on() {
-        assert_eq!(
-            printable("a\u{1b}[2J\u{202e}\n\"b\""),
-            "a\\u{1b}[2J\\u{202e}\\n\"b\""
-        );
+        assert_eq!(printable("a\u{1b}[2J\u{202e}\n\"b\""), "a\\u{1b}[2J\\u{202e}\\n\"b\"");
     }
 
     #[test]

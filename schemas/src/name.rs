@@ -46,10 +46,7 @@ struct Entry {
 /// Derives the place of the file from the path, so that the two cannot differ.
 macro_rules! entry {
     ($path:literal) => {
-        Entry {
-            path: $path,
-            source: include_str!(concat!("../", $path, ".schema.json")),
-        }
+        Entry { path: $path, source: include_str!(concat!("../", $path, ".schema.json")) }
     };
 }
 

@@ -50,12 +50,7 @@ pub struct Violation {
 pub fn violations(schema: SchemaName, value: &Value) -> Vec<Violation> {
     let validator = compiled(schema);
     if !has_at_most(value, MAX_NODES_FOR_ALL) {
-        return validator
-            .validate(value)
-            .err()
-            .iter()
-            .map(violation)
-            .collect();
+        return validator.validate(value).err().iter().map(violation).collect();
     }
     let mut errors: Vec<_> = validator.iter_errors(value).collect();
     errors.sort_by(|left, right| place(left).cmp(&place(right)));
@@ -63,10 +58,7 @@ pub fn violations(schema: SchemaName, value: &Value) -> Vec<Violation> {
 }
 
 fn place<'a>(error: &'a ValidationError<'_>) -> (&'a str, &'a str) {
-    (
-        error.instance_path().as_str(),
-        error.evaluation_path().as_str(),
-    )
+    (error.instance_path().as_str(), error.evaluation_path().as_str())
 }
 
 fn violation(error: &ValidationError<'_>) -> Violation {
@@ -116,16 +108,13 @@ fn compiled(schema: SchemaName) -> &'static Validator {
 /// It panics where that fails, which would be a bug of ours that the crate's tests find for every schema.
 fn compile(schema: SchemaName) -> Validator {
     static PARSED: LazyLock<BTreeMap<SchemaName, Value>> = LazyLock::new(|| {
-        let parse =
-            |name: SchemaName| serde_json::from_str(name.source()).map(|value| (name, value));
+        let parse = |name: SchemaName| serde_json::from_str(name.source()).map(|value| (name, value));
         let parsed: Result<_, _> = SchemaName::ALL.into_iter().map(parse).collect();
         parsed.expect("embedded schemas are JSON")
     });
     static REGISTRY: LazyLock<Registry<'static>> = LazyLock::new(|| {
         let all = PARSED.iter().map(|(name, value)| (name.id(), value));
-        let built = Registry::new()
-            .extend(all)
-            .and_then(RegistryBuilder::prepare);
+        let built = Registry::new().extend(all).and_then(RegistryBuilder::prepare);
         built.expect("embedded schemas refer to one another only")
     });
     jsonschema::options()
@@ -156,19 +145,14 @@ mod tests {
 
     #[test]
     fn missing_members_are_reported_at_their_object() {
-        check(
-            SchemaName::Wakeup,
-            &json!({}),
-            &[("", "`agent_id` is missing", "/required")],
-        );
+        check(SchemaName::Wakeup, &json!({}), &[("", "`agent_id` is missing", "/required")]);
     }
 
     #[test]
     fn violations_behind_a_reference_keep_the_whole_way() {
         let callback = json!({"tool_call_id": "", "agent_turn_id": "t", "turn_epoch": null, "agent_id": 7,
             "tool_result_card_id": "card", "status": "done", "after_execution": "suspend"});
-        let report =
-            json!({"message_type": "tool_result", "correlation_id": "c", "payload": callback});
+        let report = json!({"message_type": "tool_result", "correlation_id": "c", "payload": callback});
         check(
             SchemaName::Report,
             &report,
@@ -199,22 +183,13 @@ mod tests {
 
     #[test]
     fn unknown_keys_of_our_own_files_are_named() {
-        let manifest =
-            json!({"target": {"name": "acme", "vendor": 1, "sort": 2}, "utp": {"start": []}});
+        let manifest = json!({"target": {"name": "acme", "vendor": 1, "sort": 2}, "utp": {"start": []}});
         check(
             SchemaName::Manifest,
             &manifest,
             &[
-                (
-                    "/target",
-                    "`vendor`, `sort` are not known here",
-                    "/properties/target/additionalProperties",
-                ),
-                (
-                    "/utp/start",
-                    "has fewer than 1 items",
-                    "/properties/utp/properties/start/minItems",
-                ),
+                ("/target", "`vendor`, `sort` are not known here", "/properties/target/additionalProperties"),
+                ("/utp/start", "has fewer than 1 items", "/properties/utp/properties/start/minItems"),
             ],
         );
     }

@@ -3,9 +3,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use callmark_schemas::{
-    MAX_MESSAGE_CHARS, MAX_POINTER_BYTES, MAX_VIOLATIONS, SchemaName, violations,
-};
+use callmark_schemas::{MAX_MESSAGE_CHARS, MAX_POINTER_BYTES, MAX_VIOLATIONS, SchemaName, violations};
 use serde_json::{Map, Value, json};
 
 /// Collects what is wrong with each schema, so that one run shows everything.
@@ -23,11 +21,8 @@ fn crate_dir() -> &'static Path {
 }
 
 fn entries(folder: &Path) -> Vec<PathBuf> {
-    let listing =
-        fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
-    let mut paths: Vec<_> = listing
-        .map(|entry| entry.expect("entries are readable").path())
-        .collect();
+    let listing = fs::read_dir(folder).unwrap_or_else(|error| panic!("{}: {error}", folder.display()));
+    let mut paths: Vec<_> = listing.map(|entry| entry.expect("entries are readable").path()).collect();
     paths.sort();
     paths
 }
@@ -41,12 +36,7 @@ fn each_subschema(schema: &Value, place: &str, visit: &mut dyn FnMut(&str, &Map<
     };
     visit(place, members);
     for group in ["properties", "$defs"] {
-        for (name, inner) in members
-            .get(group)
-            .and_then(Value::as_object)
-            .into_iter()
-            .flatten()
-        {
+        for (name, inner) in members.get(group).and_then(Value::as_object).into_iter().flatten() {
             each_subschema(inner, &format!("{place}/{group}/{name}"), visit);
         }
     }
@@ -58,21 +48,14 @@ fn each_subschema(schema: &Value, place: &str, visit: &mut dyn FnMut(&str, &Map<
 }
 
 fn is_own_closed_file(name: SchemaName) -> bool {
-    matches!(
-        name,
-        SchemaName::Manifest | SchemaName::Run | SchemaName::Sabotage
-    )
+    matches!(name, SchemaName::Manifest | SchemaName::Run | SchemaName::Sabotage)
 }
 
 #[test]
 fn schemas_are_valid_against_the_meta_schema() {
     check(|name, schema, findings| {
         if let Err(error) = jsonschema::draft202012::meta::validate(schema) {
-            findings.push(format!(
-                "{}: {error} at {}",
-                name.path(),
-                error.instance_path()
-            ));
+            findings.push(format!("{}: {error} at {}", name.path(), error.instance_path()));
         }
     });
 }
@@ -85,28 +68,12 @@ fn schemas_carry_their_annotations() {
                 findings.push(format!("{}: {what}", name.path()));
             }
         };
-        expect(
-            schema["$schema"] == "https://json-schema.org/draft/2020-12/schema",
-            "wrong `$schema`",
-        );
+        expect(schema["$schema"] == "https://json-schema.org/draft/2020-12/schema", "wrong `$schema`");
         expect(schema["$id"] == name.id().as_str(), "wrong `$id`");
-        expect(
-            schema["title"]
-                .as_str()
-                .is_some_and(|title| !title.is_empty()),
-            "no title",
-        );
+        expect(schema["title"].as_str().is_some_and(|title| !title.is_empty()), "no title");
         let description = schema["description"].as_str().unwrap_or_default();
-        expect(
-            description.contains('§') || description.contains("docs/"),
-            "description cites no section",
-        );
-        expect(
-            schema["examples"]
-                .as_array()
-                .is_some_and(|all| !all.is_empty()),
-            "no examples",
-        );
+        expect(description.contains('§') || description.contains("docs/"), "description cites no section");
+        expect(schema["examples"].as_array().is_some_and(|all| !all.is_empty()), "no examples");
     });
 }
 
@@ -114,17 +81,12 @@ fn schemas_carry_their_annotations() {
 fn every_property_is_described() {
     check(|name, schema, findings| {
         each_subschema(schema, "", &mut |place, members| {
-            for (property, inner) in members
-                .get("properties")
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
+            for (property, inner) in
+                members.get("properties").and_then(Value::as_object).into_iter().flatten()
             {
                 if inner["description"].as_str().is_none_or(str::is_empty) {
-                    findings.push(format!(
-                        "{}: {place}/properties/{property} has no description",
-                        name.path()
-                    ));
+                    findings
+                        .push(format!("{}: {place}/properties/{property} has no description", name.path()));
                 }
             }
         });
@@ -147,21 +109,10 @@ fn own_files_are_closed_and_peers_messages_are_open() {
 fn required_members_are_declared() {
     check(|name, schema, findings| {
         each_subschema(schema, "", &mut |place, members| {
-            for member in members
-                .get("required")
-                .and_then(Value::as_array)
-                .into_iter()
-                .flatten()
-            {
+            for member in members.get("required").and_then(Value::as_array).into_iter().flatten() {
                 let member = member.as_str().unwrap_or_default();
-                if members
-                    .get("properties")
-                    .is_none_or(|all| all.get(member).is_none())
-                {
-                    findings.push(format!(
-                        "{}: {place} requires undeclared `{member}`",
-                        name.path()
-                    ));
+                if members.get("properties").is_none_or(|all| all.get(member).is_none()) {
+                    findings.push(format!("{}: {place} requires undeclared `{member}`", name.path()));
                 }
             }
         });
@@ -184,20 +135,13 @@ fn example_files_are_judged_as_their_names_say() {
     check(|name, _, findings| {
         let (mut valid, mut invalid) = (0, 0);
         for path in entries(&crate_dir().join("examples").join(name.path())) {
-            let file = path
-                .file_name()
-                .and_then(|file| file.to_str())
-                .expect("names are UTF-8");
+            let file = path.file_name().and_then(|file| file.to_str()).expect("names are UTF-8");
             let text = fs::read_to_string(&path).expect("examples are readable");
             let value: Value = serde_json::from_str(&text).expect("examples are JSON");
             let found = violations(name, &value);
             if file.starts_with("valid-") {
                 valid += 1;
-                findings.extend(
-                    found
-                        .iter()
-                        .map(|one| format!("{}/{file}: {one:?}", name.path())),
-                );
+                findings.extend(found.iter().map(|one| format!("{}/{file}: {one:?}", name.path())));
             } else if file.starts_with("invalid-") {
                 invalid += 1;
                 if found.is_empty() {
@@ -211,10 +155,7 @@ fn example_files_are_judged_as_their_names_say() {
             }
         }
         if valid < 1 || invalid < 2 {
-            findings.push(format!(
-                "{}: {valid} valid and {invalid} invalid examples",
-                name.path()
-            ));
+            findings.push(format!("{}: {valid} valid and {invalid} invalid examples", name.path()));
         }
     });
 }
@@ -224,24 +165,15 @@ fn no_schema_and_no_example_is_left_over() {
     let known: Vec<_> = SchemaName::ALL.into_iter().map(SchemaName::path).collect();
     for folder in ["utp", "callmark"] {
         for path in entries(&crate_dir().join(folder)) {
-            let file = path
-                .file_name()
-                .and_then(|file| file.to_str())
-                .expect("names are UTF-8");
+            let file = path.file_name().and_then(|file| file.to_str()).expect("names are UTF-8");
             let name = format!("{folder}/{}", file.trim_end_matches(".schema.json"));
             assert!(known.contains(&name.as_str()), "`{name}` is no schema");
         }
     }
     for family in entries(&crate_dir().join("examples")) {
         for path in entries(&family) {
-            let name = path
-                .strip_prefix(crate_dir().join("examples"))
-                .expect("is below the examples");
-            assert!(
-                known.contains(&name.to_str().expect("names are UTF-8")),
-                "unused `{}`",
-                name.display()
-            );
+            let name = path.strip_prefix(crate_dir().join("examples")).expect("is below the examples");
+            assert!(known.contains(&name.to_str().expect("names are UTF-8")), "unused `{}`", name.display());
         }
     }
 }
@@ -249,17 +181,9 @@ fn no_schema_and_no_example_is_left_over() {
 /// Whatever a peer sends, what is kept of it is small.
 fn check_small(name: SchemaName, value: &Value) {
     let found = violations(name, value);
-    assert!(
-        !found.is_empty() && found.len() <= MAX_VIOLATIONS,
-        "{} violations",
-        found.len()
-    );
+    assert!(!found.is_empty() && found.len() <= MAX_VIOLATIONS, "{} violations", found.len());
     for one in &found {
-        assert!(
-            one.message.chars().count() <= MAX_MESSAGE_CHARS,
-            "{}",
-            one.message
-        );
+        assert!(one.message.chars().count() <= MAX_MESSAGE_CHARS, "{}", one.message);
         assert!(one.pointer.len() <= MAX_POINTER_BYTES, "{}", one.pointer);
     }
 }
@@ -278,18 +202,9 @@ fn five_hostile_megabytes_yield_small_violations() {
         SchemaName::Callback,
         &json!({"status": big, "after_execution": {"a": big}, "agent_id": [big]}),
     );
-    check_small(
-        SchemaName::ToolUpload,
-        &json!({"target_subject": big, "tool_name": big}),
-    );
-    check_small(
-        SchemaName::CaptureLine,
-        &json!({"kind": big, "headers": {&*big: 1}, "body": big}),
-    );
-    check_small(
-        SchemaName::Manifest,
-        &json!({"target": {"name": "x", &*big: 1}, &*big: 2}),
-    );
+    check_small(SchemaName::ToolUpload, &json!({"target_subject": big, "tool_name": big}));
+    check_small(SchemaName::CaptureLine, &json!({"kind": big, "headers": {&*big: 1}, "body": big}));
+    check_small(SchemaName::Manifest, &json!({"target": {"name": "x", &*big: 1}, &*big: 2}));
     check_small(
         SchemaName::Manifest,
         &json!({"target": {"name": "x"}, "utp": {"env": {&*big: 1, "=": "x"}}}),
@@ -298,13 +213,8 @@ fn five_hostile_megabytes_yield_small_violations() {
 
 #[test]
 fn a_flood_of_wrong_members_yields_few_violations() {
-    let many: Map<String, Value> = (0..200_000)
-        .map(|n| (format!("k{n}"), Value::from(n)))
-        .collect();
-    check_small(
-        SchemaName::CaptureLine,
-        &json!({"kind": "other", "headers": many.clone(), "body": null}),
-    );
+    let many: Map<String, Value> = (0..200_000).map(|n| (format!("k{n}"), Value::from(n))).collect();
+    check_small(SchemaName::CaptureLine, &json!({"kind": "other", "headers": many.clone(), "body": null}));
     check_small(SchemaName::Manifest, &Value::Object(many));
     let nested = (0..1_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     check_small(SchemaName::Callback, &nested);
@@ -312,7 +222,8 @@ fn a_flood_of_wrong_members_yields_few_violations() {
 
 #[test]
 fn violations_come_in_a_stable_order() {
-    let value = json!({"target": {"b": 1}, "utp": {"start": [], "serial": 1, "platform": "x"}, "zz": 1, "aa": 2});
+    let value =
+        json!({"target": {"b": 1}, "utp": {"start": [], "serial": 1, "platform": "x"}, "zz": 1, "aa": 2});
     let first = violations(SchemaName::Manifest, &value);
     assert_eq!(first, violations(SchemaName::Manifest, &value));
     let mut sorted = first.clone();

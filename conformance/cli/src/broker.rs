@@ -87,9 +87,7 @@ impl FromStr for BrokerChoice {
             url if url.starts_with("nats://") && ServerAddr::from_str(url).is_ok() => {
                 Ok(Self::Url(url.to_owned()))
             }
-            other => Err(ParseBrokerError {
-                given: redacted(other),
-            }),
+            other => Err(ParseBrokerError { given: redacted(other) }),
         }
     }
 }
@@ -114,9 +112,7 @@ impl fmt::Debug for BrokerChoice {
 
 /// The URL without user and password.
 fn redacted(url: &str) -> String {
-    let (scheme, rest) = url
-        .split_once("://")
-        .map_or(("", url), |(scheme, rest)| (scheme, rest));
+    let (scheme, rest) = url.split_once("://").map_or(("", url), |(scheme, rest)| (scheme, rest));
     let separator = if scheme.is_empty() { "" } else { "://" };
     // Up to the last `@`, wherever it is: to hide too much is the safe mistake.
     let host = rest.rsplit_once('@').map_or(rest, |(_, host)| host);
@@ -184,9 +180,7 @@ pub enum BrokerStartError {
     },
     /// Nothing that speaks NATS answers.
     #[error("cannot connect to the broker at `{url}`")]
-    #[diagnostic(help(
-        "check that it runs, that it takes these credentials, and that no TLS is asked for"
-    ))]
+    #[diagnostic(help("check that it runs, that it takes these credentials, and that no TLS is asked for"))]
     Unreachable {
         /// Where, without credentials.
         url: String,
@@ -261,17 +255,11 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
     let broker = match choice {
         BrokerChoice::Embedded => {
             let broker = Broker::start(BrokerConfig::default()).await?;
-            RunningBroker {
-                url: broker.url(),
-                process: Process::Embedded(broker),
-            }
+            RunningBroker { url: broker.url(), process: Process::Embedded(broker) }
         }
         BrokerChoice::Server => start_server(&find_server()?).await?,
         BrokerChoice::Container => start_container(&image_name()).await?,
-        BrokerChoice::Url(url) => RunningBroker {
-            url: url.clone(),
-            process: Process::External,
-        },
+        BrokerChoice::Url(url) => RunningBroker { url: url.clone(), process: Process::External },
     };
     match probe(&broker.url).await {
         Ok(()) => Ok(broker),
@@ -284,15 +272,10 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
 
 /// Connects once and says goodbye.
 async fn probe(url: &str) -> Result<(), BrokerStartError> {
-    let connect = ConnectOptions::new()
-        .connection_timeout(CONNECT_DEADLINE)
-        .connect(url);
+    let connect = ConnectOptions::new().connection_timeout(CONNECT_DEADLINE).connect(url);
     match timeout(CONNECT_DEADLINE, connect).await {
         Ok(Ok(_client)) => Ok(()),
-        Ok(Err(source)) => Err(BrokerStartError::Unreachable {
-            url: redacted(url),
-            source,
-        }),
+        Ok(Err(source)) => Err(BrokerStartError::Unreachable { url: redacted(url), source }),
         Err(_) => Err(BrokerStartError::Deadline {
             what: format!("the broker at `{}`", redacted(url)),
             limit: CONNECT_DEADLINE,
@@ -309,10 +292,7 @@ fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf,
         if named.is_file() {
             return Ok(named);
         }
-        let looked = format!(
-            "`{SERVER_VARIABLE}` is `{}`, which is no file",
-            named.display()
-        );
+        let looked = format!("`{SERVER_VARIABLE}` is `{}`, which is no file", named.display());
         return Err(BrokerStartError::NoServer { looked });
     }
     env::split_paths(&path.unwrap_or_default())
@@ -332,14 +312,8 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
         .stderr(Stdio::piped())
         .kill_on_drop(true)
         .spawn()
-        .map_err(|source| BrokerStartError::ServerSpawn {
-            binary: binary.into(),
-            source,
-        })?;
-    let spawn_failed = |source| BrokerStartError::ServerSpawn {
-        binary: binary.into(),
-        source,
-    };
+        .map_err(|source| BrokerStartError::ServerSpawn { binary: binary.into(), source })?;
+    let spawn_failed = |source| BrokerStartError::ServerSpawn { binary: binary.into(), source };
     let stderr = child
         .stderr
         .take()
@@ -358,36 +332,23 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
             // Read on, or the pipe fills and the server stalls. It ends with the server.
             tokio::spawn(async move { tokio::io::copy(&mut log, &mut tokio::io::sink()).await });
             let url = format!("nats://{address}");
-            Ok(RunningBroker {
-                url,
-                process: Process::Server(child),
-            })
+            Ok(RunningBroker { url, process: Process::Server(child) })
         }
         Err(log) => {
             let _ = child.start_kill();
-            let status = timeout(SERVER_STOP_DEADLINE, child.wait())
-                .await
-                .map_err(late)?;
+            let status = timeout(SERVER_STOP_DEADLINE, child.wait()).await.map_err(late)?;
             let status = status.map_err(spawn_failed)?;
-            Err(BrokerStartError::ServerEnded {
-                binary: binary.into(),
-                status,
-                log,
-            })
+            Err(BrokerStartError::ServerEnded { binary: binary.into(), status, log })
         }
     }
 }
 
 /// The address that the log announces, or the whole log if it ends without one.
-async fn listening_address(
-    log: &mut BufReader<ChildStderr>,
-) -> io::Result<Result<SocketAddr, String>> {
+async fn listening_address(log: &mut BufReader<ChildStderr>) -> io::Result<Result<SocketAddr, String>> {
     let mut lines = log.take(LOG_LIMIT).lines();
     let mut said = String::new();
     while let Some(line) = lines.next_line().await? {
-        let address = line
-            .split_once(LISTENING)
-            .and_then(|(_, address)| address.trim().parse().ok());
+        let address = line.split_once(LISTENING).and_then(|(_, address)| address.trim().parse().ok());
         if let Some(address) = address {
             return Ok(Ok(address));
         }
@@ -398,10 +359,7 @@ async fn listening_address(
 }
 
 fn image_name() -> String {
-    env::var(IMAGE_VARIABLE)
-        .ok()
-        .filter(|name| !name.is_empty())
-        .unwrap_or_else(|| DEFAULT_IMAGE.to_owned())
+    env::var(IMAGE_VARIABLE).ok().filter(|name| !name.is_empty()).unwrap_or_else(|| DEFAULT_IMAGE.to_owned())
 }
 
 /// Name and tag; a colon before the last slash belongs to a registry's port.
@@ -435,22 +393,13 @@ async fn start_container(image: &str) -> Result<RunningBroker, BrokerStartError>
         })?
         .map_err(failed)?;
     let host = container.get_host().await.map_err(failed)?;
-    let port = container
-        .get_host_port_ipv4(CONTAINER_PORT)
-        .await
-        .map_err(failed)?;
+    let port = container.get_host_port_ipv4(CONTAINER_PORT).await.map_err(failed)?;
     let url = format!("nats://{host}:{port}");
-    Ok(RunningBroker {
-        url,
-        process: Process::Container(Box::new(container)),
-    })
+    Ok(RunningBroker { url, process: Process::Container(Box::new(container)) })
 }
 
 fn is_missing_image(error: &TestcontainersError) -> bool {
-    matches!(
-        error,
-        TestcontainersError::Client(ClientError::PullImage { .. })
-    )
+    matches!(error, TestcontainersError::Client(ClientError::PullImage { .. }))
 }
 
 #[cfg(test)]

@@ -3,9 +3,7 @@
 use super::*;
 
 fn check(given: &str, expect: Result<BrokerChoice, &str>) {
-    let expect = expect.map_err(|given| ParseBrokerError {
-        given: given.to_owned(),
-    });
+    let expect = expect.map_err(|given| ParseBrokerError { given: given.to_owned() });
     assert_eq!(given.parse(), expect, "{given}");
 }
 
@@ -14,10 +12,7 @@ fn a_choice_is_one_of_four() {
     check("embedded", Ok(BrokerChoice::Embedded));
     check("server", Ok(BrokerChoice::Server));
     check("container", Ok(BrokerChoice::Container));
-    check(
-        "nats://127.0.0.1:4222",
-        Ok(BrokerChoice::Url("nats://127.0.0.1:4222".into())),
-    );
+    check("nats://127.0.0.1:4222", Ok(BrokerChoice::Url("nats://127.0.0.1:4222".into())));
     check("Embedded", Err("Embedded"));
     check("", Err(""));
     check("http://127.0.0.1", Err("http://127.0.0.1"));
@@ -28,25 +23,16 @@ fn a_choice_is_one_of_four() {
 fn credentials_are_never_shown() {
     let choice: BrokerChoice = "nats://user:s@cret@host:4222".parse().unwrap_or_default();
     for shown in [choice.to_string(), format!("{choice:?}")] {
-        assert!(
-            !shown.contains("cret") && !shown.contains("user"),
-            "{shown}"
-        );
+        assert!(!shown.contains("cret") && !shown.contains("user"), "{shown}");
     }
-    let running = RunningBroker {
-        url: "nats://user:secret@host".into(),
-        process: Process::External,
-    };
+    let running = RunningBroker { url: "nats://user:secret@host".into(), process: Process::External };
     assert_eq!(format!("{running:?}"), "RunningBroker(nats://host)");
 }
 
 #[test]
 fn a_missing_binary_is_named() {
     let named = server_in(Some("/nowhere/nats-server".into()), None).expect_err("no such file");
-    assert!(
-        named.to_string().contains("`/nowhere/nats-server`"),
-        "{named}"
-    );
+    assert!(named.to_string().contains("`/nowhere/nats-server`"), "{named}");
     let folder = tempfile::tempdir().expect("a temporary directory");
     server_in(None, Some(folder.path().into())).expect_err("the folder is empty");
     let binary = folder.path().join("nats-server");
@@ -58,9 +44,7 @@ fn a_missing_binary_is_named() {
 #[tokio::test]
 async fn a_binary_that_ends_at_once_is_quoted() {
     // Any program that knows no `--addr` will do, and every system has this one.
-    let error = start_server(Path::new("/bin/ls"))
-        .await
-        .expect_err("`ls` is no broker");
+    let error = start_server(Path::new("/bin/ls")).await.expect_err("`ls` is no broker");
     let BrokerStartError::ServerEnded { status, log, .. } = error else {
         panic!("unexpected error: {error}");
     };
@@ -77,10 +61,7 @@ async fn nobody_at_the_url_is_an_error_without_credentials() {
         .port();
     let choice = BrokerChoice::Url(format!("nats://user:secret@127.0.0.1:{port}"));
     let error = start(&choice).await.expect_err("nobody listens");
-    assert_eq!(
-        error.to_string(),
-        format!("cannot connect to the broker at `nats://127.0.0.1:{port}`")
-    );
+    assert_eq!(error.to_string(), format!("cannot connect to the broker at `nats://127.0.0.1:{port}`"));
     assert!(!format!("{error:?}").contains("secret"));
 }
 
@@ -89,8 +70,5 @@ fn image_names_have_a_tag_or_get_one() {
     assert_eq!(name_and_tag("nats:2"), ("nats", "2"));
     assert_eq!(name_and_tag("nats"), ("nats", "latest"));
     assert_eq!(name_and_tag("host:5000/nats"), ("host:5000/nats", "latest"));
-    assert_eq!(
-        name_and_tag("host:5000/nats:2.10"),
-        ("host:5000/nats", "2.10")
-    );
+    assert_eq!(name_and_tag("host:5000/nats:2.10"), ("host:5000/nats", "2.10"));
 }

@@ -102,11 +102,17 @@ impl Workshop for ReferenceWorkshop {
 }
 
 impl Bench for ReferenceBench {
-    fn stage<'a>(&'a mut self, profile: &'a str, wire: Arc<dyn Wire>) -> LocalBoxFuture<'a, Result<Stage, String>> {
+    fn stage<'a>(
+        &'a mut self,
+        profile: &'a str,
+        wire: Arc<dyn Wire>,
+    ) -> LocalBoxFuture<'a, Result<Stage, String>> {
         Box::pin(async move {
             self.stages += 1;
             match profile {
-                "utp.schema" => Ok(Stage { capture: Some(Arc::new(self.capture().await?.through(&*wire))), utp: None }),
+                "utp.schema" => {
+                    Ok(Stage { capture: Some(Arc::new(self.capture().await?.through(&*wire))), utp: None })
+                }
                 _ => Ok(Stage { utp: Some(self.session(wire).await?), capture: None }),
             }
         })
@@ -142,7 +148,8 @@ impl ReferenceBench {
             let config = ToolServiceConfig::new(self.broker.url());
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
         }
-        let table = self.manifest.utp.clone().unwrap_or_else(|| unreachable!("the bundled manifest has `[utp]`"));
+        let table =
+            self.manifest.utp.clone().unwrap_or_else(|| unreachable!("the bundled manifest has `[utp]`"));
         let plan = SessionPlan {
             nats_url: self.broker.url().to_owned(),
             version: table.protocol_version,

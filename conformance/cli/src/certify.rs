@@ -61,7 +61,10 @@ pub(crate) fn bad_manifest(error: &ManifestError) -> Failure {
 }
 
 /// The broker of the command line, else the manifest's.
-pub(crate) fn choose_broker(given: Option<&BrokerChoice>, manifest: &Manifest) -> Result<BrokerChoice, Failure> {
+pub(crate) fn choose_broker(
+    given: Option<&BrokerChoice>,
+    manifest: &Manifest,
+) -> Result<BrokerChoice, Failure> {
     if let Some(choice) = given {
         return Ok(choice.clone());
     }
@@ -71,20 +74,20 @@ pub(crate) fn choose_broker(given: Option<&BrokerChoice>, manifest: &Manifest) -
 
 /// A broker that cannot be had, with how to get it.
 pub(crate) fn no_broker(error: &BrokerStartError) -> Failure {
-    let mut message = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        message.push_str(&format!(": {cause}"));
-        source = cause.source();
-    }
-    let failure = Failure::incomplete(message);
+    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
+    let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
+    let failure = Failure::incomplete(format!("{error}{}", causes.concat()));
     match error.help() {
         Some(help) => failure.hint(help),
         None => failure,
     }
 }
 
-fn selection(library: &Library, manifest: &Manifest, arguments: &CertifyArguments) -> Result<Selection, Failure> {
+fn selection(
+    library: &Library,
+    manifest: &Manifest,
+    arguments: &CertifyArguments,
+) -> Result<Selection, Failure> {
     for profile in &arguments.profile {
         known_profile(profile)?;
     }
@@ -109,8 +112,9 @@ fn selection(library: &Library, manifest: &Manifest, arguments: &CertifyArgument
     let tags = arguments.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
     let selection = Selection { profiles, rules: arguments.rule.clone(), tags };
     if library.select(&selection).is_empty() {
-        return Err(Failure::nothing("no scenario is selected")
-            .hint("`callmark rules --profile …` shows which rules a profile has and which still wait for features"));
+        return Err(Failure::nothing("no scenario is selected").hint(
+            "`callmark rules --profile …` shows which rules a profile has and which still wait for features",
+        ));
     }
     Ok(selection)
 }
@@ -201,7 +205,8 @@ fn rerun(arguments: &CertifyArguments) -> String {
 /// Values of the manifest that must not be stored: the target's environment, and credentials of the broker.
 fn secrets(manifest: &Manifest) -> Vec<String> {
     let Some(utp) = &manifest.utp else { return Vec::new() };
-    let credentials = utp.nats.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(user, _)| user);
+    let credentials =
+        utp.nats.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(user, _)| user);
     let words = credentials.into_iter().flat_map(|user| user.split(':'));
     utp.env
         .values()

@@ -88,7 +88,10 @@ fn liveness(session: &UtpSession) -> bool {
             return false;
         }
     }
-    good("pace", &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet));
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
     true
 }
 
@@ -126,7 +129,8 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
     }
     let frames: Vec<Frame> = project.transcript.frames();
     let calls = Calls { subject: &call, others: &[] };
-    let result = seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
+    let result =
+        seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
     let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));
     match probe {
         ProbeName::Echo if !at.is_some_and(|value| seen::mentions(value, &call.token)) => {
@@ -135,11 +139,17 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
         ProbeName::Count if at.and_then(serde_json::Value::as_i64).is_none() => {
             Err(format!("there is no number at `{}` of `content.result`", call.result_pointer))
         }
-        ProbeName::Fail if seen::report(&frames, &calls).is_some_and(|report| report.text("/payload/status") == Some("success")) => {
+        ProbeName::Fail
+            if seen::report(&frames, &calls)
+                .is_some_and(|report| report.text("/payload/status") == Some("success")) =>
+        {
             Err("it succeeds, and it should throw".to_owned())
         }
         ProbeName::Ctl
-            if result.as_ref().and_then(|result| result.pointer("/__cg_control/after_execution")).is_none() =>
+            if result
+                .as_ref()
+                .and_then(|result| result.pointer("/__cg_control/after_execution"))
+                .is_none() =>
         {
             Err("its result holds no `__cg_control.after_execution`".to_owned())
         }

@@ -37,7 +37,8 @@ impl Failure {
 
     /// A bug of ours.
     pub(crate) fn internal(message: impl Display) -> Self {
-        Self::new(INTERNAL, message).hint("this is a bug in Callmark; please report it with the command that you ran")
+        Self::new(INTERNAL, message)
+            .hint("this is a bug in Callmark; please report it with the command that you ran")
     }
 
     /// The selection names nothing.
@@ -57,7 +58,11 @@ impl Failure {
 
     /// Prints it to stderr; answers the exit code.
     pub(crate) fn print(self) -> u8 {
-        let theme = if colored(&std::io::stderr()) { GraphicalTheme::unicode() } else { GraphicalTheme::unicode_nocolor() };
+        let theme = if colored(&std::io::stderr()) {
+            GraphicalTheme::unicode()
+        } else {
+            GraphicalTheme::unicode_nocolor()
+        };
         let mut text = String::new();
         let handler = GraphicalReportHandler::new_themed(theme).with_width(100);
         let report = Report::new(*self.report);

@@ -10,14 +10,15 @@ const TEMPLATE: &str = include_str!("init.toml");
 /// Runs it.
 pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
     let shown = arguments.file.display();
-    let mut file = std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.file).map_err(|error| {
-        let failure = Failure::usage(format!("`{shown}` cannot be written: {error}"));
-        if error.kind() == std::io::ErrorKind::AlreadyExists {
-            failure.hint("it is left as it is; name another file")
-        } else {
-            failure
-        }
-    })?;
+    let mut file =
+        std::fs::OpenOptions::new().write(true).create_new(true).open(&arguments.file).map_err(|error| {
+            let failure = Failure::usage(format!("`{shown}` cannot be written: {error}"));
+            if error.kind() == std::io::ErrorKind::AlreadyExists {
+                failure.hint("it is left as it is; name another file")
+            } else {
+                failure
+            }
+        })?;
     file.write_all(TEMPLATE.as_bytes())
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be written: {error}")))?;
     eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`");

@@ -26,7 +26,8 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         .filter(|mutant| arguments.rule.is_empty() || arguments.rule.contains(&mutant.rule))
         .collect();
     if chosen.is_empty() {
-        return Err(Failure::nothing("no mutant is selected").hint("`callmark explain RULE-ID` shows a rule's mutants"));
+        return Err(Failure::nothing("no mutant is selected")
+            .hint("`callmark explain RULE-ID` shows a rule's mutants"));
     }
     let began = Instant::now();
     let done = AtomicUsize::new(0);

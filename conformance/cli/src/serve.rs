@@ -14,10 +14,8 @@ const VERSION: &str = "v1r3";
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .enable_all()
-        .build()
-        .map_err(Failure::internal)?;
+    let runtime =
+        tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     runtime.block_on(async {
         match arguments.family {
             Family::Utp if arguments.tour => tour(arguments).await,
@@ -57,7 +55,11 @@ async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
     for stop in &tour.stops {
         let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
         let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
-        println!("== {} ended as {}", stop.tool_name, serde_json::to_value(stop.status).map_err(Failure::internal)?);
+        println!(
+            "== {} ended as {}",
+            stop.tool_name,
+            serde_json::to_value(stop.status).map_err(Failure::internal)?
+        );
         println!("callback {callback}\ntool.result card {card}\n");
     }
     tour.end().await;

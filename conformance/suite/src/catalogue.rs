@@ -72,8 +72,8 @@ impl Catalogue {
         let mut catalogue = Self { features: Vec::new(), cases: Vec::new() };
         for (path, text) in files {
             let fault = |message: String| CatalogueError { path: path.clone(), message };
-            let mut feature = Feature::parse(text, GherkinEnv::default())
-                .map_err(|error| fault(error.to_string()))?;
+            let mut feature =
+                Feature::parse(text, GherkinEnv::default()).map_err(|error| fault(error.to_string()))?;
             feature.path = Some(path.clone().into());
             let feature = feature.expand_examples().map_err(|error| fault(error.to_string()))?;
             catalogue.add(&path, feature).map_err(fault)?;
@@ -102,10 +102,7 @@ impl Catalogue {
                     return None;
                 }
                 let of = |rule: Option<usize>| -> Vec<Scenario> {
-                    own.iter()
-                        .filter(|case| case.rule == rule)
-                        .map(|case| case.scenario.clone())
-                        .collect()
+                    own.iter().filter(|case| case.rule == rule).map(|case| case.scenario.clone()).collect()
                 };
                 let mut feature = whole.clone();
                 feature.scenarios = of(None);
@@ -127,9 +124,11 @@ impl Catalogue {
             .ok_or("a feature needs a tag `@role:<profile>`")?
             .to_owned();
         let groups = std::iter::once((None, &[][..], &feature.scenarios)).chain(
-            feature.rules.iter().enumerate().map(|(position, rule)| {
-                (Some(position), &rule.tags[..], &rule.scenarios)
-            }),
+            feature
+                .rules
+                .iter()
+                .enumerate()
+                .map(|(position, rule)| (Some(position), &rule.tags[..], &rule.scenarios)),
         );
         let mut cases = Vec::new();
         for (rule, rule_tags, scenarios) in groups {

@@ -7,10 +7,7 @@ static FEATURES: Dir<'_> = include_dir!("$CARGO_MANIFEST_DIR/../../features");
 
 /// A feature file: its path as reports write it (`features/…`) and its text.
 pub fn feature_files() -> Vec<(String, &'static str)> {
-    files("feature")
-        .into_iter()
-        .map(|(path, text)| (format!("features/{path}"), text))
-        .collect()
+    files("feature").into_iter().map(|(path, text)| (format!("features/{path}"), text)).collect()
 }
 
 /// The files of the registry, with their paths below `features/`.

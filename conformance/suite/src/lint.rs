@@ -47,8 +47,12 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
                 (false, false, false) => {
                     faults.push(format!("rule `{id}` has neither scenario nor exclusion in `{profile}`"));
                 }
-                (true, true, _) => faults.push(format!("rule `{id}` is excluded and has a scenario in `{profile}`")),
-                (true, _, true) => faults.push(format!("rule `{id}` is pending and has a scenario in `{profile}`")),
+                (true, true, _) => {
+                    faults.push(format!("rule `{id}` is excluded and has a scenario in `{profile}`"));
+                }
+                (true, _, true) => {
+                    faults.push(format!("rule `{id}` is pending and has a scenario in `{profile}`"));
+                }
                 (_, _, true) if complete => {
                     faults.push(format!("`{profile}` is declared complete, and rule `{id}` is pending"));
                 }
@@ -88,7 +92,11 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {
         for step in &case.scenario().steps {
             let place = format!("{}:{}", case.at.file, step.position.line);
-            if step.docstring.as_ref().is_some_and(|text| text.starts_with("json") || text.starts_with("yaml")) {
+            if step
+                .docstring
+                .as_ref()
+                .is_some_and(|text| text.starts_with("json") || text.starts_with("yaml"))
+            {
                 faults.push(format!("{place}: a typed doc string puts its type into the payload"));
             }
             match steps.find(step) {
@@ -108,7 +116,7 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
 }
 
 /// All step definitions with their places.
-fn definitions() -> Vec<(&'static str, u32, String)> {
+pub fn definitions() -> Vec<(&'static str, u32, String)> {
     use cucumber::codegen::WorldInventory;
     let mut all = Vec::new();
     macro_rules! gather {

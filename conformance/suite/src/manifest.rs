@@ -179,8 +179,7 @@ impl Manifest {
     /// Checks the text of a manifest.
     pub fn parse(path: &str, text: &str, directory: &Path) -> Result<Self, ManifestError> {
         let error = |faults: Vec<String>| ManifestError { path: path.to_owned(), faults };
-        let table: toml::Table =
-            toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
+        let table: toml::Table = toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
         let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
         let mut faults = unknown_keys(&value);
         if faults.is_empty() {
@@ -276,8 +275,16 @@ fn unknown_keys(value: &Value) -> Vec<String> {
         (
             "utp",
             &[
-                "nats", "protocol_version", "platform", "start", "working_dir", "env", "serial",
-                "start_timeout_seconds", "tool-service", "schema",
+                "nats",
+                "protocol_version",
+                "platform",
+                "start",
+                "working_dir",
+                "env",
+                "serial",
+                "start_timeout_seconds",
+                "tool-service",
+                "schema",
             ],
         ),
         ("utp.tool-service", &["probes"]),
@@ -318,7 +325,10 @@ mod tests {
     use super::*;
 
     fn faults(text: &str) -> Vec<String> {
-        Manifest::parse("callmark.toml", text, Path::new(".")).err().map(|error| error.faults).unwrap_or_default()
+        Manifest::parse("callmark.toml", text, Path::new("."))
+            .err()
+            .map(|error| error.faults)
+            .unwrap_or_default()
     }
 
     #[test]
@@ -348,6 +358,10 @@ mod tests {
 
     #[test]
     fn a_syntax_error_names_its_line() {
-        assert!(faults("[target]\nname = \n")[0].starts_with("line 2"), "{:?}", faults("[target]\nname = \n"));
+        assert!(
+            faults("[target]\nname = \n")[0].starts_with("line 2"),
+            "{:?}",
+            faults("[target]\nname = \n")
+        );
     }
 }

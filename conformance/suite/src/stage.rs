@@ -102,7 +102,12 @@ async fn open_session(
     UtpSession::open(session_plan(&utp, plan, target, Arc::new(Straight))).await
 }
 
-fn session_plan(utp: &UtpTable, plan: &StagePlan<'_>, target: Box<dyn Target>, wire: Arc<dyn Wire>) -> SessionPlan {
+fn session_plan(
+    utp: &UtpTable,
+    plan: &StagePlan<'_>,
+    target: Box<dyn Target>,
+    wire: Arc<dyn Wire>,
+) -> SessionPlan {
     SessionPlan {
         nats_url: plan.nats_url.to_owned(),
         version: utp.protocol_version.clone(),
@@ -147,7 +152,8 @@ async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<C
         Some(session) => Ok(of_probes(session).await),
         None => Err((
             Cause::Config,
-            "there is nothing to capture: name a file with `[utp.schema] capture`, or a Tool Service".to_owned(),
+            "there is nothing to capture: name a file with `[utp.schema] capture`, or a Tool Service"
+                .to_owned(),
         )),
     }
 }
@@ -168,8 +174,10 @@ async fn of_probes(session: &UtpSession) -> Capture {
         scene.send(session, &call).await;
         let calls = seen::Calls { subject: &call, others: &scene.others };
         let own = |frame: &Frame| frame.text("/payload/tool_call_id") == Some(call.tool_call_id.as_str());
-        let answered = |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
-        let patience = if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
+        let answered =
+            |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
+        let patience =
+            if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
         // What does not come is not captured, and then not observed.
         let _ = project.transcript.wait(patience, answered).await;
         scene.others.push(call.tool_call_id.clone());
@@ -182,8 +190,7 @@ async fn of_probes(session: &UtpSession) -> Capture {
 /// Class of the cause of a session that could not be opened.
 pub fn cause(error: &SessionError) -> Cause {
     match error {
-        SessionError::NoEcho => Cause::Config,
-        SessionError::Start(_) => Cause::Config,
+        SessionError::NoEcho | SessionError::Start(_) => Cause::Config,
         SessionError::Platform(_) => Cause::Suite,
         SessionError::Broker { .. } | SessionError::Silent { .. } => Cause::Reachability,
     }

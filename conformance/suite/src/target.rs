@@ -85,7 +85,8 @@ impl Process {
             }
             std::fs::File::create(&self.log)
         };
-        let log = open().map_err(|error| format!("its log `{}` cannot be written: {error}", self.log.display()))?;
+        let log =
+            open().map_err(|error| format!("its log `{}` cannot be written: {error}", self.log.display()))?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
         let mut command = Command::new(program);
         command
@@ -102,9 +103,9 @@ impl Process {
         if let Some(url) = platform_url {
             command.env("CALLMARK_PLATFORM_URL", url);
         }
-        let child = command.spawn().map_err(|error| {
-            format!("`{program}` in `{}`: {error}", self.directory.display())
-        })?;
+        let child = command
+            .spawn()
+            .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
         self.group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         self.child = Some(child);
         Ok(())

@@ -35,7 +35,11 @@ pub struct World {
 
 impl std::fmt::Debug for World {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("World").field("scenario", &self.scenario).field("trouble", &self.trouble).finish_non_exhaustive()
+        formatter
+            .debug_struct("World")
+            .field("scenario", &self.scenario)
+            .field("trouble", &self.trouble)
+            .finish_non_exhaustive()
     }
 }
 
@@ -77,6 +81,12 @@ impl World {
     /// Everything that was sent and received.
     pub fn frames(&self) -> Vec<Frame> {
         self.scene.as_ref().map(|scene| scene.project.transcript.frames()).unwrap_or_default()
+    }
+
+    /// The command under test, as it was or would be sent.
+    pub fn command(&self) -> Option<serde_json::Value> {
+        let call = self.scene.as_ref()?.call.as_ref()?;
+        Some(serde_json::Value::Object(call.command.clone()))
     }
 
     /// The id of the scenario's project, and its name in reports.
@@ -135,7 +145,11 @@ impl World {
         }
         let scene = self.scene()?;
         if probe == ProbeName::Count && !scene.begin_count(&session).await {
-            return Err(self.halt(unusable("count", "its result holds no number at `result_pointer`", &session)));
+            return Err(self.halt(unusable(
+                "count",
+                "its result holds no number at `result_pointer`",
+                &session,
+            )));
         }
         let scene = self.scene()?;
         scene.call = Some(scene.prepare(probe));

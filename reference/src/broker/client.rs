@@ -40,10 +40,7 @@ impl Client {
     }
 
     /// Appends to the queue, or cuts the client off when there is no room.
-    pub(super) fn append(
-        &self,
-        append: impl FnOnce(&mut Outbound) -> Result<(), Overflow>,
-    ) -> Appended {
+    pub(super) fn append(&self, append: impl FnOnce(&mut Outbound) -> Result<(), Overflow>) -> Appended {
         let mut outbound = self.outbound();
         let idle = !outbound.has_waiting();
         if let Err(Overflow) = append(&mut outbound) {
@@ -51,11 +48,7 @@ impl Client {
             self.cut_off.notify_one();
             return Appended::Refused;
         }
-        if idle {
-            Appended::ToIdle
-        } else {
-            Appended::ToOthers
-        }
+        if idle { Appended::ToIdle } else { Appended::ToOthers }
     }
 }
 

@@ -61,10 +61,7 @@ pub(super) struct Shared {
 impl Shared {
     pub(super) fn new(settings: Settings) -> Self {
         // Random per process, which is all that an id has to be; nothing is signed with it.
-        let server_id = format!(
-            "CALLMARK{:016X}",
-            RandomState::new().hash_one(settings.address)
-        );
+        let server_id = format!("CALLMARK{:016X}", RandomState::new().hash_one(settings.address));
         Self {
             settings,
             server_id,
@@ -149,10 +146,7 @@ async fn discard(read: &mut ReadHalf<'_>) -> io::Result<()> {
 
 /// The options of `CONNECT`. Until one arrives a client is served as `nats-server` does.
 #[derive(Debug, Clone, Copy)]
-#[expect(
-    clippy::struct_excessive_bools,
-    reason = "they are independent flags of the protocol"
-)]
+#[expect(clippy::struct_excessive_bools, reason = "they are independent flags of the protocol")]
 struct Options {
     verbose: bool,
     pedantic: bool,
@@ -163,13 +157,7 @@ struct Options {
 
 impl Default for Options {
     fn default() -> Self {
-        Self {
-            verbose: true,
-            pedantic: true,
-            echo: true,
-            headers: false,
-            no_responders: false,
-        }
+        Self { verbose: true, pedantic: true, echo: true, headers: false, no_responders: false }
     }
 }
 
@@ -207,8 +195,7 @@ struct Session<'s> {
 
 impl Drop for Session<'_> {
     fn drop(&mut self) {
-        self.shared
-            .change(|index| index.remove_client(self.client.id));
+        self.shared.change(|index| index.remove_client(self.client.id));
     }
 }
 
@@ -257,16 +244,11 @@ impl Session<'_> {
             Operation::Publish(message) => self.publish(&message)?,
             Operation::Ping => self.answer("PONG\r\n"),
             Operation::Pong => {}
-            Operation::Subscribe {
-                subject,
-                queue,
-                sid,
-            } => {
+            Operation::Subscribe { subject, queue, sid } => {
                 self.subscribe(&subject, queue.as_deref(), &sid);
             }
             Operation::Unsubscribe { sid, max } => {
-                self.shared
-                    .change(|index| index.unsubscribe(self.client.id, &sid, max));
+                self.shared.change(|index| index.unsubscribe(self.client.id, &sid, max));
                 self.acknowledge();
             }
             Operation::Connect(options) => self.connect(&options)?,
@@ -276,15 +258,12 @@ impl Session<'_> {
     }
 
     fn connect(&mut self, options: &[u8]) -> Result<(), Option<&'static str>> {
-        let connect =
-            serde_json::from_slice(options).map_err(|_| Some(Violation::Malformed.text()))?;
+        let connect = serde_json::from_slice(options).map_err(|_| Some(Violation::Malformed.text()))?;
         self.options.update(&connect);
         if self.options.no_responders && !self.options.headers {
             return Err(Some("no responders requires headers support"));
         }
-        self.client
-            .headers
-            .store(self.options.headers, Ordering::Relaxed);
+        self.client.headers.store(self.options.headers, Ordering::Relaxed);
         self.acknowledge();
         Ok(())
     }
@@ -298,8 +277,7 @@ impl Session<'_> {
         let own = |bytes: &[u8]| Bytes::copy_from_slice(bytes);
         let (subject, queue, sid) = (own(subject), queue.map(own), own(sid));
         let client = Arc::clone(&self.client);
-        self.shared
-            .change(|index| index.subscribe(client, self.client.id, sid, subject, queue));
+        self.shared.change(|index| index.subscribe(client, self.client.id, sid, subject, queue));
         self.acknowledge();
     }
 
@@ -312,11 +290,7 @@ impl Session<'_> {
             self.answer("-ERR 'Invalid Publish Subject'\r\n");
         }
         self.acknowledge();
-        let taken = if subject::is_routable(&message.subject) {
-            self.route(message)
-        } else {
-            0
-        };
+        let taken = if subject::is_routable(&message.subject) { self.route(message) } else { 0 };
         if let (0, true, Some(reply)) = (taken, self.options.no_responders, &message.reply) {
             self.tell_no_responders(reply);
         }
@@ -328,11 +302,7 @@ impl Session<'_> {
     fn route(&mut self, message: &Message) -> usize {
         let mut exhausted = Vec::new();
         let (own, echo, to_wake) = (self.client.id, self.options.echo, &mut self.to_wake);
-        let index = self
-            .shared
-            .index
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
         let taken = index.route(&message.subject, self.shared.pick(), |subscription| {
             if subscription.client_id == own && !echo {
                 return false;
@@ -354,17 +324,11 @@ impl Session<'_> {
     /// Sends the status to this client's own subscriptions to the reply subject, echo or not.
     fn tell_no_responders(&mut self, reply: &[u8]) {
         let (own, to_wake) = (self.client.id, &mut self.to_wake);
-        let index = self
-            .shared
-            .index
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
+        let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
         index.route(reply, 0, |subscription| {
             let (client, sid) = (&subscription.client, &subscription.sid);
             subscription.client_id == own
-                && client::append(client, to_wake, |outbound| {
-                    outbound.no_responders(reply, sid)
-                })
+                && client::append(client, to_wake, |outbound| outbound.no_responders(reply, sid))
         });
     }
 
@@ -375,9 +339,7 @@ impl Session<'_> {
     }
 
     fn answer(&mut self, line: &str) {
-        client::append(&self.client, &mut self.to_wake, |outbound| {
-            outbound.line(line.as_bytes())
-        });
+        client::append(&self.client, &mut self.to_wake, |outbound| outbound.line(line.as_bytes()));
     }
 }
 
@@ -388,7 +350,5 @@ fn deliver(
 ) -> bool {
     let client = &subscription.client;
     let headers = client.headers.load(Ordering::Relaxed);
-    client::append(client, to_wake, |outbound| {
-        outbound.message(message, &subscription.sid, headers)
-    })
+    client::append(client, to_wake, |outbound| outbound.message(message, &subscription.sid, headers))
 }

@@ -103,14 +103,8 @@ impl Broker {
         Self::start_with(config, PING_INTERVAL).await
     }
 
-    async fn start_with(
-        config: BrokerConfig,
-        ping_interval: Duration,
-    ) -> Result<Self, BrokerError> {
-        let failed = |source| BrokerError::Listen {
-            address: config.listen,
-            source,
-        };
+    async fn start_with(config: BrokerConfig, ping_interval: Duration) -> Result<Self, BrokerError> {
+        let failed = |source| BrokerError::Listen { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(failed)?;
         let settings = Settings {
@@ -122,11 +116,7 @@ impl Broker {
         };
         let (stop, stopped) = oneshot::channel();
         let acceptor = tokio::spawn(accept(listener, Arc::new(Shared::new(settings)), stopped));
-        Ok(Self {
-            address,
-            stop: Some(stop),
-            acceptor,
-        })
+        Ok(Self { address, stop: Some(stop), acceptor })
     }
 
     /// The address that it listens on, with the port that was taken.
@@ -185,9 +175,7 @@ mod tests {
         let broker = Broker::start_with(BrokerConfig::default(), Duration::from_millis(5))
             .await
             .expect("a free loopback port");
-        let mut client = TcpStream::connect(broker.address())
-            .await
-            .expect("the broker listens");
+        let mut client = TcpStream::connect(broker.address()).await.expect("the broker listens");
         let mut seen = String::new();
         timeout(Duration::from_secs(10), client.read_to_string(&mut seen))
             .await
@@ -199,13 +187,8 @@ mod tests {
 
     #[tokio::test]
     async fn a_taken_port_is_an_error_that_names_it() {
-        let first = Broker::start(BrokerConfig::default())
-            .await
-            .expect("a free loopback port");
-        let taken = BrokerConfig {
-            listen: first.address(),
-            ..BrokerConfig::default()
-        };
+        let first = Broker::start(BrokerConfig::default()).await.expect("a free loopback port");
+        let taken = BrokerConfig { listen: first.address(), ..BrokerConfig::default() };
         let refused = Broker::start(taken).await.expect_err("the port is taken");
         assert!(refused.to_string().contains(&first.address().to_string()));
     }

@@ -40,13 +40,7 @@ pub(super) struct Outbound {
 
 impl Outbound {
     pub(super) fn new(max_pending: usize) -> Self {
-        Self {
-            ready: VecDeque::new(),
-            gathering: BytesMut::new(),
-            pending: 0,
-            max_pending,
-            closed: false,
-        }
+        Self { ready: VecDeque::new(), gathering: BytesMut::new(), pending: 0, max_pending, closed: false }
     }
 
     /// Whether anything waits that the writer has not yet taken.
@@ -69,17 +63,10 @@ impl Outbound {
         sid: &[u8],
         with_headers: bool,
     ) -> Result<(), Overflow> {
-        let Message {
-            subject,
-            reply,
-            header_length,
-            body,
-        } = message;
+        let Message { subject, reply, header_length, body } = message;
         let reply = reply.as_deref();
         match header_length {
-            Some(length) if with_headers => {
-                self.frame(b"HMSG ", subject, sid, reply, Some(*length), body)
-            }
+            Some(length) if with_headers => self.frame(b"HMSG ", subject, sid, reply, Some(*length), body),
             Some(length) => self.frame(b"MSG ", subject, sid, reply, None, &body.slice(*length..)),
             None => self.frame(b"MSG ", subject, sid, reply, None, body),
         }
@@ -88,14 +75,7 @@ impl Outbound {
     /// Appends the status that answers a request without responders.
     pub(super) fn no_responders(&mut self, subject: &[u8], sid: &[u8]) -> Result<(), Overflow> {
         let body = Bytes::from_static(NO_RESPONDERS);
-        self.frame(
-            b"HMSG ",
-            subject,
-            sid,
-            None,
-            Some(NO_RESPONDERS.len()),
-            &body,
-        )
+        self.frame(b"HMSG ", subject, sid, None, Some(NO_RESPONDERS.len()), &body)
     }
 
     /// Moves what waits into `batch`, oldest first. It counts as pending until it is written.
@@ -205,9 +185,7 @@ mod tests {
 
     fn check(message: &Message, with_headers: bool, expect: &str) {
         let mut outbound = Outbound::new(1 << 20);
-        outbound
-            .message(message, b"7", with_headers)
-            .expect("there is room");
+        outbound.message(message, b"7", with_headers).expect("there is room");
         let pending = outbound.pending;
         let text = drain(&mut outbound);
         assert_eq!(text, expect);
@@ -216,22 +194,10 @@ mod tests {
 
     #[test]
     fn frames_are_encoded() {
-        check(
-            &message(None, None, b"hello"),
-            true,
-            "MSG a.b 7 5\r\nhello\r\n",
-        );
-        check(
-            &message(Some("r"), None, b""),
-            true,
-            "MSG a.b 7 r 0\r\n\r\n",
-        );
+        check(&message(None, None, b"hello"), true, "MSG a.b 7 5\r\nhello\r\n");
+        check(&message(Some("r"), None, b""), true, "MSG a.b 7 r 0\r\n\r\n");
         let with_headers = message(Some("r"), Some(12), b"NATS/1.0\r\n\r\nhi");
-        check(
-            &with_headers,
-            true,
-            "HMSG a.b 7 r 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
-        );
+        check(&with_headers, true, "HMSG a.b 7 r 12 14\r\nNATS/1.0\r\n\r\nhi\r\n");
         check(&with_headers, false, "MSG a.b 7 r 2\r\nhi\r\n");
         let large = "x".repeat(SHARED_FROM);
         check(
@@ -248,9 +214,7 @@ mod tests {
         let mut expect = Vec::new();
         for size in sizes {
             let body = "y".repeat(size);
-            outbound
-                .message(&message(None, None, body.as_bytes()), b"1", true)
-                .expect("room");
+            outbound.message(&message(None, None, body.as_bytes()), b"1", true).expect("room");
             expect.push(format!("MSG a.b 1 {size}\r\n{body}\r\n"));
         }
         assert!(outbound.has_waiting());

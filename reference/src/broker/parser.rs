@@ -101,17 +101,12 @@ struct Announced {
 
 impl Parser {
     pub(super) fn new(max_payload: usize) -> Self {
-        Self {
-            max_payload,
-            awaiting: None,
-        }
+        Self { max_payload, awaiting: None }
     }
 
     /// How many bytes beyond `held` the announced body still needs; a hint for the read buffer.
     pub(super) fn missing(&self, held: usize) -> usize {
-        self.awaiting
-            .as_ref()
-            .map_or(0, |announced| (announced.total + 2).saturating_sub(held))
+        self.awaiting.as_ref().map_or(0, |announced| (announced.total + 2).saturating_sub(held))
     }
 
     /// Takes the next whole operation off the front of `buffer`; none when more bytes are needed.
@@ -136,30 +131,17 @@ impl Parser {
         let Some(announced) = self.awaiting.take_if(|a| buffer.len() >= a.total + 2) else {
             return Ok(None);
         };
-        let Announced {
-            subject,
-            reply,
-            header_length,
-            total,
-        } = announced;
+        let Announced { subject, reply, header_length, total } = announced;
         let mut body = buffer.split_to(total + 2).freeze();
         if !body.ends_with(b"\r\n") {
             return Err(Violation::UnknownOperation);
         }
         body.truncate(total);
-        Ok(Some(Message {
-            subject,
-            reply,
-            header_length,
-            body,
-        }))
+        Ok(Some(Message { subject, reply, header_length, body }))
     }
 
     fn line(&self, line: &Bytes) -> Result<Line, Violation> {
-        let end = line
-            .iter()
-            .position(|byte| is_blank(*byte))
-            .unwrap_or(line.len());
+        let end = line.iter().position(|byte| is_blank(*byte)).unwrap_or(line.len());
         let (name, rest) = line.split_at(end);
         let is = |expected: &str| name.eq_ignore_ascii_case(expected.as_bytes());
         // In the order of how often each is sent.
@@ -221,11 +203,7 @@ impl Parser {
 
     fn total(&self, digits: &[u8]) -> Result<usize, Violation> {
         let total = number(digits).ok_or(Violation::Malformed)?;
-        if total > self.max_payload {
-            Err(Violation::PayloadTooLarge)
-        } else {
-            Ok(total)
-        }
+        if total > self.max_payload { Err(Violation::PayloadTooLarge) } else { Ok(total) }
     }
 }
 
@@ -243,13 +221,8 @@ struct Arguments<'l> {
 
 impl<'l> Arguments<'l> {
     fn of(rest: &'l [u8]) -> Self {
-        let mut arguments = Self {
-            found: [&[]; MAX_ARGUMENTS],
-            count: 0,
-        };
-        let words = rest
-            .split(|byte| is_blank(*byte))
-            .filter(|word| !word.is_empty());
+        let mut arguments = Self { found: [&[]; MAX_ARGUMENTS], count: 0 };
+        let words = rest.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
         // Filling the last place is already one too many for every operation, so more can go.
         for (place, word) in arguments.found.iter_mut().zip(words) {
             *place = word;
@@ -284,10 +257,7 @@ fn unsubscribe(line: &Bytes, rest: &[u8]) -> Result<Operation, Violation> {
         [] => return Err(Violation::UnknownOperation),
         _ => return Err(Violation::Malformed),
     };
-    Ok(Operation::Unsubscribe {
-        sid: line.slice_ref(sid),
-        max: max.filter(|max| *max > 0),
-    })
+    Ok(Operation::Unsubscribe { sid: line.slice_ref(sid), max: max.filter(|max| *max > 0) })
 }
 
 /// Takes a line off the buffer and strips its end, which is `\n` or `\r\n`.
@@ -296,22 +266,14 @@ fn take_line(buffer: &mut BytesMut) -> Result<Option<Bytes>, Violation> {
     let Some(end) = window.iter().position(|byte| *byte == b'\n') else {
         // Looking only at the window keeps the verdict apart from how the bytes were chunked.
         let full = window.len() == MAX_CONTROL_LINE + 2;
-        return if full {
-            Err(Violation::ControlLineTooLong)
-        } else {
-            Ok(None)
-        };
+        return if full { Err(Violation::ControlLineTooLong) } else { Ok(None) };
     };
     let mut line = buffer.split_to(end + 1).freeze();
     line.truncate(end);
     if line.ends_with(b"\r") {
         line.truncate(end - 1);
     }
-    if line.len() > MAX_CONTROL_LINE {
-        Err(Violation::ControlLineTooLong)
-    } else {
-        Ok(Some(line))
-    }
+    if line.len() > MAX_CONTROL_LINE { Err(Violation::ControlLineTooLong) } else { Ok(Some(line)) }
 }
 
 fn is_blank(byte: u8) -> bool {
@@ -323,11 +285,7 @@ fn number(digits: &[u8]) -> Option<usize> {
     if digits.is_empty() || digits.len() > 9 || !digits.iter().all(u8::is_ascii_digit) {
         return None;
     }
-    Some(
-        digits
-            .iter()
-            .fold(0, |number, digit| number * 10 + usize::from(digit - b'0')),
-    )
+    Some(digits.iter().fold(0, |number, digit| number * 10 + usize::from(digit - b'0')))
 }
 
 #[cfg(test)]

@@ -33,11 +33,7 @@ fn check(input: &str, expect: Vec<Operation>) {
 }
 
 fn check_violation(input: &str, expect: Violation) {
-    assert_eq!(
-        parse(&[input.as_bytes()]),
-        (Vec::new(), Some(expect)),
-        "{input:?}"
-    );
+    assert_eq!(parse(&[input.as_bytes()]), (Vec::new(), Some(expect)), "{input:?}");
 }
 
 fn text(text: &str) -> Bytes {
@@ -54,56 +50,29 @@ fn message(subject: &str, reply: Option<&str>, headers: Option<usize>, body: &st
 }
 
 fn subscription(subject: &str, queue: Option<&str>, sid: &str) -> Operation {
-    Operation::Subscribe {
-        subject: text(subject),
-        queue: queue.map(text),
-        sid: text(sid),
-    }
+    Operation::Subscribe { subject: text(subject), queue: queue.map(text), sid: text(sid) }
 }
 
 fn end(sid: &str, max: Option<u64>) -> Operation {
-    Operation::Unsubscribe {
-        sid: text(sid),
-        max,
-    }
+    Operation::Unsubscribe { sid: text(sid), max }
 }
 
 #[test]
 fn every_operation_is_read() {
-    check(
-        "CONNECT {\"a\":1} \r\n",
-        vec![Operation::Connect(text("{\"a\":1}"))],
-    );
-    check(
-        "PING\r\nPING with words\r\n",
-        vec![Operation::Ping, Operation::Ping],
-    );
-    check(
-        "PONG\r\n+OK\r\nINFO {}\r\n",
-        vec![Operation::Pong, Operation::Pong, Operation::Pong],
-    );
+    check("CONNECT {\"a\":1} \r\n", vec![Operation::Connect(text("{\"a\":1}"))]);
+    check("PING\r\nPING with words\r\n", vec![Operation::Ping, Operation::Ping]);
+    check("PONG\r\n+OK\r\nINFO {}\r\n", vec![Operation::Pong, Operation::Pong, Operation::Pong]);
     check(
         "SUB a.* 1\r\nSUB a q s-2\r\n",
-        vec![
-            subscription("a.*", None, "1"),
-            subscription("a", Some("q"), "s-2"),
-        ],
+        vec![subscription("a.*", None, "1"), subscription("a", Some("q"), "s-2")],
     );
     check(
         "UNSUB 1\r\nUNSUB 1 5\r\nUNSUB 1 x\r\nUNSUB 1 0\r\n",
-        vec![
-            end("1", None),
-            end("1", Some(5)),
-            end("1", None),
-            end("1", None),
-        ],
+        vec![end("1", None), end("1", Some(5)), end("1", None), end("1", None)],
     );
     check(
         "PUB a 2\r\nhi\r\nPUB a r 0\r\n\r\n",
-        vec![
-            message("a", None, None, "hi"),
-            message("a", Some("r"), None, ""),
-        ],
+        vec![message("a", None, None, "hi"), message("a", Some("r"), None, "")],
     );
     check(
         "HPUB a r 12 14\r\nNATS/1.0\r\n\r\nhi\r\n",
@@ -114,23 +83,13 @@ fn every_operation_is_read() {
 
 #[test]
 fn case_blanks_and_bare_line_feeds_are_tolerated_as_by_the_real_server() {
-    check(
-        "ping\nsub\ta  1 \n",
-        vec![Operation::Ping, subscription("a", None, "1")],
-    );
+    check("ping\nsub\ta  1 \n", vec![Operation::Ping, subscription("a", None, "1")]);
     check("pub a \t 1\nx\r\n", vec![message("a", None, None, "x")]);
 }
 
 #[test]
 fn what_is_no_operation_ends_the_connection() {
-    for input in [
-        "FOO\r\n",
-        "\r\n",
-        " PING\r\n",
-        "\0\u{ff}\r\n",
-        "GET / HTTP/1.1\r\n",
-        "UNSUB\r\n",
-    ] {
+    for input in ["FOO\r\n", "\r\n", " PING\r\n", "\0\u{ff}\r\n", "GET / HTTP/1.1\r\n", "UNSUB\r\n"] {
         check_violation(input, Violation::UnknownOperation);
     }
     for input in ["PUB a 1\r\nxyz", "PUB a 1\nx\n\n", "MSG a 1 1\r\nx\r\n"] {
@@ -163,24 +122,12 @@ fn limits_are_exact() {
     let body = "x".repeat(MAX_PAYLOAD);
     let largest = format!("PUB a {MAX_PAYLOAD}\r\n{body}\r\n");
     check(&largest, vec![message("a", None, None, &body)]);
-    check_violation(
-        &format!("PUB a {}\r\n", MAX_PAYLOAD + 1),
-        Violation::PayloadTooLarge,
-    );
+    check_violation(&format!("PUB a {}\r\n", MAX_PAYLOAD + 1), Violation::PayloadTooLarge);
 
     let subject = "s".repeat(MAX_CONTROL_LINE - "SUB  1".len());
-    check(
-        &format!("SUB {subject} 1\r\n"),
-        vec![subscription(&subject, None, "1")],
-    );
-    check_violation(
-        &format!("SUB {subject}s 1\r\n"),
-        Violation::ControlLineTooLong,
-    );
-    check_violation(
-        &"s".repeat(MAX_CONTROL_LINE + 2),
-        Violation::ControlLineTooLong,
-    );
+    check(&format!("SUB {subject} 1\r\n"), vec![subscription(&subject, None, "1")]);
+    check_violation(&format!("SUB {subject}s 1\r\n"), Violation::ControlLineTooLong);
+    check_violation(&"s".repeat(MAX_CONTROL_LINE + 2), Violation::ControlLineTooLong);
 }
 
 #[test]
@@ -204,8 +151,7 @@ fn protocol_like() -> impl Strategy<Value = Vec<u8>> {
         }),
         (word, word, "[a-z\r\n]{0,20}").prop_map(|(subject, reply, payload)| {
             let total = 12 + payload.len();
-            format!("HPUB {subject} {reply} 12 {total}\r\nNATS/1.0\r\n\r\n{payload}\r\n")
-                .into_bytes()
+            format!("HPUB {subject} {reply} 12 {total}\r\nNATS/1.0\r\n\r\n{payload}\r\n").into_bytes()
         }),
         vec(any::<u8>(), 0..6),
         "[A-Z]{2,4} [a-z0-9 ]{0,9}\r\n".prop_map(String::into_bytes),

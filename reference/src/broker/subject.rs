@@ -52,15 +52,8 @@ mod tests {
 
     fn check(subject: &str, expect: (bool, bool, bool)) {
         let bytes = subject.as_bytes();
-        let found = (
-            is_subscribable(bytes),
-            is_routable(bytes),
-            is_literal(bytes),
-        );
-        assert_eq!(
-            found, expect,
-            "(subscribable, routable, literal) of `{subject}`"
-        );
+        let found = (is_subscribable(bytes), is_routable(bytes), is_literal(bytes));
+        assert_eq!(found, expect, "(subscribable, routable, literal) of `{subject}`");
     }
 
     #[test]

@@ -64,11 +64,7 @@ pub(super) struct SubscriptionIndex<C> {
 
 impl<C> SubscriptionIndex<C> {
     pub(super) fn new() -> Self {
-        Self {
-            literal: HashMap::new(),
-            wildcard: Node::new(),
-            by_client: HashMap::new(),
-        }
+        Self { literal: HashMap::new(), wildcard: Node::new(), by_client: HashMap::new() }
     }
 
     /// Adds a subscription. A sid in use keeps its old subscription, as in `nats-server`.
@@ -95,13 +91,9 @@ impl<C> SubscriptionIndex<C> {
         });
         own.insert(sid, Arc::clone(&subscription));
         if subject::has_wildcard(&subject) {
-            self.wildcard
-                .insert(subject::tokens(&subject), subscription);
+            self.wildcard.insert(subject::tokens(&subject), subscription);
         } else {
-            self.literal
-                .entry(subject)
-                .or_default()
-                .insert(subscription);
+            self.literal.entry(subject).or_default().insert(subscription);
         }
     }
 
@@ -123,9 +115,7 @@ impl<C> SubscriptionIndex<C> {
     /// Removes exactly this subscription; one that is gone already is no matter.
     pub(super) fn remove(&mut self, subscription: &Arc<Subscription<C>>) {
         if let Some(own) = self.by_client.get_mut(&subscription.client_id)
-            && own
-                .get(&subscription.sid)
-                .is_some_and(|held| Arc::ptr_eq(held, subscription))
+            && own.get(&subscription.sid).is_some_and(|held| Arc::ptr_eq(held, subscription))
         {
             own.remove(&subscription.sid);
         }
@@ -134,12 +124,7 @@ impl<C> SubscriptionIndex<C> {
 
     /// Removes everything of a client.
     pub(super) fn remove_client(&mut self, client_id: u64) {
-        for subscription in self
-            .by_client
-            .remove(&client_id)
-            .unwrap_or_default()
-            .into_values()
-        {
+        for subscription in self.by_client.remove(&client_id).unwrap_or_default().into_values() {
             self.unlink(&subscription);
         }
     }
@@ -158,11 +143,7 @@ impl<C> SubscriptionIndex<C> {
         let mut taken = 0;
         let mut groups: Vec<&Group<C>> = Vec::new();
         self.matching(subject, &mut |members| {
-            taken += members
-                .plain
-                .iter()
-                .filter(|member| deliver(member))
-                .count();
+            taken += members.plain.iter().filter(|member| deliver(member)).count();
             groups.extend(&members.groups);
         });
         // One group may listen on several subjects that match, and still gets the message once.
@@ -223,10 +204,7 @@ struct Group<C> {
 // Derived, it would ask for `C: Default`.
 impl<C> Default for Members<C> {
     fn default() -> Self {
-        Self {
-            plain: Vec::new(),
-            groups: Vec::new(),
-        }
+        Self { plain: Vec::new(), groups: Vec::new() }
     }
 }
 
@@ -239,10 +217,7 @@ impl<C> Members<C> {
         match self.groups.iter_mut().find(|group| group.name == queue) {
             Some(group) => group.members.push(subscription),
             None => {
-                self.groups.push(Group {
-                    name: queue.clone(),
-                    members: vec![subscription],
-                });
+                self.groups.push(Group { name: queue.clone(), members: vec![subscription] });
             }
         }
     }
@@ -278,12 +253,7 @@ struct Node<C> {
 
 impl<C> Node<C> {
     fn new() -> Self {
-        Self {
-            literal: HashMap::new(),
-            any: None,
-            rest: Members::default(),
-            here: Members::default(),
-        }
+        Self { literal: HashMap::new(), any: None, rest: Members::default(), here: Members::default() }
     }
 
     fn insert(&mut self, mut tokens: Tokens<'_>, subscription: Arc<Subscription<C>>) {
@@ -335,10 +305,7 @@ impl<C> Node<C> {
     }
 
     fn is_empty(&self) -> bool {
-        self.literal.is_empty()
-            && self.any.is_none()
-            && self.rest.is_empty()
-            && self.here.is_empty()
+        self.literal.is_empty() && self.any.is_none() && self.rest.is_empty() && self.here.is_empty()
     }
 }
 

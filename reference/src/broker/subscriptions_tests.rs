@@ -17,13 +17,7 @@ fn text(text: &str) -> Bytes {
 fn index(subscriptions: &[(&str, Option<&str>)]) -> Index {
     let mut index = Index::new();
     for (sid, (subject, queue)) in subscriptions.iter().enumerate() {
-        index.subscribe(
-            (),
-            1,
-            text(&sid.to_string()),
-            text(subject),
-            queue.map(text),
-        );
+        index.subscribe((), 1, text(&sid.to_string()), text(subject), queue.map(text));
     }
     index
 }
@@ -65,25 +59,14 @@ fn patterns_match_as_documented() {
 
 #[test]
 fn overlapping_subscriptions_each_get_the_message() {
-    let all = index(&[
-        ("a.b", None),
-        ("a.*", None),
-        (">", None),
-        ("a.>", None),
-        ("*.b", None),
-    ]);
+    let all = index(&[("a.b", None), ("a.*", None), (">", None), ("a.>", None), ("*.b", None)]);
     assert_eq!(recipients(&all, "a.b", 0), ["0", "1", "2", "3", "4"]);
     assert_eq!(recipients(&all, "a", 0), ["2"]);
 }
 
 #[test]
 fn a_queue_group_gets_a_message_once_over_all_its_subjects() {
-    let group = index(&[
-        ("a", Some("q")),
-        ("a", Some("q")),
-        ("*", Some("q")),
-        ("a", Some("p")),
-    ]);
+    let group = index(&[("a", Some("q")), ("a", Some("q")), ("*", Some("q")), ("a", Some("p"))]);
     let mut seen = BTreeSet::new();
     for pick in 0..6 {
         let sids = recipients(&group, "a", pick);
@@ -118,15 +101,13 @@ fn a_sid_in_use_keeps_its_first_subscription() {
 /// Routes once, claiming as a connection does.
 fn deliver(index: &mut Index, subject: &str) -> usize {
     let mut last = Vec::new();
-    let taken = index.route(subject.as_bytes(), 0, |subscription| {
-        match subscription.claim() {
-            Claim::Granted => true,
-            Claim::Last => {
-                last.push(Arc::clone(subscription));
-                true
-            }
-            Claim::Exhausted => false,
+    let taken = index.route(subject.as_bytes(), 0, |subscription| match subscription.claim() {
+        Claim::Granted => true,
+        Claim::Last => {
+            last.push(Arc::clone(subscription));
+            true
         }
+        Claim::Exhausted => false,
     });
     for subscription in &last {
         index.remove(subscription);
@@ -141,10 +122,7 @@ fn a_maximum_counts_from_the_beginning_of_the_subscription() {
     counted.unsubscribe(1, b"0", Some(3));
     let taken: Vec<usize> = (0..4).map(|_| deliver(&mut counted, "a")).collect();
     assert_eq!(taken, [1, 1, 0, 0]);
-    assert!(
-        counted.literal.is_empty(),
-        "an exhausted subscription leaves nothing behind"
-    );
+    assert!(counted.literal.is_empty(), "an exhausted subscription leaves nothing behind");
 }
 
 #[test]
@@ -166,10 +144,7 @@ fn matches(pattern: &str, subject: &str) -> bool {
 }
 
 fn agree(pattern: &[&str], subject: &[&str]) -> bool {
-    pattern
-        .iter()
-        .zip(subject)
-        .all(|(want, have)| *want == "*" || want == have)
+    pattern.iter().zip(subject).all(|(want, have)| *want == "*" || want == have)
 }
 
 proptest! {

@@ -28,12 +28,7 @@ pub(super) struct Writer<'w> {
 
 impl<'w> Writer<'w> {
     pub(super) fn new(socket: WriteHalf<'w>, client: &'w Client, deadline: Duration) -> Self {
-        Self {
-            socket,
-            client,
-            deadline,
-            batch: VecDeque::new(),
-        }
+        Self { socket, client, deadline, batch: VecDeque::new() }
     }
 
     /// Writes whatever waits, forever.

@@ -13,7 +13,6 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
-use super::{connect, round_trip};
 use super::error::ReferenceError;
 use super::ident::{new_id, random_hex, timestamp};
 use super::l0::L0Handle;
@@ -22,6 +21,7 @@ use super::platform::{NatsPlatform, Platform, REQUEST_DEADLINE};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, expand, wakeup};
 use super::tool_service::locked;
 use super::trace::TraceHeaders;
+use super::{connect, round_trip};
 
 /// How long an answer is waited for unless the caller says otherwise.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);
@@ -82,12 +82,10 @@ impl Caller {
         let agent_id = new_id("ag");
         let target = WorkerTarget::new(new_id("pool"))?;
         let subject = wakeup(version, &project_id, &channel_id, &target);
-        let mut wakeups = client.subscribe(subject.clone()).await.map_err(|source| {
-            ReferenceError::Subscribe {
-                subject,
-                source: source.into(),
-            }
-        })?;
+        let mut wakeups = client
+            .subscribe(subject.clone())
+            .await
+            .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
         round_trip(&client).await?;
         l0.put_roster(RosterRow {
             project_id: project_id.to_string(),
@@ -97,15 +95,11 @@ impl Caller {
         .await?;
         let waiting = Waiting::default();
         let listener = tokio::spawn({
-            let (waiting, project, agent) =
-                (Arc::clone(&waiting), project_id.clone(), agent_id.clone());
+            let (waiting, project, agent) = (Arc::clone(&waiting), project_id.clone(), agent_id.clone());
             async move {
                 while wakeups.next().await.is_some() {
                     // One wakeup may stand for several records, and several wakeups for one: the Inbox decides.
-                    let records = l0
-                        .take_inbox(project.as_str(), &agent)
-                        .await
-                        .unwrap_or_default();
+                    let records = l0.take_inbox(project.as_str(), &agent).await.unwrap_or_default();
                     for record in records {
                         if let Some(waiter) = locked(&waiting).remove(&record.correlation_id) {
                             let _ = waiter.send(record);
@@ -138,27 +132,16 @@ impl Caller {
     ///
     /// # Errors
     /// When the answer does not come in time; a failed tool is an outcome and no error.
-    pub async fn call(
-        &self,
-        row: &ToolRow,
-        arguments: &Value,
-    ) -> Result<CallOutcome, ReferenceError> {
+    pub async fn call(&self, row: &ToolRow, arguments: &Value) -> Result<CallOutcome, ReferenceError> {
         let call = self.prepare(row, arguments).await?;
         self.send(&call).await
     }
 
     /// Writes the `tool.call` card of a new call and builds its command.
-    pub async fn prepare(
-        &self,
-        row: &ToolRow,
-        arguments: &Value,
-    ) -> Result<PreparedCall, ReferenceError> {
+    pub async fn prepare(&self, row: &ToolRow, arguments: &Value) -> Result<PreparedCall, ReferenceError> {
         let tool_call_id = new_id("call");
         let card_id = new_id("card_tc");
-        let headers = TraceHeaders {
-            recursion_depth: Some("1".to_owned()),
-            ..TraceHeaders::fresh()
-        };
+        let headers = TraceHeaders { recursion_depth: Some("1".to_owned()), ..TraceHeaders::fresh() };
         let subject = expand(&row.target_subject, &self.project_id, &self.channel_id)?;
         let step_id = format!("step_{}", random_hex(1));
         let card = json!({
@@ -194,64 +177,37 @@ impl Caller {
             "tool_name": row.tool_name,
             "step_id": step_id,
         });
-        Ok(PreparedCall {
-            subject,
-            command,
-            headers,
-        })
+        Ok(PreparedCall { subject, command, headers })
     }
 
     /// Publishes a command and waits for the answer to its call.
     pub async fn send(&self, call: &PreparedCall) -> Result<CallOutcome, ReferenceError> {
-        let tool_call_id = call.command["tool_call_id"]
-            .as_str()
-            .unwrap_or_default()
-            .to_owned();
+        let tool_call_id = call.command["tool_call_id"].as_str().unwrap_or_default().to_owned();
         let (sender, answer) = oneshot::channel();
         locked(&self.waiting).insert(tool_call_id.clone(), sender);
         self.publish(call).await?;
         let Ok(Ok(record)) = tokio::time::timeout(self.deadline, answer).await else {
             locked(&self.waiting).remove(&tool_call_id);
             let what = format!("answer to call `{tool_call_id}`");
-            return Err(ReferenceError::Deadline {
-                what,
-                after: self.deadline,
-            });
+            return Err(ReferenceError::Deadline { what, after: self.deadline });
         };
-        let callback: Callback =
-            serde_json::from_value(record.payload.clone()).map_err(|error| {
-                ReferenceError::Unexpected {
-                    what: "callback",
-                    reason: error.to_string(),
-                }
-            })?;
+        let callback: Callback = serde_json::from_value(record.payload.clone())
+            .map_err(|error| ReferenceError::Unexpected { what: "callback", reason: error.to_string() })?;
         let pointer = [callback.tool_result_card_id.clone()];
         let batch = self.platform.cards(&self.project_id, &pointer).await?;
-        let card = batch
-            .cards
-            .into_iter()
-            .next()
-            .ok_or_else(|| ReferenceError::Unexpected {
-                what: "callback",
-                reason: format!("it points to no card: `{}`", callback.tool_result_card_id),
-            })?;
-        Ok(CallOutcome {
-            callback,
-            record,
-            card,
-        })
+        let card = batch.cards.into_iter().next().ok_or_else(|| ReferenceError::Unexpected {
+            what: "callback",
+            reason: format!("it points to no card: `{}`", callback.tool_result_card_id),
+        })?;
+        Ok(CallOutcome { callback, record, card })
     }
 
     /// Publishes a command without waiting for anything but the broker.
     pub async fn publish(&self, call: &PreparedCall) -> Result<(), ReferenceError> {
         let payload = call.command.to_string().into();
-        self.client
-            .publish_with_headers(call.subject.clone(), call.headers.to_nats(), payload)
-            .await
-            .map_err(|source| ReferenceError::Publish {
-                subject: call.subject.clone(),
-                source: source.into(),
-            })
+        self.client.publish_with_headers(call.subject.clone(), call.headers.to_nats(), payload).await.map_err(
+            |source| ReferenceError::Publish { subject: call.subject.clone(), source: source.into() },
+        )
     }
 
     /// The agent that calls.

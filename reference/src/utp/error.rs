@@ -79,9 +79,6 @@ pub enum ReferenceError {
 
 impl ReferenceError {
     pub(crate) fn store(store: &'static str, source: impl Into<Cause>) -> Self {
-        Self::Store {
-            store,
-            source: source.into(),
-        }
+        Self::Store { store, source: source.into() }
     }
 }

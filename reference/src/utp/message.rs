@@ -205,10 +205,7 @@ pub(crate) fn error_reply(code: &str, message: &str) -> Value {
 
 /// A member that is a string and not empty.
 pub(crate) fn text_member<'a>(object: &'a Value, name: &str) -> Option<&'a str> {
-    object
-        .get(name)?
-        .as_str()
-        .filter(|text| !text.trim().is_empty())
+    object.get(name)?.as_str().filter(|text| !text.trim().is_empty())
 }
 
 fn empty_object() -> Value {

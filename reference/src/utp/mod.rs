@@ -69,18 +69,10 @@ impl Projects {
 }
 
 /// Connects to the broker; the error names the address without credentials.
-pub(crate) async fn connect(
-    nats_url: &str,
-    name: &str,
-) -> Result<async_nats::Client, ReferenceError> {
-    async_nats::ConnectOptions::new()
-        .name(name)
-        .connect(nats_url)
-        .await
-        .map_err(|source| ReferenceError::Connect {
-            address: without_credentials(nats_url),
-            source: Box::new(source),
-        })
+pub(crate) async fn connect(nats_url: &str, name: &str) -> Result<async_nats::Client, ReferenceError> {
+    async_nats::ConnectOptions::new().name(name).connect(nats_url).await.map_err(|source| {
+        ReferenceError::Connect { address: without_credentials(nats_url), source: Box::new(source) }
+    })
 }
 
 /// For the broker to send a message back to where it came from.
@@ -96,20 +88,11 @@ pub(crate) async fn round_trip(client: &async_nats::Client) -> Result<(), Refere
         subject: inbox.clone(),
         source,
     };
-    let mut echo = client
-        .subscribe(inbox.clone())
-        .await
-        .map_err(|source| failed(source.into()))?;
-    client
-        .publish(inbox.clone(), bytes::Bytes::new())
-        .await
-        .map_err(|source| failed(source.into()))?;
-    tokio::time::timeout(ROUND_TRIP_DEADLINE, echo.next())
-        .await
-        .map_err(|_elapsed| ReferenceError::Deadline {
-            what: "answer of the broker".to_owned(),
-            after: ROUND_TRIP_DEADLINE,
-        })?;
+    let mut echo = client.subscribe(inbox.clone()).await.map_err(|source| failed(source.into()))?;
+    client.publish(inbox.clone(), bytes::Bytes::new()).await.map_err(|source| failed(source.into()))?;
+    tokio::time::timeout(ROUND_TRIP_DEADLINE, echo.next()).await.map_err(|_elapsed| {
+        ReferenceError::Deadline { what: "answer of the broker".to_owned(), after: ROUND_TRIP_DEADLINE }
+    })?;
     Ok(())
 }
 

@@ -81,17 +81,9 @@ impl CommandSubject {
         if tokens.next() != Some("cg") {
             return Err(malformed());
         }
-        let mut token = || {
-            tokens
-                .next()
-                .filter(|token| is_token(token))
-                .ok_or_else(malformed)
-        };
+        let mut token = || tokens.next().filter(|token| is_token(token)).ok_or_else(malformed);
         let (version, project, channel) = (token()?, token()?, token()?);
-        let rest = tokens
-            .next()
-            .filter(|rest| rest.split('.').all(is_token))
-            .ok_or_else(malformed)?;
+        let rest = tokens.next().filter(|rest| rest.split('.').all(is_token)).ok_or_else(malformed)?;
         Ok(Self {
             version: version.to_owned(),
             project_id: ProjectId::new(project)?,
@@ -136,9 +128,7 @@ pub fn wakeup(
 }
 
 fn replace(template: &str, project: &str, channel: &str) -> String {
-    template
-        .replace("{project_id}", project)
-        .replace("{channel_id}", channel)
+    template.replace("{project_id}", project).replace("{channel_id}", channel)
 }
 
 fn is_token(text: &str) -> bool {
@@ -158,19 +148,12 @@ mod tests {
     fn command_subjects_are_parsed() {
         fn check(subject: &str, expect: Option<(&str, &str, &str)>) {
             let parsed = CommandSubject::parse(subject).ok();
-            let found = parsed.as_ref().map(|parts| {
-                (
-                    parts.project_id.as_str(),
-                    parts.channel_id.as_str(),
-                    parts.rest.as_str(),
-                )
-            });
+            let found = parsed
+                .as_ref()
+                .map(|parts| (parts.project_id.as_str(), parts.channel_id.as_str(), parts.rest.as_str()));
             assert_eq!(found, expect, "{subject}");
         }
-        check(
-            "cg.v1r3.prj.ch.cmd.tool.probe.echo",
-            Some(("prj", "ch", "cmd.tool.probe.echo")),
-        );
+        check("cg.v1r3.prj.ch.cmd.tool.probe.echo", Some(("prj", "ch", "cmd.tool.probe.echo")));
         check("cg.v1r3.prj.ch", None);
         check("cg.v1r3.prj", None);
         check("cg.v1r3..ch.cmd.tool.x", None);
@@ -189,10 +172,7 @@ mod tests {
             expand(&template, &project, &channel).as_deref(),
             Ok("cg.v1r3.prj.ch_7.cmd.tool.tides.table")
         );
-        assert_eq!(
-            subscription(&template, "*"),
-            "cg.v1r3.*.*.cmd.tool.tides.table"
-        );
+        assert_eq!(subscription(&template, "*"), "cg.v1r3.*.*.cmd.tool.tides.table");
         assert!(expand("cg.v1r3.{tenant}.x.cmd.tool.y", &project, &channel).is_err());
     }
 

@@ -40,27 +40,11 @@ pub struct TourStop {
 fn calls() -> [(&'static str, Value, Status); 6] {
     [
         ("probe.echo", json!({"k": "tour"}), Status::Success),
-        (
-            "probe.ctl",
-            json!({"after_execution": "terminate"}),
-            Status::Success,
-        ),
-        (
-            "tide_table",
-            json!({"harbour": "Brest", "days": 3}),
-            Status::Success,
-        ),
-        (
-            "tide_table",
-            json!({"harbour": "Dover", "days": 45}),
-            Status::Partial,
-        ),
+        ("probe.ctl", json!({"after_execution": "terminate"}), Status::Success),
+        ("tide_table", json!({"harbour": "Brest", "days": 3}), Status::Success),
+        ("tide_table", json!({"harbour": "Dover", "days": 45}), Status::Partial),
         ("tide_table", json!({"harbour": "Atlantis"}), Status::Failed),
-        (
-            "tide_wait",
-            json!({"harbour": "Saint-Malo"}),
-            Status::Timeout,
-        ),
+        ("tide_wait", json!({"harbour": "Saint-Malo"}), Status::Timeout),
     ]
 }
 
@@ -83,11 +67,7 @@ impl Tour {
 ///
 /// # Errors
 /// When the broker is not there, an answer does not come, or a call ends otherwise than it should.
-pub async fn tour(
-    nats_url: &str,
-    version: &str,
-    project_id: &str,
-) -> Result<Tour, ReferenceError> {
+pub async fn tour(nats_url: &str, version: &str, project_id: &str) -> Result<Tour, ReferenceError> {
     let project = ProjectId::new(project_id)?;
     let l0 = L0::start(L0Config {
         protocol_version: version.to_owned(),
@@ -124,18 +104,14 @@ async fn visit(
     for row in &rows {
         l0.put_tool(row.clone()).await?;
     }
-    let caller = Caller::connect(nats_url, version, l0, project_id, CHANNEL)
-        .await?
-        .with_deadline(STOP_DEADLINE);
+    let caller =
+        Caller::connect(nats_url, version, l0, project_id, CHANNEL).await?.with_deadline(STOP_DEADLINE);
     let service = ToolService::start(config.clone()).await?;
     let stops = visit_all(&caller, &rows).await;
     service.shutdown().await;
     let mut stops = stops?;
     // The last call is called off, so its service must have time enough for it.
-    let patient = ToolServiceConfig {
-        tool_time_limit: STOP_DEADLINE,
-        ..config
-    };
+    let patient = ToolServiceConfig { tool_time_limit: STOP_DEADLINE, ..config };
     stops.push(visit_canceled(nats_url, project_id, &caller, &rows, patient).await?);
     Ok(stops)
 }
@@ -161,9 +137,7 @@ async fn visit_canceled(
     let observer = connect(nats_url, "tour").await?;
     let service = ToolService::start(config).await?;
     let called_off = async {
-        let call = caller
-            .prepare(row(rows, tool_name)?, &json!({"harbour": "Brest"}))
-            .await?;
+        let call = caller.prepare(row(rows, tool_name)?, &json!({"harbour": "Brest"})).await?;
         let taken = card_is_read(&observer, project_id).await?;
         let shutdown = async {
             let seen = timeout(STOP_DEADLINE, taken).await;
@@ -186,14 +160,8 @@ async fn card_is_read(
     project_id: &str,
 ) -> Result<impl Future<Output = ()>, ReferenceError> {
     let subject = format!("l0.v1.{project_id}.cards.get");
-    let failed = |source| ReferenceError::Subscribe {
-        subject: subject.clone(),
-        source,
-    };
-    let mut requests = observer
-        .subscribe(subject.clone())
-        .await
-        .map_err(|source| failed(source.into()))?;
+    let failed = |source| ReferenceError::Subscribe { subject: subject.clone(), source };
+    let mut requests = observer.subscribe(subject.clone()).await.map_err(|source| failed(source.into()))?;
     round_trip(observer).await?;
     Ok(async move {
         let _ = requests.next().await;
@@ -201,30 +169,17 @@ async fn card_is_read(
 }
 
 fn row<'a>(rows: &'a [ToolRow], tool_name: &str) -> Result<&'a ToolRow, ReferenceError> {
-    rows.iter()
-        .find(|row| row.tool_name == tool_name)
-        .ok_or_else(|| ReferenceError::Unexpected {
-            what: "tool rows",
-            reason: format!("none for `{tool_name}`"),
-        })
+    rows.iter().find(|row| row.tool_name == tool_name).ok_or_else(|| ReferenceError::Unexpected {
+        what: "tool rows",
+        reason: format!("none for `{tool_name}`"),
+    })
 }
 
-fn stop(
-    tool_name: &str,
-    expected: Status,
-    outcome: CallOutcome,
-) -> Result<TourStop, ReferenceError> {
+fn stop(tool_name: &str, expected: Status, outcome: CallOutcome) -> Result<TourStop, ReferenceError> {
     let status = outcome.callback.status;
     if status != expected {
         let reason = format!("`{tool_name}` ended as {status:?} and not as {expected:?}");
-        return Err(ReferenceError::Unexpected {
-            what: "callback",
-            reason,
-        });
+        return Err(ReferenceError::Unexpected { what: "callback", reason });
     }
-    Ok(TourStop {
-        tool_name: tool_name.to_owned(),
-        status,
-        outcome,
-    })
+    Ok(TourStop { tool_name: tool_name.to_owned(), status, outcome })
 }

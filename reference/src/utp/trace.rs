@@ -29,43 +29,26 @@ impl Traceparent {
     /// Reads a header; nothing when it is malformed.
     pub fn parse(header: &str) -> Option<Self> {
         let mut fields = header.split('-');
-        let version = fields
-            .next()
-            .filter(|field| is_hex(field, 2) && *field != "ff")?;
-        let trace_id = fields
-            .next()
-            .filter(|field| is_hex(field, 32) && !is_zero(field))?;
-        let span_id = fields
-            .next()
-            .filter(|field| is_hex(field, 16) && !is_zero(field))?;
+        let version = fields.next().filter(|field| is_hex(field, 2) && *field != "ff")?;
+        let trace_id = fields.next().filter(|field| is_hex(field, 32) && !is_zero(field))?;
+        let span_id = fields.next().filter(|field| is_hex(field, 16) && !is_zero(field))?;
         let flags = fields.next().filter(|field| is_hex(field, 2))?;
         // Later versions may append fields; version 00 has exactly four.
         if version == "00" && fields.next().is_some() {
             return None;
         }
-        Some(Self {
-            trace_id: trace_id.to_owned(),
-            span_id: span_id.to_owned(),
-            flags: flags.to_owned(),
-        })
+        Some(Self { trace_id: trace_id.to_owned(), span_id: span_id.to_owned(), flags: flags.to_owned() })
     }
 
     /// The first span of a new trace.
     pub fn fresh() -> Self {
-        Self {
-            trace_id: random_hex(2),
-            span_id: random_hex(1),
-            flags: "01".to_owned(),
-        }
+        Self { trace_id: random_hex(2), span_id: random_hex(1), flags: "01".to_owned() }
     }
 
     /// A new span of the same trace.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self {
-            span_id: random_hex(1),
-            ..self.clone()
-        }
+        Self { span_id: random_hex(1), ..self.clone() }
     }
 
     /// The 32 hexadecimal digits that all spans of one trace share.
@@ -81,11 +64,7 @@ impl Traceparent {
 
 impl fmt::Display for Traceparent {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            formatter,
-            "00-{}-{}-{}",
-            self.trace_id, self.span_id, self.flags
-        )
+        write!(formatter, "00-{}-{}-{}", self.trace_id, self.span_id, self.flags)
     }
 }
 
@@ -103,11 +82,7 @@ pub struct TraceHeaders {
 impl TraceHeaders {
     /// The headers at the start of a call.
     pub fn fresh() -> Self {
-        Self {
-            traceparent: Traceparent::fresh(),
-            tracestate: None,
-            recursion_depth: None,
-        }
+        Self { traceparent: Traceparent::fresh(), tracestate: None, recursion_depth: None }
     }
 
     /// The headers of a message that follows from an inbound one, whose headers `lookup` finds.
@@ -120,10 +95,7 @@ impl TraceHeaders {
     /// As [`Self::child_of`], with the span that the headers continue: the inbound one, or the first of a new trace.
     pub(crate) fn continued<'a>(lookup: impl Fn(&str) -> Option<&'a str>) -> (Traceparent, Self) {
         let inbound = lookup(TRACEPARENT).and_then(Traceparent::parse);
-        let tracestate = inbound
-            .as_ref()
-            .and_then(|_| lookup(TRACESTATE))
-            .and_then(passable);
+        let tracestate = inbound.as_ref().and_then(|_| lookup(TRACESTATE)).and_then(passable);
         let parent = inbound.unwrap_or_else(Traceparent::fresh);
         let headers = Self {
             traceparent: parent.child(),
@@ -136,21 +108,14 @@ impl TraceHeaders {
     /// The next hop: a child span, everything else the same.
     #[must_use]
     pub fn child(&self) -> Self {
-        Self {
-            traceparent: self.traceparent.child(),
-            ..self.clone()
-        }
+        Self { traceparent: self.traceparent.child(), ..self.clone() }
     }
 
     /// Name and value of each header that is there.
     pub fn pairs(&self) -> Vec<(&'static str, String)> {
         let mut pairs = vec![(TRACEPARENT, self.traceparent.to_string())];
         pairs.extend(self.tracestate.clone().map(|value| (TRACESTATE, value)));
-        pairs.extend(
-            self.recursion_depth
-                .clone()
-                .map(|value| (RECURSION_DEPTH, value)),
-        );
+        pairs.extend(self.recursion_depth.clone().map(|value| (RECURSION_DEPTH, value)));
         pairs
     }
 
@@ -170,10 +135,7 @@ impl TraceHeaders {
 }
 
 /// Finds a header of a NATS message.
-pub(crate) fn nats_header<'a>(
-    headers: Option<&'a async_nats::HeaderMap>,
-    name: &str,
-) -> Option<&'a str> {
+pub(crate) fn nats_header<'a>(headers: Option<&'a async_nats::HeaderMap>, name: &str) -> Option<&'a str> {
     // Some clients write header names in canonical case, so letter case must not matter.
     headers?
         .iter()
@@ -183,17 +145,12 @@ pub(crate) fn nats_header<'a>(
 }
 
 fn passable(value: &str) -> Option<String> {
-    let visible = value
-        .bytes()
-        .all(|byte| byte == b' ' || byte.is_ascii_graphic());
+    let visible = value.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic());
     (visible && !value.is_empty() && value.len() <= MAX_HEADER).then(|| value.to_owned())
 }
 
 fn is_hex(field: &str, length: usize) -> bool {
-    field.len() == length
-        && field
-            .bytes()
-            .all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    field.len() == length && field.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 fn is_zero(field: &str) -> bool {
@@ -212,30 +169,12 @@ mod tests {
             assert_eq!(Traceparent::parse(header).is_some(), expect, "{header}");
         }
         check(GOOD, true);
-        check(
-            "01-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01-more",
-            true,
-        );
-        check(
-            "00-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01-more",
-            false,
-        );
-        check(
-            "ff-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01",
-            false,
-        );
-        check(
-            "00-5F1C0D5E2B7A4C66A1D2E3F405162738-00c1d2e3f4a5b6c7-01",
-            false,
-        );
-        check(
-            "00-00000000000000000000000000000000-00c1d2e3f4a5b6c7-01",
-            false,
-        );
-        check(
-            "00-5f1c0d5e2b7a4c66a1d2e3f405162738-0000000000000000-01",
-            false,
-        );
+        check("01-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01-more", true);
+        check("00-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01-more", false);
+        check("ff-5f1c0d5e2b7a4c66a1d2e3f405162738-00c1d2e3f4a5b6c7-01", false);
+        check("00-5F1C0D5E2B7A4C66A1D2E3F405162738-00c1d2e3f4a5b6c7-01", false);
+        check("00-00000000000000000000000000000000-00c1d2e3f4a5b6c7-01", false);
+        check("00-5f1c0d5e2b7a4c66a1d2e3f405162738-0000000000000000-01", false);
         check("00-5f1c0d5e2b7a4c66a1d2e3f405162738-01", false);
         check("", false);
     }
@@ -248,17 +187,11 @@ mod tests {
             RECURSION_DEPTH => Some("1"),
             _ => None,
         });
-        assert_eq!(
-            headers.traceparent.trace_id(),
-            "5f1c0d5e2b7a4c66a1d2e3f405162738"
-        );
+        assert_eq!(headers.traceparent.trace_id(), "5f1c0d5e2b7a4c66a1d2e3f405162738");
         assert_ne!(headers.traceparent.span_id(), "00c1d2e3f4a5b6c7");
         assert_eq!(headers.tracestate.as_deref(), Some("vendor=1"));
         assert_eq!(headers.recursion_depth.as_deref(), Some("1"));
-        assert_ne!(
-            headers.child().traceparent.span_id(),
-            headers.traceparent.span_id()
-        );
+        assert_ne!(headers.child().traceparent.span_id(), headers.traceparent.span_id());
     }
 
     #[test]

@@ -14,27 +14,15 @@ async fn sixty_four_identical_commands_count_once() {
     let platform = Platform::start().await;
     let service = platform.service().await;
     let mut reports = platform.reports().await;
-    let call = platform
-        .caller
-        .prepare(&row("probe.count"), &json!({}))
-        .await
-        .expect("a call");
+    let call = platform.caller.prepare(&row("probe.count"), &json!({})).await.expect("a call");
     for _ in 0..64 {
         platform.caller.publish(&call).await.expect("no error");
     }
-    let sentinel = platform
-        .caller
-        .call(&row("probe.count"), &json!({}))
-        .await
-        .expect("an answer");
+    let sentinel = platform.caller.call(&row("probe.count"), &json!({})).await.expect("an answer");
     // The shutdown waits for every command that has arrived, so the marker comes after their reports.
     service.shutdown().await;
     let marker = format!("l0.v1.{PROJECT}.end.report");
-    platform
-        .client
-        .publish(marker, "{}".into())
-        .await
-        .expect("no error");
+    platform.client.publish(marker, "{}".into()).await.expect("no error");
     let mut callbacks = HashSet::new();
     loop {
         let report = json(&next(&mut reports).await);
@@ -44,17 +32,10 @@ async fn sixty_four_identical_commands_count_once() {
         callbacks.insert(report["payload"].to_string());
     }
     assert_eq!(callbacks.len(), 2, "{callbacks:?}");
-    let records = platform
-        .l0()
-        .inbox(PROJECT, platform.caller.agent_id())
-        .await
-        .expect("an Inbox");
+    let records = platform.l0().inbox(PROJECT, platform.caller.agent_id()).await.expect("an Inbox");
     assert_eq!(records.len(), 2);
     let mut counts = vec![sentinel.card["content"]["result"]["count"].as_u64()];
-    for record in records
-        .iter()
-        .filter(|record| record.correlation_id == call.command["tool_call_id"])
-    {
+    for record in records.iter().filter(|record| record.correlation_id == call.command["tool_call_id"]) {
         let card = card(&platform, &record.payload["tool_result_card_id"]).await;
         counts.push(card["content"]["result"]["count"].as_u64());
     }
@@ -67,29 +48,18 @@ async fn the_same_call_id_in_another_turn_is_another_call() {
     let platform = Platform::start().await;
     let service = platform.service().await;
     let mut reports = platform.reports().await;
-    let call = platform
-        .caller
-        .prepare(&row("probe.count"), &json!({}))
-        .await
-        .expect("a call");
+    let call = platform.caller.prepare(&row("probe.count"), &json!({})).await.expect("a call");
     let mut other_turn = call.clone();
     other_turn.command["agent_turn_id"] = json!("another turn");
     let mut pointers = HashSet::new();
     for call in [call, other_turn] {
         platform.caller.publish(&call).await.expect("no error");
         let report = json(&next(&mut reports).await);
-        assert_eq!(
-            report["payload"]["agent_turn_id"],
-            call.command["agent_turn_id"]
-        );
+        assert_eq!(report["payload"]["agent_turn_id"], call.command["agent_turn_id"]);
         pointers.insert(report["payload"]["tool_result_card_id"].to_string());
     }
     assert_eq!(pointers.len(), 2);
-    let next_call = platform
-        .caller
-        .call(&row("probe.count"), &json!({}))
-        .await
-        .expect("an answer");
+    let next_call = platform.caller.call(&row("probe.count"), &json!({})).await.expect("an answer");
     assert_eq!(next_call.card["content"]["result"], json!({"count": 3}));
     service.shutdown().await;
 }
@@ -101,30 +71,17 @@ async fn a_repetition_after_a_restart_gets_the_same_answer() {
     let mut config = platform.config();
     config.data_dir = Some(directory.path().to_owned());
     let service = ToolService::start(config.clone()).await.expect("a service");
-    let call = platform
-        .caller
-        .prepare(&row("probe.count"), &json!({}))
-        .await
-        .expect("a call");
+    let call = platform.caller.prepare(&row("probe.count"), &json!({})).await.expect("a call");
     let first = platform.caller.send(&call).await.expect("an answer");
     service.shutdown().await;
 
     let service = ToolService::start(config).await.expect("a service");
     let mut reports = platform.reports().await;
-    let mut saves = platform
-        .subscribe(&format!("l0.v1.{PROJECT}.cards.save"))
-        .await;
+    let mut saves = platform.subscribe(&format!("l0.v1.{PROJECT}.cards.save")).await;
     platform.caller.publish(&call).await.expect("no error");
     assert_eq!(json(&next(&mut saves).await)["card"], first.card);
-    assert_eq!(
-        json(&next(&mut reports).await)["payload"],
-        json!(first.callback)
-    );
-    let second = platform
-        .caller
-        .call(&row("probe.count"), &json!({}))
-        .await
-        .expect("an answer");
+    assert_eq!(json(&next(&mut reports).await)["payload"], json!(first.callback));
+    let second = platform.caller.call(&row("probe.count"), &json!({})).await.expect("an answer");
     assert_eq!(second.card["content"]["result"], json!({"count": 2}));
     service.shutdown().await;
 }
@@ -178,11 +135,7 @@ async fn a_kill_at_any_point_neither_loses_nor_repeats_a_count() {
     for point in points.iter().cycle().take(8) {
         let mut child = spawn_child(&platform.broker.url(), directory.path());
         next(&mut ready).await;
-        let call = platform
-            .caller
-            .prepare(&row("probe.count"), &json!({}))
-            .await
-            .expect("a call");
+        let call = platform.caller.prepare(&row("probe.count"), &json!({})).await.expect("a call");
         let mut seen = platform.subscribe(point).await;
         platform.caller.publish(&call).await.expect("no error");
         next(&mut seen).await;
@@ -197,30 +150,14 @@ async fn a_kill_at_any_point_neither_loses_nor_repeats_a_count() {
         // Whoever reports this call, before the kill or after it, reports the same card with the same count.
         let payload = report_of(&mut reports, &call.command["tool_call_id"]).await;
         let card = card(&platform, &payload["tool_result_card_id"]).await;
-        assert_eq!(
-            card["content"]["result"],
-            json!({"count": calls}),
-            "killed at `{point}`"
-        );
+        assert_eq!(card["content"]["result"], json!({"count": calls}), "killed at `{point}`");
         // The sentinel comes after everything that the repetition caused.
-        let sentinel = platform
-            .caller
-            .call(&row("probe.count"), &json!({}))
-            .await
-            .expect("an answer");
+        let sentinel = platform.caller.call(&row("probe.count"), &json!({})).await.expect("an answer");
         calls += 1;
-        assert_eq!(
-            sentinel.card["content"]["result"],
-            json!({"count": calls}),
-            "killed at `{point}`"
-        );
+        assert_eq!(sentinel.card["content"]["result"], json!({"count": calls}), "killed at `{point}`");
         child.kill().await.expect("a kill");
     }
-    let records = platform
-        .l0()
-        .inbox(PROJECT, platform.caller.agent_id())
-        .await
-        .expect("an Inbox");
+    let records = platform.l0().inbox(PROJECT, platform.caller.agent_id()).await.expect("an Inbox");
     assert_eq!(records.len() as u64, calls);
 }
 
@@ -238,10 +175,7 @@ async fn report_of(reports: &mut async_nats::Subscriber, tool_call_id: &Value) -
 
 async fn card(platform: &Platform, card_id: &Value) -> Value {
     let request = json!({"card_ids": [card_id]}).to_string();
-    let reply = platform
-        .client
-        .request(format!("l0.v1.{PROJECT}.cards.get"), request.into())
-        .await
-        .expect("a reply");
+    let reply =
+        platform.client.request(format!("l0.v1.{PROJECT}.cards.get"), request.into()).await.expect("a reply");
     json(&reply)["cards"][0].clone()
 }

@@ -41,18 +41,10 @@ impl Platform {
         config.http = Some(([127, 0, 0, 1], 0).into());
         let l0 = L0::start(config).await.expect("an L0");
         let client = async_nats::connect(broker.url()).await.expect("a client");
-        let caller = Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL)
-            .await
-            .expect("a caller");
+        let caller =
+            Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
         let (log_sender, log) = mpsc::unbounded_channel();
-        Self {
-            broker,
-            l0: Some(l0),
-            client,
-            caller,
-            log,
-            log_sender,
-        }
+        Self { broker, l0: Some(l0), client, caller, log, log_sender }
     }
 
     pub(crate) fn l0(&self) -> &L0 {
@@ -88,11 +80,7 @@ impl Platform {
     }
 
     pub(crate) async fn subscribe(&self, subject: &str) -> Subscriber {
-        let subscriber = self
-            .client
-            .subscribe(subject.to_owned())
-            .await
-            .expect("a subscription");
+        let subscriber = self.client.subscribe(subject.to_owned()).await.expect("a subscription");
         self.client.flush().await.expect("a flush");
         subscriber
     }
@@ -117,10 +105,7 @@ impl Platform {
 }
 
 pub(crate) fn row(tool_name: &str) -> ToolRow {
-    rows(PROJECT, VERSION)
-        .into_iter()
-        .find(|row| row.tool_name == tool_name)
-        .expect("a tool")
+    rows(PROJECT, VERSION).into_iter().find(|row| row.tool_name == tool_name).expect("a tool")
 }
 
 pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T {
@@ -131,9 +116,7 @@ pub(crate) async fn within<T>(what: &str, future: impl Future<Output = T>) -> T 
 }
 
 pub(crate) async fn next(subscriber: &mut Subscriber) -> Message {
-    within("message", subscriber.next())
-        .await
-        .expect("an open subscription")
+    within("message", subscriber.next()).await.expect("an open subscription")
 }
 
 pub(crate) fn json(message: &Message) -> Value {

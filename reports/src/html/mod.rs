@@ -79,10 +79,7 @@ fn header(record: &RunRecord) -> Markup {
 
 /// Outcomes in proportion. The list below it says the same in words.
 fn bar(record: &RunRecord) -> Markup {
-    let total: u64 = Outcome::ALL
-        .into_iter()
-        .map(|outcome| u64::from(record.summary.count(outcome)))
-        .sum();
+    let total: u64 = Outcome::ALL.into_iter().map(|outcome| u64::from(record.summary.count(outcome))).sum();
     let counts = Outcome::ALL.map(|outcome| (outcome, u64::from(record.summary.count(outcome))));
     let shown: Vec<_> = counts.into_iter().filter(|(_, count)| *count > 0).collect();
     let mut edge = 0;
@@ -156,17 +153,11 @@ fn hash(source: &str) -> String {
     const ALPHABET: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     let mut out = String::from("sha256-");
     for chunk in Sha256::digest(source.as_bytes()).chunks(3) {
-        let bits = chunk
-            .iter()
-            .fold(0, |bits, byte| bits << 8 | usize::from(*byte))
-            << (8 * (3 - chunk.len()));
+        let bits =
+            chunk.iter().fold(0, |bits, byte| bits << 8 | usize::from(*byte)) << (8 * (3 - chunk.len()));
         for n in 0..4 {
             let sextet = bits >> (18 - 6 * n) & 63;
-            out.push(if n <= chunk.len() {
-                char::from(ALPHABET[sextet])
-            } else {
-                '='
-            });
+            out.push(if n <= chunk.len() { char::from(ALPHABET[sextet]) } else { '=' });
         }
     }
     out

@@ -48,11 +48,7 @@ pub(super) fn profile_anchor(profile: &str) -> String {
 /// Ids hold no blanks, and links to them should need no escapes.
 fn id(name: &str) -> String {
     let plain = |c: char| {
-        if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') {
-            c
-        } else {
-            '_'
-        }
+        if c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_') { c } else { '_' }
     };
     name.chars().take(200).map(plain).collect()
 }

@@ -3,26 +3,16 @@
 use std::collections::BTreeMap;
 
 use callmark_reports::record::{
-    Direction, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord,
-    ScenarioEntry, SuiteInfo, Summary, TargetInfo, Verdict,
+    Direction, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry,
+    SuiteInfo, Summary, TargetInfo, Verdict,
 };
 use serde_json::{Value, json};
 
 /// Every rule holds.
 pub(crate) fn conformant() -> RunRecord {
     let rules = vec![
-        rule(
-            "UTP-4.1-35",
-            Level::Must,
-            "utp.tool-service",
-            Outcome::Passed,
-        ),
-        rule(
-            "UTP-4.2-10",
-            Level::Must,
-            "utp.tool-service",
-            Outcome::Passed,
-        ),
+        rule("UTP-4.1-35", Level::Must, "utp.tool-service", Outcome::Passed),
+        rule("UTP-4.2-10", Level::Must, "utp.tool-service", Outcome::Passed),
         rule("HUB-05", Level::Must, "hub.server", Outcome::Passed),
         rule("UTP-4.2-10", Level::Must, "utp.pmo", Outcome::Passed),
     ];
@@ -31,21 +21,13 @@ pub(crate) fn conformant() -> RunRecord {
 
 /// Every outcome once, and a rule that fails in two scenarios.
 pub(crate) fn every_outcome() -> RunRecord {
-    let mut failed = rule(
-        "UTP-4.2-10",
-        Level::Must,
-        "utp.tool-service",
-        Outcome::Failed,
-    );
+    let mut failed = rule("UTP-4.2-10", Level::Must, "utp.tool-service", Outcome::Failed);
     failed.scenarios[0].evidence = Some(evidence());
     failed.scenarios.push(ScenarioEntry {
         id: "utp/tool-service/callback/UTP-4.2-10/2".into(),
         name: "The callback of a failed run carries `status`".into(),
         line: 31,
-        evidence: Some(Evidence {
-            actual: Some(json!("ok")),
-            ..evidence()
-        }),
+        evidence: Some(Evidence { actual: Some(json!("ok")), ..evidence() }),
         ..failed.scenarios[0].clone()
     });
     failed.scenarios.push(ScenarioEntry {
@@ -54,66 +36,31 @@ pub(crate) fn every_outcome() -> RunRecord {
         evidence: None,
         ..failed.scenarios[0].clone()
     });
-    let mut warned = rule(
-        "UTP-5-07",
-        Level::Should,
-        "utp.tool-service",
-        Outcome::Warned,
-    );
+    let mut warned = rule("UTP-5-07", Level::Should, "utp.tool-service", Outcome::Warned);
     warned.scenarios[0].evidence = Some(Evidence {
         message: "the error's `code` is empty".into(),
         actual: Some(json!("")),
         ..evidence()
     });
     let mut unreachable = rule("HUB-05", Level::Must, "hub.server", Outcome::CouldNotRun);
-    unreachable.reason =
-        Some("reachability: `http://127.0.0.1:8080` refused the connection".into());
+    unreachable.reason = Some("reachability: `http://127.0.0.1:8080` refused the connection".into());
     let mut same_cause = rule("HUB-06", Level::Must, "hub.server", Outcome::CouldNotRun);
     same_cause.reason.clone_from(&unreachable.reason);
     let mut unseen = rule("UTP-6-02", Level::Must, "utp.schema", Outcome::NotObserved);
     unseen.scenarios[0].reason = Some("the capture holds no wakeup".into());
-    let mut known = rule(
-        "UTP-4.2-14",
-        Level::Must,
-        "utp.tool-service",
-        Outcome::KnownFailing,
-    );
-    known.scenarios[0].evidence = Some(Evidence {
-        message: "the callback came twice".into(),
-        ..evidence()
-    });
+    let mut known = rule("UTP-4.2-14", Level::Must, "utp.tool-service", Outcome::KnownFailing);
+    known.scenarios[0].evidence = Some(Evidence { message: "the callback came twice".into(), ..evidence() });
     let mut noted = rule("UTP-7-01", Level::May, "utp.tool-service", Outcome::Noted);
     noted.scenarios[0].reason = Some("the target sends `metrics`".into());
-    let mut absent = rule(
-        "UTP-8-03",
-        Level::Must,
-        "utp.tool-service",
-        Outcome::NotApplicable,
-    );
+    let mut absent = rule("UTP-8-03", Level::Must, "utp.tool-service", Outcome::NotApplicable);
     absent.reason = Some("the target does not declare the probe `ctl`".into());
     let mut excluded = rule("UTP-9-01", Level::Must, "utp.worker", Outcome::Excluded);
     excluded.reason = Some("nothing outside the process can see it".into());
     excluded.scenarios.clear();
-    let passed = rule(
-        "UTP-4.1-35",
-        Level::Must,
-        "utp.tool-service",
-        Outcome::Passed,
-    );
+    let passed = rule("UTP-4.1-35", Level::Must, "utp.tool-service", Outcome::Passed);
     record(
         Verdict::Nonconformant,
-        vec![
-            passed,
-            failed,
-            warned,
-            known,
-            noted,
-            absent,
-            unseen,
-            unreachable,
-            same_cause,
-            excluded,
-        ],
+        vec![passed, failed, warned, known, noted, absent, unseen, unreachable, same_cause, excluded],
     )
 }
 
@@ -121,12 +68,8 @@ pub(crate) fn every_outcome() -> RunRecord {
 pub(crate) fn incomplete() -> RunRecord {
     let reason = "reachability: no broker at `nats://127.0.0.1:4222`";
     let rules = (1..=30).map(|n| {
-        let mut rule = rule(
-            &format!("UTP-4.1-{n:02}"),
-            Level::Must,
-            "utp.tool-service",
-            Outcome::CouldNotRun,
-        );
+        let mut rule =
+            rule(&format!("UTP-4.1-{n:02}"), Level::Must, "utp.tool-service", Outcome::CouldNotRun);
         rule.reason = Some(reason.into());
         rule
     });
@@ -137,12 +80,7 @@ pub(crate) fn incomplete() -> RunRecord {
 pub(crate) fn hostile() -> RunRecord {
     let attack = "</script><script>alert(1)</script><img src=x onerror=alert(1)> ]]> a|b `c` \u{202e}evil\u{2066} \
                   \u{1b}[31mred\u{1b}[0m \0\u{8}\u{fffe} \r\n# heading\n| cell | <!-- & @everyone https://evil.example ```\n~~~\nend";
-    let mut failed = rule(
-        "UTP-4.2-10",
-        Level::Must,
-        "utp.tool-service",
-        Outcome::Failed,
-    );
+    let mut failed = rule("UTP-4.2-10", Level::Must, "utp.tool-service", Outcome::Failed);
     failed.statement = attack.into();
     failed.source = attack.into();
     failed.scenarios[0].name = attack.into();
@@ -176,18 +114,10 @@ pub(crate) fn hostile() -> RunRecord {
         rerun: attack.into(),
         reproduce: Some(attack.into()),
     });
-    let mut odd = rule(
-        "a\"b<c> `|` \\| d",
-        Level::Should,
-        "x\" onclick=\"y",
-        Outcome::CouldNotRun,
-    );
+    let mut odd = rule("a\"b<c> `|` \\| d", Level::Should, "x\" onclick=\"y", Outcome::CouldNotRun);
     odd.reason = Some(attack.into());
     let mut record = record(Verdict::Nonconformant, vec![failed, odd]);
-    record.target = TargetInfo {
-        name: attack.into(),
-        version: attack.into(),
-    };
+    record.target = TargetInfo { name: attack.into(), version: attack.into() };
     record
 }
 
@@ -196,14 +126,10 @@ fn record(verdict: Verdict, rules: Vec<RuleEntry>) -> RunRecord {
         schema: RUN_SCHEMA.into(),
         suite: SuiteInfo {
             version: "0.1.0".into(),
-            features_sha256: "5d41402abc4b2a76b9719d911017c592ae8f5b6d5f9f8c3c1f3d0c6a7b2e9f10"
-                .into(),
+            features_sha256: "5d41402abc4b2a76b9719d911017c592ae8f5b6d5f9f8c3c1f3d0c6a7b2e9f10".into(),
             seed: 1,
         },
-        target: TargetInfo {
-            name: "acme-tides".into(),
-            version: "1.4.0".into(),
-        },
+        target: TargetInfo { name: "acme-tides".into(), version: "1.4.0".into() },
         verdict,
         summary: Summary::of(&rules),
         rules,
@@ -247,7 +173,10 @@ fn evidence() -> Evidence {
                 direction: Direction::ToTarget,
                 party: "worker".into(),
                 channel: "cg.v1r3.prj.ch.cmd.tool.probe.echo".into(),
-                headers: BTreeMap::from([("traceparent".into(), "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into())]),
+                headers: BTreeMap::from([(
+                    "traceparent".into(),
+                    "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01".into(),
+                )]),
                 body: json!({"tool_call_id": "call-1", "turn_epoch": 6}),
             },
             FrameExcerpt {
@@ -260,6 +189,9 @@ fn evidence() -> Evidence {
             },
         ],
         rerun: "callmark certify --target callmark.toml --rule UTP-4.2-10".into(),
-        reproduce: Some("nats pub cg.v1r3.prj.ch.cmd.tool.probe.echo '{\"tool_call_id\":\"call-1\",\"turn_epoch\":6}'".into()),
+        reproduce: Some(
+            "nats pub cg.v1r3.prj.ch.cmd.tool.probe.echo '{\"tool_call_id\":\"call-1\",\"turn_epoch\":6}'"
+                .into(),
+        ),
     }
 }

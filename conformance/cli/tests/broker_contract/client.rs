@@ -8,16 +8,11 @@ use futures::StreamExt as _;
 use super::{on_each_broker, within};
 
 async fn connect(url: &str) -> Client {
-    within("connecting", async_nats::connect(url))
-        .await
-        .expect("the broker accepts clients")
+    within("connecting", async_nats::connect(url)).await.expect("the broker accepts clients")
 }
 
 async fn subscribe(client: &Client, subject: &'static str) -> Subscriber {
-    client
-        .subscribe(subject)
-        .await
-        .expect("the subject is valid")
+    client.subscribe(subject).await.expect("the subject is valid")
 }
 
 /// Returns once the broker has acted on everything that the client has sent so far.
@@ -28,16 +23,11 @@ async fn settle(client: &Client) {
 }
 
 async fn publish(client: &Client, subject: &'static str, payload: &str) {
-    client
-        .publish(subject, payload.to_owned().into())
-        .await
-        .expect("the client is connected");
+    client.publish(subject, payload.to_owned().into()).await.expect("the client is connected");
 }
 
 async fn next(subscriber: &mut Subscriber) -> Message {
-    within("a message", subscriber.next())
-        .await
-        .expect("the subscription goes on")
+    within("a message", subscriber.next()).await.expect("the subscription goes on")
 }
 
 /// The payloads up to and including `end`, which was published last.
@@ -80,12 +70,7 @@ async fn wildcards(url: &str) {
     for (pattern, expect) in cases {
         subscribers.push((pattern, expect, subscribe(&client, pattern).await));
     }
-    for (subject, payload) in [
-        ("wild.a.b", "1"),
-        ("wild.a.d", "2"),
-        ("wild.x.b.c", "3"),
-        ("wild.a", "4"),
-    ] {
+    for (subject, payload) in [("wild.a.b", "1"), ("wild.a.d", "2"), ("wild.x.b.c", "3"), ("wild.a", "4")] {
         publish(&client, subject, payload).await;
     }
     settle(&client).await;
@@ -93,10 +78,7 @@ async fn wildcards(url: &str) {
         for payload in expect {
             assert_eq!(next(&mut subscriber).await.payload, *payload, "`{pattern}`");
         }
-        subscriber
-            .unsubscribe()
-            .await
-            .expect("the client is connected");
+        subscriber.unsubscribe().await.expect("the client is connected");
         let excess = within("the end", subscriber.next()).await;
         assert!(excess.is_none(), "`{pattern}` got {excess:?}");
     }
@@ -126,13 +108,8 @@ async fn queue_groups(url: &str) {
         member.unsubscribe().await.expect("the client is connected");
         let mut count = 0;
         while let Some(message) = within("the rest", member.next()).await {
-            let number = std::str::from_utf8(&message.payload)
-                .ok()
-                .and_then(|n| n.parse().ok());
-            given
-                .entry(queue)
-                .or_default()
-                .push(number.expect("a number"));
+            let number = std::str::from_utf8(&message.payload).ok().and_then(|n| n.parse().ok());
+            given.entry(queue).or_default().push(number.expect("a number"));
             count += 1;
         }
         assert!(count > 0, "a member of `{queue}` never had a turn");
@@ -140,10 +117,7 @@ async fn queue_groups(url: &str) {
     for (queue, mut numbers) in given {
         numbers.sort_unstable();
         let all: Vec<usize> = (0..MESSAGES).collect();
-        assert_eq!(
-            numbers, all,
-            "every message reaches exactly one member of `{queue}`"
-        );
+        assert_eq!(numbers, all, "every message reaches exactly one member of `{queue}`");
     }
 }
 
@@ -151,10 +125,7 @@ async fn headers(url: &str) {
     let client = connect(url).await;
     let mut inbox = subscribe(&client, "headers.a").await;
     let mut sent = HeaderMap::new();
-    sent.insert(
-        "traceparent",
-        "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
-    );
+    sent.insert("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
     sent.append("Tag", "one");
     sent.append("Tag", "two: with a colon");
     client
@@ -174,38 +145,24 @@ async fn request_and_reply(url: &str) {
         for _ in 0..20 {
             let question = next(&mut questions).await;
             let reply = question.reply.expect("a request has a reply subject");
-            answerer
-                .publish(reply, question.payload)
-                .await
-                .expect("the client is connected");
+            answerer.publish(reply, question.payload).await.expect("the client is connected");
         }
         settle(&answerer).await;
     });
     let ask = |number: usize| {
         let asker = asker.clone();
-        async move {
-            (
-                number,
-                asker.request("ask.echo", number.to_string().into()).await,
-            )
-        }
+        async move { (number, asker.request("ask.echo", number.to_string().into()).await) }
     };
-    for (number, answer) in within("all answers", futures::future::join_all((0..20).map(ask))).await
-    {
+    for (number, answer) in within("all answers", futures::future::join_all((0..20).map(ask))).await {
         assert_eq!(answer.expect("it is answered").payload, number.to_string());
     }
-    within("the answerer's end", answering)
-        .await
-        .expect("the answerer ends well");
+    within("the answerer's end", answering).await.expect("the answerer ends well");
 }
 
 async fn no_responders(url: &str) {
     let client = connect(url).await;
     let nobody = within("the answer", client.request("ask.nobody", "".into())).await;
-    assert_eq!(
-        nobody.expect_err("nobody listens").kind(),
-        RequestErrorKind::NoResponders
-    );
+    assert_eq!(nobody.expect_err("nobody listens").kind(), RequestErrorKind::NoResponders);
 
     let listener = subscribe(&client, "ask.somebody").await;
     settle(&client).await;
@@ -232,17 +189,11 @@ async fn unsubscribe_after(url: &str) {
     let mut all = subscribe(&client, "count.*").await;
     publish(&client, "count.a", "1").await;
     assert_eq!(next(&mut counted).await.payload, "1");
-    counted
-        .unsubscribe_after(3)
-        .await
-        .expect("the client is connected");
+    counted.unsubscribe_after(3).await.expect("the client is connected");
     for payload in ["2", "3", "4", "5", "end"] {
         publish(&client, "count.a", payload).await;
     }
-    assert_eq!(
-        payloads_until(&mut all, "end").await,
-        ["1", "2", "3", "4", "5"]
-    );
+    assert_eq!(payloads_until(&mut all, "end").await, ["1", "2", "3", "4", "5"]);
     assert_eq!(next(&mut counted).await.payload, "2");
     assert_eq!(next(&mut counted).await.payload, "3");
     let fourth = within("the end", counted.next()).await;
@@ -258,16 +209,9 @@ async fn order_is_kept(url: &str) {
     let publishing = tokio::spawn(async move {
         for number in 0..MESSAGES {
             // Sizes on both sides of whatever a broker treats as large.
-            let padding = if number % 500 == 0 {
-                40_000
-            } else {
-                number % 50
-            };
+            let padding = if number % 500 == 0 { 40_000 } else { number % 50 };
             let payload = format!("{number} {}", "x".repeat(padding));
-            publisher
-                .publish("order.a", payload.into())
-                .await
-                .expect("the client is connected");
+            publisher.publish("order.a", payload.into()).await.expect("the client is connected");
         }
         publisher.flush().await.expect("the client is connected");
     });
@@ -278,9 +222,7 @@ async fn order_is_kept(url: &str) {
             assert_eq!(text.split(' ').next(), Some(number.to_string().as_str()));
         }
     }
-    within("the publisher's end", publishing)
-        .await
-        .expect("the publisher ends well");
+    within("the publisher's end", publishing).await.expect("the publisher ends well");
 }
 
 /// One test for each check, named like it.

@@ -30,9 +30,7 @@ impl Wire {
     }
 
     async fn send(&mut self, text: &str) {
-        within("sending", self.0.write_all(text.as_bytes()))
-            .await
-            .expect("the broker reads");
+        within("sending", self.0.write_all(text.as_bytes())).await.expect("the broker reads");
     }
 
     async fn read_until(&mut self, end: &str) -> String {
@@ -70,13 +68,7 @@ impl Wire {
 
 async fn info(url: &str) {
     let (_wire, info) = Wire::open(url).await;
-    for expect in [
-        "INFO {",
-        "\"headers\":true",
-        "\"max_payload\":1048576",
-        "\"proto\":1",
-        "\"client_id\":",
-    ] {
+    for expect in ["INFO {", "\"headers\":true", "\"max_payload\":1048576", "\"proto\":1", "\"client_id\":"] {
         assert!(info.contains(expect), "no {expect} in {info}");
     }
 }
@@ -87,27 +79,17 @@ async fn frames(url: &str) {
     assert_eq!(wire.heard().await, "MSG a.b 1 2\r\nhi\r\n");
     wire.send("pub\ta.b  re.ply 0\n\r\n").await;
     assert_eq!(wire.heard().await, "MSG a.b 1 re.ply 0\r\n\r\n");
-    wire.send("HPUB a.b re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n")
-        .await;
-    assert_eq!(
-        wire.heard().await,
-        "HMSG a.b 1 re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n"
-    );
+    wire.send("HPUB a.b re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n").await;
+    assert_eq!(wire.heard().await, "HMSG a.b 1 re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n");
     wire.send("SUB a.b 1\r\nSUB c 1\r\nPUB c 0\r\n\r\n").await;
-    assert_eq!(
-        wire.heard().await,
-        "",
-        "a sid in use keeps its subscription"
-    );
-    wire.send("UNSUB 1\r\nUNSUB 77\r\nPUB a.b 2\r\nhi\r\n")
-        .await;
+    assert_eq!(wire.heard().await, "", "a sid in use keeps its subscription");
+    wire.send("UNSUB 1\r\nUNSUB 77\r\nPUB a.b 2\r\nhi\r\n").await;
     assert_eq!(wire.heard().await, "");
 }
 
 async fn verbose_is_acknowledged(url: &str) {
     let (mut wire, _) = Wire::open(url).await;
-    wire.send("CONNECT {\"verbose\":true,\"pedantic\":false}\r\n")
-        .await;
+    wire.send("CONNECT {\"verbose\":true,\"pedantic\":false}\r\n").await;
     wire.send("SUB v 1\r\nPUB v 1\r\nx\r\nUNSUB 1\r\n").await;
     let heard = wire.heard().await;
     assert_eq!(heard, "+OK\r\n+OK\r\n+OK\r\nMSG v 1 1\r\nx\r\n+OK\r\n");
@@ -115,36 +97,24 @@ async fn verbose_is_acknowledged(url: &str) {
 
 async fn a_client_without_headers_gets_the_payload_alone(url: &str) {
     let (mut plain, _) = Wire::open(url).await;
-    plain
-        .send("CONNECT {\"verbose\":false}\r\nSUB strip 1\r\n")
-        .await;
+    plain.send("CONNECT {\"verbose\":false}\r\nSUB strip 1\r\n").await;
     plain.heard().await;
     let mut sender = Wire::connected(url).await;
-    sender
-        .send("HPUB strip 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n")
-        .await;
+    sender.send("HPUB strip 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n").await;
     assert_eq!(plain.read_until("hi\r\n").await, "MSG strip 1 2\r\nhi\r\n");
 }
 
 async fn unsubscribe_with_a_maximum(url: &str) {
     let mut wire = Wire::connected(url).await;
-    wire.send("SUB m 1\r\nPUB m 1\r\n1\r\nUNSUB 1 2\r\nPUB m 1\r\n2\r\nPUB m 1\r\n3\r\n")
-        .await;
+    wire.send("SUB m 1\r\nPUB m 1\r\n1\r\nUNSUB 1 2\r\nPUB m 1\r\n2\r\nPUB m 1\r\n3\r\n").await;
     assert_eq!(wire.heard().await, "MSG m 1 1\r\n1\r\nMSG m 1 1\r\n2\r\n");
-    wire.send("SUB m 2\r\nPUB m 1\r\n4\r\nUNSUB 2 1\r\nPUB m 1\r\n5\r\n")
-        .await;
-    assert_eq!(
-        wire.heard().await,
-        "MSG m 2 1\r\n4\r\n",
-        "the maximum was reached already"
-    );
+    wire.send("SUB m 2\r\nPUB m 1\r\n4\r\nUNSUB 2 1\r\nPUB m 1\r\n5\r\n").await;
+    assert_eq!(wire.heard().await, "MSG m 2 1\r\n4\r\n", "the maximum was reached already");
 }
 
 async fn echo_can_be_switched_off(url: &str) {
     let (mut quiet, _) = Wire::open(url).await;
-    quiet
-        .send("CONNECT {\"verbose\":false,\"echo\":false}\r\nSUB e 1\r\nSUB e q 2\r\n")
-        .await;
+    quiet.send("CONNECT {\"verbose\":false,\"echo\":false}\r\nSUB e 1\r\nSUB e q 2\r\n").await;
     quiet.heard().await;
     let mut other = Wire::connected(url).await;
     other.send("SUB e 1\r\n").await;
@@ -163,28 +133,16 @@ async fn no_responders_is_a_status(url: &str) {
     wire.send("SUB re.* 9\r\nPUB nobody re.1 1\r\nx\r\n").await;
     let heard = wire.heard().await;
     // Newer servers add the subject as a header.
-    assert!(
-        heard.starts_with("HMSG re.1 9 ") && heard.contains("NATS/1.0 503\r\n"),
-        "{heard}"
-    );
-    wire.send("PUB nobody 1\r\nx\r\nSUB somebody 1\r\nPUB somebody re.2 1\r\nx\r\n")
-        .await;
+    assert!(heard.starts_with("HMSG re.1 9 ") && heard.contains("NATS/1.0 503\r\n"), "{heard}");
+    wire.send("PUB nobody 1\r\nx\r\nSUB somebody 1\r\nPUB somebody re.2 1\r\nx\r\n").await;
     assert_eq!(wire.heard().await, "MSG somebody 1 re.2 1\r\nx\r\n");
 
     let (mut without, _) = Wire::open(url).await;
-    without
-        .send("CONNECT {\"verbose\":false}\r\nSUB re 9\r\nPUB nobody re 1\r\nx\r\n")
-        .await;
-    assert_eq!(
-        without.heard().await,
-        "",
-        "only a client that asked for it is told"
-    );
+    without.send("CONNECT {\"verbose\":false}\r\nSUB re 9\r\nPUB nobody re 1\r\nx\r\n").await;
+    assert_eq!(without.heard().await, "", "only a client that asked for it is told");
 
     let (mut impossible, _) = Wire::open(url).await;
-    impossible
-        .send("CONNECT {\"no_responders\":true}\r\n")
-        .await;
+    impossible.send("CONNECT {\"no_responders\":true}\r\n").await;
     let words = impossible.last_words().await;
     assert_eq!(words, "-ERR 'no responders requires headers support'\r\n");
 }
@@ -194,22 +152,10 @@ async fn malformed_input_ends_the_connection(url: &str) {
     let cases: [(&str, &[&str]); 12] = [
         ("FOO bar\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
         ("\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
-        (
-            "\0\u{1}\u{2}\r\n",
-            &["-ERR 'Unknown Protocol Operation'\r\n"],
-        ),
-        (
-            "GET / HTTP/1.1\r\n\r\n",
-            &["-ERR 'Unknown Protocol Operation'\r\n"],
-        ),
-        (
-            "PUB a 1\r\nxyz\r\n",
-            &["-ERR 'Unknown Protocol Operation'\r\n"],
-        ),
-        (
-            "MSG a 1 1\r\nx\r\n",
-            &["-ERR 'Unknown Protocol Operation'\r\n"],
-        ),
+        ("\0\u{1}\u{2}\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
+        ("GET / HTTP/1.1\r\n\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
+        ("PUB a 1\r\nxyz\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
+        ("MSG a 1 1\r\nx\r\n", &["-ERR 'Unknown Protocol Operation'\r\n"]),
         (&too_long, &["-ERR 'maximum control line exceeded'\r\n"]),
         // Here the real server closes without a word, or says what it says to the above.
         ("PUB a\r\n", &["", "-ERR 'Parser Error'\r\n"]),
@@ -224,10 +170,7 @@ async fn malformed_input_ends_the_connection(url: &str) {
         wire.send(input).await;
         let words = wire.last_words().await;
         // A reset may swallow the words; the close is what counts.
-        assert!(
-            words.is_empty() || expect.contains(&words.as_str()),
-            "{input:?}: {words:?}"
-        );
+        assert!(words.is_empty() || expect.contains(&words.as_str()), "{input:?}: {words:?}");
     }
     let mut survivor = Wire::connected(url).await;
     assert_eq!(survivor.heard().await, "");
@@ -239,39 +182,22 @@ async fn an_oversize_payload_ends_the_connection(url: &str) {
     wire.send(&"x".repeat(1_048_576)).await;
     wire.send("\r\n").await;
     let heard = wire.heard().await;
-    assert_eq!(
-        heard.len(),
-        "MSG big 1 1048576\r\n\r\n".len() + 1_048_576,
-        "the largest passes"
-    );
+    assert_eq!(heard.len(), "MSG big 1 1048576\r\n\r\n".len() + 1_048_576, "the largest passes");
     wire.send("PUB big 1048577\r\n").await;
-    assert_eq!(
-        wire.last_words().await,
-        "-ERR 'Maximum Payload Violation'\r\n"
-    );
+    assert_eq!(wire.last_words().await, "-ERR 'Maximum Payload Violation'\r\n");
 }
 
 async fn an_invalid_subject_is_refused_and_the_connection_stays(url: &str) {
     let mut wire = Wire::connected(url).await;
     for subject in ["a..b", ".a", "a.", "a.>.b", ">.a"] {
         wire.send(&format!("SUB {subject} 1\r\n")).await;
-        assert_eq!(
-            wire.heard().await,
-            "-ERR 'Invalid Subject'\r\n",
-            "`{subject}`"
-        );
+        assert_eq!(wire.heard().await, "-ERR 'Invalid Subject'\r\n", "`{subject}`");
     }
     wire.send("SUB > 1\r\nPUB a..b 1\r\nx\r\n").await;
-    assert_eq!(
-        wire.heard().await,
-        "",
-        "what has an empty token reaches nobody"
-    );
+    assert_eq!(wire.heard().await, "", "what has an empty token reaches nobody");
 
     let (mut pedantic, _) = Wire::open(url).await;
-    pedantic
-        .send("CONNECT {\"verbose\":false,\"pedantic\":true}\r\nPUB a.* 1\r\nx\r\n")
-        .await;
+    pedantic.send("CONNECT {\"verbose\":false,\"pedantic\":true}\r\nPUB a.* 1\r\nx\r\n").await;
     assert_eq!(pedantic.heard().await, "-ERR 'Invalid Publish Subject'\r\n");
 }
 
@@ -292,9 +218,7 @@ async fn a_slow_consumer_is_cut_off_and_stalls_nobody(url: &str) {
         let mut body = vec![0; SIZE + 2];
         for _ in 0..MESSAGES {
             while !reader.read_until("\r\n").await.starts_with("MSG slow 1 ") {}
-            within("a message", reader.0.read_exact(&mut body))
-                .await
-                .expect("it stays connected");
+            within("a message", reader.0.read_exact(&mut body)).await.expect("it stays connected");
             read.send(()).await.expect("the publisher waits for it");
         }
     });
@@ -303,13 +227,9 @@ async fn a_slow_consumer_is_cut_off_and_stalls_nobody(url: &str) {
     for _ in 0..MESSAGES {
         publisher.send(&message).await;
         // In step with the reader, so that only the sleeper is slow.
-        within("the reader", acknowledged.recv())
-            .await
-            .expect("the reader goes on");
+        within("the reader", acknowledged.recv()).await.expect("the reader goes on");
     }
-    within("the reader's end", reading)
-        .await
-        .expect("the reader missed nothing");
+    within("the reader's end", reading).await.expect("the reader missed nothing");
     assert_eq!(publisher.heard().await, "");
     // Were it not cut off, it would read everything, wait for more and miss the deadline.
     sleeper.last_words().await;

@@ -108,11 +108,14 @@ pub fn callbacks_name_after_execution(entries: &[Entry]) -> Judgement {
     for entry in some(entries, "callback")? {
         let value = entry.body.get("after_execution");
         if !is_one_of(value, &AFTER_EXECUTION) {
-            return Err(about(entry, "the callback's `after_execution` is neither of the two values".to_owned())
-                .expected(quoted(&AFTER_EXECUTION))
-                .actual(value)
-                .at("/after_execution")
-                .into());
+            return Err(about(
+                entry,
+                "the callback's `after_execution` is neither of the two values".to_owned(),
+            )
+            .expected(quoted(&AFTER_EXECUTION))
+            .actual(value)
+            .at("/after_execution")
+            .into());
         }
     }
     Ok(())
@@ -128,7 +131,9 @@ pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str)
         .iter()
         .filter(|callback| {
             let pointer = callback.body.get("tool_result_card_id");
-            let told = told.iter().any(|card| card.body.get("card_id").is_some() && card.body.get("card_id") == pointer);
+            let told = told
+                .iter()
+                .any(|card| card.body.get("card_id").is_some() && card.body.get("card_id") == pointer);
             told || is_one_of(callback.body.get("status"), &[status])
         })
         .map(|callback| (callback, callback.body.get("status")))
@@ -138,11 +143,13 @@ pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str)
     }
     match pairs.iter().find(|(_, value)| !is_one_of(*value, &[status])) {
         None => Ok(()),
-        Some((entry, value)) => Err(about(entry, format!("a call that ended as `{status}` is called back otherwise"))
-            .expected(status)
-            .actual(*value)
-            .at("/status")
-            .into()),
+        Some((entry, value)) => {
+            Err(about(entry, format!("a call that ended as `{status}` is called back otherwise"))
+                .expected(status)
+                .actual(*value)
+                .at("/status")
+                .into())
+        }
     }
 }
 

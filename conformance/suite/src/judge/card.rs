@@ -54,11 +54,14 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     for report in reports {
         let pointer = "/payload/tool_result_card_id";
         let wrong = |message: &str, expected: &str, actual: Option<&Value>| {
-            Finding::new(message, "point `tool_result_card_id` to the tool.result card that was saved for this call")
-                .expected(expected)
-                .actual(actual)
-                .at(pointer)
-                .frame(report)
+            Finding::new(
+                message,
+                "point `tool_result_card_id` to the tool.result card that was saved for this call",
+            )
+            .expected(expected)
+            .actual(actual)
+            .at(pointer)
+            .frame(report)
         };
         let Some((frame, card)) = seen::card_of(frames, report) else {
             let message = "`tool_result_card_id` addresses no card that the target saved";
@@ -83,11 +86,14 @@ pub fn is_typed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let content = card.get("content");
     let wrong = |message: String, expected: String, pointer: &str, actual: Option<&Value>| {
-        Finding::new(message, "store `status`, `after_execution`, `result` and `error` as the content of a tool.result card")
-            .expected(expected)
-            .actual(actual)
-            .at(format!("/card{pointer}"))
-            .frame(frame)
+        Finding::new(
+            message,
+            "store `status`, `after_execution`, `result` and `error` as the content of a tool.result card",
+        )
+        .expected(expected)
+        .actual(actual)
+        .at(format!("/card{pointer}"))
+        .frame(frame)
     };
     if !content.is_some_and(Value::is_object) {
         let message = "the content of the tool.result card is not structured".to_owned();
@@ -175,7 +181,9 @@ pub fn is_not_backfilled(frames: &[Frame], calls: &Calls<'_>, member: &str) -> J
     }
     Err(Finding::new(
         format!("`metadata.{member}` was filled from the command's payload"),
-        format!("take `{member}` from the tool.call card's metadata only; leave it out when the card has none"),
+        format!(
+            "take `{member}` from the tool.call card's metadata only; leave it out when the card has none"
+        ),
     )
     .expected("absent")
     .actual(value)

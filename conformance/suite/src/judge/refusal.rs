@@ -25,16 +25,22 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
             .into());
     }
     if let Some(runs) = runs.filter(|runs| *runs > 0) {
-        return Err(Finding::new("the tool ran although the command is not valid: its counter went up", hint)
-            .expected(0)
-            .actual(Some(&Value::from(runs)))
-            .into());
+        return Err(Finding::new(
+            "the tool ran although the command is not valid: its counter went up",
+            hint,
+        )
+        .expected(0)
+        .actual(Some(&Value::from(runs)))
+        .into());
     }
     Ok(())
 }
 
 /// A report or a card that is nobody else's and says that the tool ran.
-fn sign_of_success<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'static str, &'a Value)> {
+fn sign_of_success<'a>(
+    frames: &'a [Frame],
+    calls: &Calls<'_>,
+) -> Option<(&'a Frame, &'static str, &'a Value)> {
     let foreign = |id: Option<&str>| id.is_some_and(|id| calls.others.iter().any(|other| other == id));
     let ran = |value: &Value| value.as_str().is_some_and(|status| RAN.contains(&status));
     frames.iter().filter(|frame| frame.direction == Direction::FromTarget).find_map(|frame| {
@@ -57,9 +63,8 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
         let ran = card.pointer("/content/status").and_then(Value::as_str) != Some("failed");
         ran && card.pointer("/content/result").is_some_and(|result| seen::mentions(result, inline))
     });
-    let (frame, card) = match using {
-        None => return telling(frames, calls, inline),
-        Some(found) => found,
+    let Some((frame, card)) = using else {
+        return telling(frames, calls, inline);
     };
     Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())
 }
@@ -71,7 +76,9 @@ fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
     });
     match report {
         None => Ok(()),
-        Some(report) => Err(inline_used().actual(report.body.get("payload")).at("/payload").frame(report).into()),
+        Some(report) => {
+            Err(inline_used().actual(report.body.get("payload")).at("/payload").frame(report).into())
+        }
     }
 }
 

@@ -96,10 +96,13 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .find(|frame| frame.body.pointer("/payload/agent_turn_id") == turn);
     let hint = "tell calls apart by (`agent_turn_id`, `tool_call_id`), not by `tool_call_id` alone";
     let Some(report) = report else {
-        return Err(Finding::new("a call of another turn with a known `tool_call_id` was not answered", hint)
-            .expected(turn.cloned().unwrap_or(Value::Null))
-            .at("/payload/agent_turn_id")
-            .into());
+        return Err(Finding::new(
+            "a call of another turn with a known `tool_call_id` was not answered",
+            hint,
+        )
+        .expected(turn.cloned().unwrap_or(Value::Null))
+        .at("/payload/agent_turn_id")
+        .into());
     };
     let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));
     if result.is_some_and(|result| seen::mentions(result, &calls.subject.token)) {

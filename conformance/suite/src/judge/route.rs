@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::seen::{self, Calls};
 use super::{Finding, Judgement, Trouble};
+use crate::platform::desk::CORRELATION;
 use crate::transcript::{Frame, Kind};
 
 /// The call was answered: a report came for it.
@@ -110,7 +111,7 @@ pub fn wakes_nowhere_but(frames: &[Frame], calls: &Calls<'_>, worker_target: &st
 
 /// After the agent has moved, no wakeup of it goes to where it was.
 pub fn moved_to(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
-    // Wakeups before the move are the sentinel's, and right where they went.
+    // What was sent before the command was about an earlier call.
     let sent = frames
         .iter()
         .position(|frame| {
@@ -138,13 +139,15 @@ fn stray(frames: &[Frame], calls: &Calls<'_>, wrong: impl Fn(&str) -> bool) -> J
     }
 }
 
-/// Wakeups that are about the calling agent.
+/// Wakeups of the calling agent: those that L0 sent for this call, and any that the target sent itself.
 fn wakeups<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &'a Frame> {
     let agent = calls.subject.agent_id().map(str::to_owned);
+    let others = calls.others.to_vec();
     frames
         .iter()
         .filter(|frame| frame.kind == Kind::Wakeup)
         .filter(move |frame| frame.text("/agent_id").is_none_or(|own| Some(own) == agent.as_deref()))
+        .filter(move |frame| frame.headers.get(CORRELATION).is_none_or(|id| !others.contains(id)))
 }
 
 /// Report and wakeups stay in the channel of the command.

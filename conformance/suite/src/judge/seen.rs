@@ -55,12 +55,10 @@ pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'
 pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
     let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
     let id = calls.subject.tool_call_id.as_str();
-    pointed
-        .or_else(|| saved_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
-        .or_else(|| {
-            saved_cards(frames)
-                .find(|(_, card)| call_id(card).is_none_or(|own| !calls.others.iter().any(|other| other == own)))
-        })
+    pointed.or_else(|| saved_cards(frames).find(|(_, card)| call_id(card) == Some(id))).or_else(|| {
+        saved_cards(frames)
+            .find(|(_, card)| call_id(card).is_none_or(|own| !calls.others.iter().any(|other| other == own)))
+    })
 }
 
 /// The tool_call_id of a card: a member of its own or of its metadata.

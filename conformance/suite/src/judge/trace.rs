@@ -52,7 +52,9 @@ pub fn has_own_span(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         return Err(finding("the span of the callback is empty").into());
     }
     if span == calls.subject.trace.span_id {
-        return Err(finding("the callback passes the command's span on instead of a child of it").recommended().into());
+        return Err(finding("the callback passes the command's span on instead of a child of it")
+            .recommended()
+            .into());
     }
     Ok(())
 }

@@ -16,6 +16,9 @@ use crate::wire::Wire;
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 20_000;
 
+/// Name under which the transcript keeps which call a wakeup of ours is for; it is not sent.
+pub const CORRELATION: &str = "correlation-id";
+
 /// An operation of the platform, whatever it travelled on.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Operation {
@@ -141,7 +144,14 @@ impl Desk {
     }
 
     /// Records something seen on the bus.
-    pub fn observe(&self, project_id: &str, kind: Kind, channel: String, headers: BTreeMap<String, String>, body: Value) {
+    pub fn observe(
+        &self,
+        project_id: &str,
+        kind: Kind,
+        channel: String,
+        headers: BTreeMap<String, String>,
+        body: Value,
+    ) {
         if let Some(project) = self.project(project_id) {
             let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
             for message in self.wire.incoming(message) {
@@ -195,7 +205,13 @@ impl Desk {
         self.wire.outgoing(message).into_iter().next().map_or(body, |message| message.body)
     }
 
-    fn report(&self, project: &Project, channel_id: &str, headers: &BTreeMap<String, String>, body: &Value) -> Reply {
+    fn report(
+        &self,
+        project: &Project,
+        channel_id: &str,
+        headers: &BTreeMap<String, String>,
+        body: &Value,
+    ) -> Reply {
         if !body.is_object() {
             return Err(bad_request("a report is a JSON object"));
         }
@@ -214,7 +230,9 @@ impl Desk {
                 headers,
                 body: json!({"agent_id": agent_id}),
             };
-            project.transcript.record(message.clone());
+            let mut kept = message.clone();
+            kept.headers.insert(CORRELATION.to_owned(), entry.correlation_id);
+            project.transcript.record(kept);
             // The receiver lives as long as the connection; without one there is nobody to wake.
             let _ = self.wakeups.send(message);
         }
@@ -247,6 +265,7 @@ struct Rows {
 struct Entry {
     inbox_id: String,
     duplicate: bool,
+    correlation_id: String,
     wake: Option<(String, String)>,
     traceparent: Option<String>,
 }
@@ -264,15 +283,15 @@ impl Project {
 
     /// Puts a card into the store.
     pub fn seed_card(&self, card: Value) {
-        if let Some(id) = card.get("card_id").and_then(Value::as_str) {
-            lock(&self.rows).cards.insert(id.to_owned(), card.clone());
+        if let Some(id) = card.get("card_id").and_then(Value::as_str).map(str::to_owned) {
+            lock(&self.rows).cards.insert(id, card);
         }
     }
 
     /// Puts a row into `resource.tools`.
     pub fn seed_tool(&self, row: Value) {
-        if let Some(name) = row.get("tool_name").and_then(Value::as_str) {
-            lock(&self.rows).tools.insert(name.to_owned(), row.clone());
+        if let Some(name) = row.get("tool_name").and_then(Value::as_str).map(str::to_owned) {
+            lock(&self.rows).tools.insert(name, row);
         }
     }
 
@@ -357,7 +376,12 @@ impl Project {
         })
     }
 
-    fn enqueue(&self, channel_id: &str, headers: &BTreeMap<String, String>, body: &Value) -> Result<Entry, Refusal> {
+    fn enqueue(
+        &self,
+        channel_id: &str,
+        headers: &BTreeMap<String, String>,
+        body: &Value,
+    ) -> Result<Entry, Refusal> {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let anchor = (
             text("/message_type").unwrap_or_default().to_owned(),
@@ -369,7 +393,8 @@ impl Project {
         }
         if let Some(inbox_id) = rows.anchors.get(&anchor) {
             let inbox_id = inbox_id.clone();
-            return Ok(Entry { inbox_id, duplicate: true, wake: None, traceparent: None });
+            let correlation_id = anchor.1;
+            return Ok(Entry { inbox_id, duplicate: true, correlation_id, wake: None, traceparent: None });
         }
         let inbox_id = format!("inbox_{}", rows.inbox.len() + 1);
         let agent_id = text("/payload/agent_id");
@@ -381,11 +406,11 @@ impl Project {
             "source_agent_id": body.get("source_agent_id"), "traceparent": traceparent,
             "payload": body.get("payload"), "status": "pending",
         }));
-        let wake = agent_id.and_then(|agent| {
-            rows.roster.get(agent).map(|target| (agent.to_owned(), target.clone()))
-        });
+        let wake = agent_id
+            .and_then(|agent| rows.roster.get(agent).map(|target| (agent.to_owned(), target.clone())));
+        let correlation_id = anchor.1.clone();
         rows.anchors.insert(anchor, inbox_id.clone());
-        Ok(Entry { inbox_id, duplicate: false, wake, traceparent })
+        Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })
     }
 }
 

@@ -53,9 +53,8 @@ async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Respon
         return respond(Err(unknown()), None);
     };
     let channel = format!("{} {path}", parts.method);
-    let reply = desk
-        .request(&route.project, route.operation, channel, headers(&parts.headers), route.body)
-        .await;
+    let reply =
+        desk.request(&route.project, route.operation, channel, headers(&parts.headers), route.body).await;
     respond(reply, route.single)
 }
 
@@ -75,7 +74,8 @@ fn route(method: &Method, path: &str, body: Value) -> Option<Route> {
         ("POST", ["cards", "batch"]) => (Operation::CardsGet, body, None),
         ("GET", ["cards", id]) => (Operation::CardsGet, json!({"card_ids": [id]}), Some("card")),
         ("PUT", ["cards", _]) => {
-            let card = if body.get("card").is_some_and(Value::is_object) { body } else { json!({"card": body}) };
+            let card =
+                if body.get("card").is_some_and(Value::is_object) { body } else { json!({"card": body}) };
             (Operation::CardSave, card, None)
         }
         ("GET", ["tools", name]) => (Operation::ToolsGet, json!({"tool_name": name}), Some("tool")),

@@ -7,6 +7,7 @@ use callmark_reports::record::Outcome;
 use cucumber::{Cucumber, Parser, World as _, cli, parser, runner};
 use futures::FutureExt as _;
 use futures::stream;
+use serde_json::Value;
 
 use super::writer::{self, Facts, Gatherer};
 use super::{Library, RunOutput, RunPlan, verdict};
@@ -20,6 +21,8 @@ use crate::world::World;
 pub(super) struct Remains {
     pub frames: Vec<Frame>,
     pub notes: Vec<String>,
+    /// The command under test.
+    pub command: Option<Value>,
     /// The project's id, and its name in reports.
     pub project: Option<(String, String)>,
 }
@@ -33,7 +36,9 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let runnable: Vec<&Case> = selected
         .iter()
         .copied()
-        .filter(|case| !plan.blocked.contains_key(&case.profile) && case.capabilities.is_subset(&capabilities))
+        .filter(|case| {
+            !plan.blocked.contains_key(&case.profile) && case.capabilities.is_subset(&capabilities)
+        })
         .collect();
     plan.progress.begin(runnable.len());
     let (facts, remains) = if runnable.is_empty() {
@@ -45,8 +50,10 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
-    let transcripts =
-        remains.into_iter().map(|(id, remains)| (id, without_secrets(remains.frames, &plan.secrets))).collect();
+    let transcripts = remains
+        .into_iter()
+        .map(|(id, remains)| (id, without_secrets(remains.frames, &plan.secrets)))
+        .collect();
     RunOutput { record, transcripts, timings }
 }
 
@@ -96,6 +103,7 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
                 let left = Remains {
                     frames: world.frames(),
                     notes: world.notes().to_vec(),
+                    command: world.command(),
                     project: world.project(),
                 };
                 lock(&sink).insert(id.clone(), left);

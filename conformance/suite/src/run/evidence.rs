@@ -33,7 +33,8 @@ pub(super) struct Context<'a> {
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let Context { case, rule, facts, remains, rerun, secrets } = context;
     let frames = &remains.frames[..];
-    let mut parts: Vec<(String, String)> = secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
+    let mut parts: Vec<(String, String)> =
+        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
     parts.extend(remains.project.clone());
     let names = Names { whole: minted(frames), parts };
     let stable = |value: &Value| shorten(&names.rename(value));
@@ -49,39 +50,36 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         actual: finding.actual.as_ref().map(&stable),
         pointer: finding.pointer.clone(),
         hint: finding.hint.clone(),
-        frames: involved(finding, frames).map(|frame| excerpt(frame, &names)).collect(),
+        frames: involved(finding, remains).map(|frame| excerpt(frame, &names)).collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: command(frames).map(|frame| names.text(&reproduce(frame))),
+        reproduce: command(remains).map(|frame| names.text(&reproduce(frame))),
     }
 }
 
 /// The command under test and the frames that the finding names.
-fn involved<'a>(finding: &'a Finding, frames: &'a [Frame]) -> impl Iterator<Item = &'a Frame> {
-    let sent = command(frames).map(|frame| frame.n);
-    frames
+fn involved<'a>(finding: &'a Finding, remains: &'a Remains) -> impl Iterator<Item = &'a Frame> {
+    let sent = command(remains).map(|frame| frame.n);
+    remains
+        .frames
         .iter()
         .filter(move |frame| Some(frame.n) == sent || finding.frames.contains(&frame.n))
         .take(MAX_FRAMES)
 }
 
-/// The command that the scenario is about: the first that is no sentinel, and sentinels are for the echo
-/// probe with ids of their own, so the one that most of the scenario's steps shaped comes after them.
-fn command(frames: &[Frame]) -> Option<&Frame> {
-    let commands: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Command).collect();
-    match commands.as_slice() {
-        [] => None,
-        [only] => Some(only),
-        [_, second, ..] => Some(second),
-    }
+/// The message that the scenario is about: the command under test as it was sent, else the last one.
+fn command(remains: &Remains) -> Option<&Frame> {
+    let mut commands = remains.frames.iter().filter(|frame| frame.kind == Kind::Command);
+    commands.clone().find(|frame| Some(&frame.body) == remains.command.as_ref()).or_else(|| commands.next_back())
 }
 
 /// A command line that publishes the message by hand.
 fn reproduce(frame: &Frame) -> String {
-    let mut line = format!("nats pub {} {}", quoted(&frame.channel), quoted(&body_text(&frame.body)));
-    for (name, value) in &frame.headers {
-        line.push_str(&format!(" -H {}", quoted(&format!("{name}:{value}"))));
-    }
-    line
+    let headers: Vec<String> = frame
+        .headers
+        .iter()
+        .map(|(name, value)| format!(" -H {}", quoted(&format!("{name}:{value}"))))
+        .collect();
+    format!("nats pub {} {}{}", quoted(&frame.channel), quoted(&body_text(&frame.body)), headers.concat())
 }
 
 fn body_text(body: &Value) -> String {

@@ -26,7 +26,9 @@ pub(super) fn fold(
 ) -> RunRecord {
     let judge = Fold { plan, capabilities, facts, remains };
     let mut rules = Vec::new();
-    for profile in PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id)) {
+    for profile in
+        PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id))
+    {
         for rule in library.registry.of_profile(profile.id).filter(|rule| !rule.is_pending(profile.id)) {
             let own: Vec<&Case> = cases
                 .iter()
@@ -113,7 +115,11 @@ impl Fold<'_> {
             return (Outcome::NotApplicable, Some(reason), None);
         }
         let Some(facts) = self.facts.get(&case.at).filter(|facts| facts.finished) else {
-            return (Outcome::CouldNotRun, Some("suite: the scenario did not come to an end".to_owned()), None);
+            return (
+                Outcome::CouldNotRun,
+                Some("suite: the scenario did not come to an end".to_owned()),
+                None,
+            );
         };
         match &facts.trouble {
             None => self.without_trouble(rule, case),
@@ -146,10 +152,15 @@ impl Fold<'_> {
     fn without_trouble(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
         let idle = self.plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Stirs);
         if idle && case.profile.starts_with("utp.") && case.profile != "utp.schema" {
-            let reason = "the target never did the work of its echo probe, so nothing counts as a pass".to_owned();
+            let reason =
+                "the target never did the work of its echo probe, so nothing counts as a pass".to_owned();
             return (Outcome::NotObserved, Some(reason), None);
         }
-        let notes = self.remains.get(&case.id).map(|remains| remains.notes.join("; ")).filter(|text| !text.is_empty());
+        let notes = self
+            .remains
+            .get(&case.id)
+            .map(|remains| remains.notes.join("; "))
+            .filter(|text| !text.is_empty());
         let outcome = if rule.level == Level::May { Outcome::Noted } else { Outcome::Passed };
         (outcome, notes, None)
     }

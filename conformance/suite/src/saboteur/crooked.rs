@@ -142,7 +142,9 @@ impl Passing {
                 put(&mut message.body, &at.at, value);
             }
             Action::Null(pointer) => put(&mut message.body, pointer, Value::Null),
-            Action::Stringify(pointer) => change(&mut message.body, pointer, |value| Value::from(value.to_string())),
+            Action::Stringify(pointer) => {
+                change(&mut message.body, pointer, |value| Value::from(value.to_string()))
+            }
             Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
                 value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
             }),
@@ -219,7 +221,13 @@ fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
-    Message { direction: Direction::FromTarget, kind: emit.kind, channel, headers: message.headers.clone(), body }
+    Message {
+        direction: Direction::FromTarget,
+        kind: emit.kind,
+        channel,
+        headers: message.headers.clone(),
+        body,
+    }
 }
 
 /// Project and agent of a message.
@@ -232,7 +240,9 @@ fn message_ids(scope: &Scope, body: &Value) -> (String, String) {
 
 fn filled(value: &Value, ids: (String, String)) -> Value {
     match value {
-        Value::String(text) => Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1)),
+        Value::String(text) => {
+            Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1))
+        }
         Value::Object(members) => Value::Object(
             members.iter().map(|(name, member)| (name.clone(), filled(member, ids.clone()))).collect(),
         ),
@@ -327,6 +337,9 @@ mod tests {
         };
         assert!(wire.incoming(card).is_empty());
         let out = wire.incoming(report(json!({"payload": {"tool_call_id": "call_1"}})));
-        assert_eq!(out.iter().map(|message| message.kind).collect::<Vec<_>>(), [Kind::Report, Kind::CardSave]);
+        assert_eq!(
+            out.iter().map(|message| message.kind).collect::<Vec<_>>(),
+            [Kind::Report, Kind::CardSave]
+        );
     }
 }

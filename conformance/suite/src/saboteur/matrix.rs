@@ -25,7 +25,11 @@ pub trait Workshop: Send + Sync {
 /// A place where a correct target can be put behind a wire.
 pub trait Bench {
     /// Sets the stage of a profile behind `wire`.
-    fn stage<'a>(&'a mut self, profile: &'a str, wire: Arc<dyn Wire>) -> LocalBoxFuture<'a, Result<Stage, String>>;
+    fn stage<'a>(
+        &'a mut self,
+        profile: &'a str,
+        wire: Arc<dyn Wire>,
+    ) -> LocalBoxFuture<'a, Result<Stage, String>>;
 }
 
 /// The whole matrix (`callmark sabotage --format json`).
@@ -126,7 +130,10 @@ fn matrix(mutants: Vec<MutantResult>) -> Matrix {
         mutants: mutants.len(),
         killed,
         survived: mutants.len() - killed,
-        with_undeclared_collateral: mutants.iter().filter(|mutant| !mutant.undeclared_collateral.is_empty()).count(),
+        with_undeclared_collateral: mutants
+            .iter()
+            .filter(|mutant| !mutant.undeclared_collateral.is_empty())
+            .count(),
     };
     Matrix { schema: "callmark.sabotage/1", mutants, summary }
 }

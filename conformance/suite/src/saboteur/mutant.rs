@@ -210,7 +210,10 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
         }
         match registry.rule(&mutant.rule) {
             Some(rule) if rule.holds_for(&mutant.profile) => {}
-            _ => faults.push(format!("mutant `{}` breaks `{}`, which is no rule of `{}`", mutant.id, mutant.rule, mutant.profile)),
+            _ => faults.push(format!(
+                "mutant `{}` breaks `{}`, which is no rule of `{}`",
+                mutant.id, mutant.rule, mutant.profile
+            )),
         }
     }
     for profile in crate::registry::PROFILES.iter().filter(|profile| profile.complete) {

@@ -35,7 +35,11 @@ impl Null {
 ///
 /// # Errors
 /// When the subscription cannot be made.
-pub async fn serve(client: &Client, version: &str, null: Null) -> Result<JoinSet<()>, async_nats::SubscribeError> {
+pub async fn serve(
+    client: &Client,
+    version: &str,
+    null: Null,
+) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.tool.>")).await?;
     let client = client.clone();
     let mut tasks = JoinSet::new();
@@ -72,7 +76,9 @@ fn answer(null: Null, command: &Value) -> Option<Answer> {
         Null::Echo => bare(json!({
             "message_type": "tool_result", "correlation_id": command["tool_call_id"], "payload": command,
         })),
-        Null::AlwaysError => Some(formal(command, "failed", &json!({"code": "internal_error", "message": "no"}))),
+        Null::AlwaysError => {
+            Some(formal(command, "failed", &json!({"code": "internal_error", "message": "no"})))
+        }
         Null::AlwaysSuccess => Some(formal(command, "success", &Value::Null)),
     }
 }

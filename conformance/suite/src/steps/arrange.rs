@@ -10,7 +10,10 @@ use crate::world::{Step, World};
 
 /// What can be wrong with a tool.call card.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "card_defect", regex = "is missing|exists in another project only|holds plain text|holds an arbitrary object|has no arguments")]
+#[param(
+    name = "card_defect",
+    regex = "is missing|exists in another project only|holds plain text|holds an arbitrary object|has no arguments"
+)]
 enum CardDefect {
     Missing,
     Elsewhere,
@@ -104,9 +107,9 @@ fn command_carries_inline(world: &mut World, member: String) -> Step {
     let call = world.call()?;
     let inline = inline_token(call);
     let arguments = call.card["content"]["arguments"].as_object();
-    let names = arguments.filter(|members| !members.is_empty()).map_or(vec!["k".to_owned()], |members| {
-        members.keys().cloned().collect()
-    });
+    let names = arguments
+        .filter(|members| !members.is_empty())
+        .map_or(vec!["k".to_owned()], |members| members.keys().cloned().collect());
     let value: serde_json::Map<String, Value> = names.into_iter().map(|name| (name, json!(inline))).collect();
     call.command.insert(member, Value::Object(value));
     Ok(())

@@ -4,12 +4,15 @@ use cucumber::{Parameter, then};
 
 use super::Status;
 use crate::judge::callback::{self, AFTER_EXECUTION, STATUSES};
-use crate::judge::{card, route, seen, trace, Trouble};
+use crate::judge::{Trouble, card, route, seen, trace};
 use crate::world::{Halt, Step, World};
 
 /// What is asked of the callback's trace.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "trace_property", regex = "continues the command's|has a span of its own|is told in a well-formed way")]
+#[param(
+    name = "trace_property",
+    regex = "continues the command's|has a span of its own|is told in a well-formed way"
+)]
 enum TraceProperty {
     Continues,
     OwnSpan,
@@ -113,11 +116,11 @@ async fn trace_has(world: &mut World, property: TraceProperty) -> Step {
 }
 
 #[then("it is noted whether the callback has a tracestate")]
-fn note_tracestate(world: &mut World) -> Step {
-    let has = world
-        .frames()
-        .iter()
-        .any(|frame| frame.kind == crate::transcript::Kind::Report && frame.headers.contains_key("tracestate"));
+async fn note_tracestate(world: &mut World) -> Step {
+    world.answered().await?;
+    let has = world.frames().iter().any(|frame| {
+        frame.kind == crate::transcript::Kind::Report && frame.headers.contains_key("tracestate")
+    });
     world.note(if has { "the callback carries a tracestate" } else { "the callback carries no tracestate" });
     Ok(())
 }
@@ -127,6 +130,8 @@ async fn any_callback(world: &mut World) -> Result<(), Halt> {
     world.settled().await?;
     world.judge_call(|frames, calls| match seen::report(frames, calls) {
         Some(_) => Ok(()),
-        None => Err(Trouble::NotApplicable("the target does not answer a command that it refuses".to_owned())),
+        None => {
+            Err(Trouble::NotApplicable("the target does not answer a command that it refuses".to_owned()))
+        }
     })
 }

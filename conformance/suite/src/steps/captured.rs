@@ -38,7 +38,8 @@ fn callbacks_name_after_execution(world: &mut World) -> Step {
 }
 
 #[then(expr = "a call that ended as {status} is called back as {status}")]
-fn callbacks_keep_status(world: &mut World, ended: Status, _called_back: Status) -> Step {
+fn callbacks_keep_status(world: &mut World, ended: Status, called_back: Status) -> Step {
+    debug_assert_eq!(ended.0, called_back.0, "the features name one status twice");
     let cards = world.capture()?.of_kind(CapturedKind::Card);
     let callbacks = world.entries()?;
     world.judge(captured::callbacks_keep_status(&callbacks, &cards, &ended.0))

@@ -48,7 +48,9 @@ async fn is_uniform(world: &mut World) -> Step {
     world.settled().await?;
     let frames = world.frames();
     if errors::failed_cards(&frames) < 2 {
-        return Err(world.halt(Trouble::NotApplicable("fewer than two commands got a failed result".to_owned())));
+        return Err(
+            world.halt(Trouble::NotApplicable("fewer than two commands got a failed result".to_owned()))
+        );
     }
     world.judge(errors::is_uniform(&frames))
 }
@@ -58,6 +60,8 @@ async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
     world.settled().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => Ok(()),
-        None => Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned())),
+        None => {
+            Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned()))
+        }
     })
 }

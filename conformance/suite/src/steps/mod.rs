@@ -3,6 +3,8 @@
 //! A step is short and calls a function named like it. What it may do is arrange, act, or judge what was
 //! seen; the protocol's knowledge is in `utp` and `judge`.
 
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured values to a step by value")]
+
 mod act;
 mod arrange;
 mod callback;

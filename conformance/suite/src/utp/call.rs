@@ -67,7 +67,11 @@ impl Call {
             ProbeName::Count => format!("key-{alias}"),
             _ => format!("tok-{}", &trace.trace_id[20..]),
         };
-        let ids = Ids { call: format!("call_{seed}"), card: format!("card_tc_{seed}"), turn: format!("turn_{seed}") };
+        let ids = Ids {
+            call: format!("call_{seed}"),
+            card: format!("card_tc_{seed}"),
+            turn: format!("turn_{seed}"),
+        };
         let template = template(table, version);
         let subject = subject::expand(&template, project_id, CHANNEL);
         let mut headers = BTreeMap::new();
@@ -205,7 +209,10 @@ fn filled(template: &Value, token: &str, after_execution: &str) -> Value {
         }
         Value::Array(items) => items.iter().map(|item| filled(item, token, after_execution)).collect(),
         Value::Object(members) => Value::Object(
-            members.iter().map(|(name, value)| (name.clone(), filled(value, token, after_execution))).collect(),
+            members
+                .iter()
+                .map(|(name, value)| (name.clone(), filled(value, token, after_execution)))
+                .collect(),
         ),
         plain => plain.clone(),
     }

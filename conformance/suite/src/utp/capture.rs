@@ -141,7 +141,11 @@ impl Capture {
         for number in 1.. {
             let mut line = Vec::new();
             let at = |reason: String| fault(format!("line {number}: {reason}"));
-            let read = reader.by_ref().take(MAX_LINE).read_until(b'\n', &mut line).map_err(|error| at(error.to_string()))?;
+            let read = reader
+                .by_ref()
+                .take(MAX_LINE)
+                .read_until(b'\n', &mut line)
+                .map_err(|error| at(error.to_string()))?;
             if read == 0 {
                 break;
             }
@@ -222,7 +226,11 @@ impl Capture {
 
     fn declared(table: &SchemaTable) -> Self {
         let all = || crate::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
-        Self { entries: Vec::new(), statuses: table.statuses.clone().unwrap_or_else(all), kinds: KINDS.to_vec() }
+        Self {
+            entries: Vec::new(),
+            statuses: table.statuses.clone().unwrap_or_else(all),
+            kinds: KINDS.to_vec(),
+        }
     }
 
     async fn fetch_rows(&mut self, client: &Client, project_id: &str, mut number: u32) {
@@ -242,7 +250,8 @@ impl Capture {
             let body = nats::body(&reply.payload);
             let Some(row) = body.get("tool").filter(|row| row.is_object()) else { continue };
             number += 1;
-            let line = Line { kind: Some(CapturedKind::Tool), subject, headers: BTreeMap::new(), body: row.clone() };
+            let line =
+                Line { kind: Some(CapturedKind::Tool), subject, headers: BTreeMap::new(), body: row.clone() };
             self.add(number, line);
         }
     }

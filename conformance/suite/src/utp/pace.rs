@@ -28,11 +28,7 @@ pub struct PaceLimits {
 
 impl Default for PaceLimits {
     fn default() -> Self {
-        Self {
-            answer_floor: Duration::from_secs(8),
-            quiet_floor: Duration::from_millis(25),
-            scale: 1.0,
-        }
+        Self { answer_floor: Duration::from_secs(8), quiet_floor: Duration::from_millis(25), scale: 1.0 }
     }
 }
 
@@ -46,7 +42,9 @@ impl Pace {
     pub fn calibrated(latency: Duration, limits: &PaceLimits) -> Self {
         let scaled = |time: Duration| time.mul_f64(limits.scale.clamp(0.01, 1000.0));
         Self {
-            answer: scaled((latency * 100).clamp(limits.answer_floor, ANSWER_CEILING.max(limits.answer_floor))),
+            answer: scaled(
+                (latency * 100).clamp(limits.answer_floor, ANSWER_CEILING.max(limits.answer_floor)),
+            ),
             quiet: scaled((latency * 4).clamp(limits.quiet_floor, QUIET_CEILING.max(limits.quiet_floor))),
             scale: limits.scale,
         }

@@ -56,7 +56,14 @@ impl Scene {
         let seed = format!("{}", self.prepared);
         let project_id = self.project.id.as_str();
         self.project.seed_tool(call::row(table, &self.version, project_id));
-        let call = Call::new(Blueprint { probe, table, version: &self.version, project_id, alias: &self.project.alias, seed: &seed });
+        let call = Call::new(Blueprint {
+            probe,
+            table,
+            version: &self.version,
+            project_id,
+            alias: &self.project.alias,
+            seed: &seed,
+        });
         self.project.seed_card(call.card.clone());
         call
     }

@@ -123,7 +123,9 @@ pub enum SessionError {
         seconds: u64,
     },
     /// The manifest names no echo probe.
-    #[error("the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive")]
+    #[error(
+        "the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive"
+    )]
     NoEcho,
 }
 
@@ -214,7 +216,7 @@ impl UtpSession {
     }
 
     /// Sends commands until the target shows what it can do, or the deadline passes.
-    async fn await_target(self: &Self, within: Duration) -> Result<Liveness, SessionError> {
+    async fn await_target(&self, within: Duration) -> Result<Liveness, SessionError> {
         let project = self.project("readiness");
         let began = Instant::now();
         let mut scene = Scene::bare(self, Arc::clone(&project));
@@ -272,7 +274,8 @@ impl UtpSession {
         }
         let mut slowest = Duration::ZERO;
         for call in &calls {
-            let done = |frames: &[crate::transcript::Frame]| seen::reflects(frames, &call.token).then_some(());
+            let done =
+                |frames: &[crate::transcript::Frame]| seen::reflects(frames, &call.token).then_some(());
             // A call that gets lost here is for the scenarios to find; it must not stretch all waiting.
             if project.transcript.wait(self.pace.answer, done).await.is_some() {
                 slowest = slowest.max(began.elapsed());
@@ -291,7 +294,7 @@ impl UtpSession {
             let project = self.project(name);
             let mut scene = Scene::bare(self, Arc::clone(&project));
             readings.push(scene.read_counter(self).await);
-            }
+        }
         match readings.as_slice() {
             [Some(a), Some(b), Some(c)] if a == b && b == c => Counter::Isolated,
             _ => Counter::Shared,

@@ -44,10 +44,7 @@ pub(crate) async fn serve(
     deadline: Duration,
     mut closing: watch::Receiver<bool>,
 ) -> Result<(SocketAddr, JoinHandle<()>), ReferenceError> {
-    let failed = |source| ReferenceError::Listen {
-        address: address.to_string(),
-        source,
-    };
+    let failed = |source| ReferenceError::Listen { address: address.to_string(), source };
     let listener = TcpListener::bind(address).await.map_err(failed)?;
     let bound = listener.local_addr().map_err(failed)?;
     let log = Arc::clone(&operations.log);
@@ -70,10 +67,7 @@ fn router(operations: Arc<Operations>, deadline: Duration) -> Router {
         .route("/projects/{project}/cards/{card}", get(card).put(save_card))
         .route("/projects/{project}/tools", post(upload))
         .route("/projects/{project}/tools/{tool}", get(tool))
-        .route(
-            "/projects/{project}/channels/{channel}/reports",
-            post(report),
-        )
+        .route("/projects/{project}/channels/{channel}/reports", post(report))
         .fallback(|| async { Denial::not_found("operation", "at this path") })
         .layer(DefaultBodyLimit::max(MAX_REQUEST))
         .layer(from_fn(move |request: Request, next: Next| async move {
@@ -92,20 +86,12 @@ fn router(operations: Arc<Operations>, deadline: Duration) -> Router {
 
 async fn cards(State(operations): Shared, Path(project): Path<String>, body: Body) -> Answer {
     let project = operations.project(&project)?;
-    Ok(Json(json!(
-        operations.cards(&project, &bytes(body)?).await?
-    )))
+    Ok(Json(json!(operations.cards(&project, &bytes(body)?).await?)))
 }
 
-async fn card(
-    State(operations): Shared,
-    Path((project, card_id)): Path<(String, String)>,
-) -> Answer {
+async fn card(State(operations): Shared, Path((project, card_id)): Path<(String, String)>) -> Answer {
     let project = operations.project(&project)?;
-    Ok(Json(also_as(
-        "card",
-        operations.card(&project, &card_id).await?,
-    )))
+    Ok(Json(also_as("card", operations.card(&project, &card_id).await?)))
 }
 
 async fn save_card(
@@ -116,26 +102,16 @@ async fn save_card(
     let project = operations.project(&project)?;
     let body = bytes(body)?;
     let sent: Value = super::operations::json_body(&body)?;
-    let card = sent
-        .get("card")
-        .filter(|card| card.is_object())
-        .unwrap_or(&sent);
+    let card = sent.get("card").filter(|card| card.is_object()).unwrap_or(&sent);
     if text_member(card, "card_id") != Some(card_id.as_str()) {
-        return Err(Denial::bad_request(
-            "the card's `card_id` is not that of the path",
-        ));
+        return Err(Denial::bad_request("the card's `card_id` is not that of the path"));
     }
-    Ok(Json(
-        json!({"card_id": operations.save_card(&project, &body).await?}),
-    ))
+    Ok(Json(json!({"card_id": operations.save_card(&project, &body).await?})))
 }
 
 async fn tool(State(operations): Shared, Path((project, name)): Path<(String, String)>) -> Answer {
     let project = operations.project(&project)?;
-    Ok(Json(also_as(
-        "tool",
-        json!(operations.tool(&project, &name).await?),
-    )))
+    Ok(Json(also_as("tool", json!(operations.tool(&project, &name).await?))))
 }
 
 async fn upload(
@@ -155,14 +131,9 @@ async fn report(
     body: Body,
 ) -> Answer {
     let project = operations.project(&project)?;
-    let channel =
-        ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
+    let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
     let trace = TraceReport::new(|name| headers.get(name).and_then(|value| value.to_str().ok()));
-    Ok(Json(json!(
-        operations
-            .report(&project, &channel, trace, &bytes(body)?)
-            .await?
-    )))
+    Ok(Json(json!(operations.report(&project, &channel, trace, &bytes(body)?).await?)))
 }
 
 fn bytes(body: Body) -> Result<Bytes, Denial> {

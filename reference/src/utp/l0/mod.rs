@@ -110,17 +110,11 @@ impl L0 {
         let mut http = None;
         if let Some(address) = config.http {
             let deadline = config.request_deadline;
-            let (bound, task) =
-                http::serve(Arc::clone(&operations), address, deadline, closed).await?;
+            let (bound, task) = http::serve(Arc::clone(&operations), address, deadline, closed).await?;
             http = Some(bound);
             tasks.push(task);
         }
-        Ok(Self {
-            handle: L0Handle { operations },
-            http,
-            closing,
-            tasks,
-        })
+        Ok(Self { handle: L0Handle { operations }, http, closing, tasks })
     }
 
     /// The base URL of the HTTP binding, without a trailing slash, when there is one.
@@ -144,11 +138,7 @@ impl L0 {
     }
 
     /// All records of an agent's Inbox, in the order in which they came.
-    pub async fn inbox(
-        &self,
-        project_id: &str,
-        agent_id: &str,
-    ) -> Result<Vec<InboxRecord>, ReferenceError> {
+    pub async fn inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, ReferenceError> {
         self.handle.inbox(project_id, agent_id).await
     }
 
@@ -156,10 +146,7 @@ impl L0 {
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
         for mut task in self.tasks {
-            if tokio::time::timeout(SHUTDOWN_DEADLINE, &mut task)
-                .await
-                .is_err()
-            {
+            if tokio::time::timeout(SHUTDOWN_DEADLINE, &mut task).await.is_err() {
                 task.abort();
             }
         }
@@ -169,28 +156,18 @@ impl L0 {
 impl L0Handle {
     /// Registers a tool.
     pub async fn put_tool(&self, row: ToolRow) -> Result<(), ReferenceError> {
-        self.operations
-            .with_store(move |store| store.put_tool(&row))
-            .await
+        self.operations.with_store(move |store| store.put_tool(&row)).await
     }
 
     /// Says where an agent's wakeups go from now on.
     pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
-        self.operations
-            .with_store(move |store| store.put_roster(&row))
-            .await
+        self.operations.with_store(move |store| store.put_roster(&row)).await
     }
 
     /// All records of an agent's Inbox, in the order in which they came.
-    pub async fn inbox(
-        &self,
-        project_id: &str,
-        agent_id: &str,
-    ) -> Result<Vec<InboxRecord>, ReferenceError> {
+    pub async fn inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, ReferenceError> {
         let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
-        self.operations
-            .with_store(move |store| store.inbox(&project_id, &agent_id))
-            .await
+        self.operations.with_store(move |store| store.inbox(&project_id, &agent_id)).await
     }
 
     /// The pending records of an agent's Inbox, which are consumed by this.
@@ -200,8 +177,6 @@ impl L0Handle {
         agent_id: &str,
     ) -> Result<Vec<InboxRecord>, ReferenceError> {
         let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
-        self.operations
-            .with_store(move |store| store.take_inbox(&project_id, &agent_id))
-            .await
+        self.operations.with_store(move |store| store.take_inbox(&project_id, &agent_id)).await
     }
 }

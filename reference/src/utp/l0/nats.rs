@@ -32,12 +32,7 @@ enum Operation {
 }
 
 impl Operation {
-    const ALL: [Self; 4] = [
-        Self::CardsGet,
-        Self::CardsSave,
-        Self::ToolsGet,
-        Self::Report,
-    ];
+    const ALL: [Self; 4] = [Self::CardsGet, Self::CardsSave, Self::ToolsGet, Self::Report];
 
     fn subject(self, project: &str) -> String {
         let end = match self {
@@ -59,15 +54,11 @@ pub(crate) async fn serve(
     for project in operations.projects.tokens() {
         for operation in Operation::ALL {
             let subject = operation.subject(project);
-            let subscriber =
-                operations
-                    .client
-                    .subscribe(subject.clone())
-                    .await
-                    .map_err(|source| ReferenceError::Subscribe {
-                        subject,
-                        source: source.into(),
-                    })?;
+            let subscriber = operations
+                .client
+                .subscribe(subject.clone())
+                .await
+                .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
             streams.push(subscriber.map(move |message| (operation, message)).boxed());
         }
     }
@@ -107,22 +98,14 @@ async fn answer(operations: &Operations, operation: Operation, message: Message)
         return;
     };
     let published = match outcome {
-        Ok(body) => {
-            operations
-                .client
-                .publish(reply, body.to_string().into())
-                .await
-        }
+        Ok(body) => operations.client.publish(reply, body.to_string().into()).await,
         Err(denial) => {
             let mut headers = HeaderMap::new();
             // A header cannot hold line breaks, and the message may quote what a peer sent.
             headers.insert(ERROR, denial.code);
             headers.insert(ERROR_CODE, denial.status.to_string().as_str());
             let body = error_reply(denial.code, &denial.message).to_string();
-            operations
-                .client
-                .publish_with_headers(reply, headers, body.into())
-                .await
+            operations.client.publish_with_headers(reply, headers, body.into()).await
         }
     };
     if let Err(error) = published {
@@ -130,15 +113,9 @@ async fn answer(operations: &Operations, operation: Operation, message: Message)
     }
 }
 
-async fn perform(
-    operations: &Operations,
-    operation: Operation,
-    message: &Message,
-) -> Result<Value, Denial> {
+async fn perform(operations: &Operations, operation: Operation, message: &Message) -> Result<Value, Denial> {
     if message.payload.len() > MAX_REQUEST {
-        return Err(Denial::bad_request(format!(
-            "longer than {MAX_REQUEST} bytes"
-        )));
+        return Err(Denial::bad_request(format!("longer than {MAX_REQUEST} bytes")));
     }
     let tokens: Vec<&str> = message.subject.split('.').collect();
     let token = |index: usize| tokens.get(index).copied().unwrap_or_default();
@@ -151,13 +128,12 @@ async fn perform(
         }
         Operation::ToolsGet => {
             let body = json_body(body)?;
-            let name = text_member(&body, "tool_name")
-                .ok_or_else(|| Denial::bad_request("no `tool_name`"))?;
+            let name =
+                text_member(&body, "tool_name").ok_or_else(|| Denial::bad_request("no `tool_name`"))?;
             json!({"tool": operations.tool(&project, name).await?})
         }
         Operation::Report => {
-            let channel =
-                ChannelId::new(token(3)).map_err(|error| Denial::bad_request(error.to_string()))?;
+            let channel = ChannelId::new(token(3)).map_err(|error| Denial::bad_request(error.to_string()))?;
             let trace = TraceReport::new(|name| nats_header(message.headers.as_ref(), name));
             json!(operations.report(&project, &channel, trace, body).await?)
         }

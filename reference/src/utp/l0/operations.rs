@@ -31,19 +31,11 @@ pub(crate) struct Denial {
 
 impl Denial {
     pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self {
-            status: 400,
-            code: "bad_request",
-            message: message.into(),
-        }
+        Self { status: 400, code: "bad_request", message: message.into() }
     }
 
     pub(crate) fn not_found(what: &str, id: &str) -> Self {
-        Self {
-            status: 404,
-            code: "not_found",
-            message: format!("no {what} `{id}`"),
-        }
+        Self { status: 404, code: "not_found", message: format!("no {what} `{id}`") }
     }
 }
 
@@ -58,10 +50,7 @@ pub(crate) struct Operations {
 
 impl fmt::Debug for Operations {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Operations")
-            .field("projects", &self.projects)
-            .finish_non_exhaustive()
+        formatter.debug_struct("Operations").field("projects", &self.projects).finish_non_exhaustive()
     }
 }
 
@@ -78,22 +67,14 @@ impl Operations {
     }
 
     /// Reads cards; the body is `{"card_ids": […]}`.
-    pub(crate) async fn cards(
-        &self,
-        project: &ProjectId,
-        body: &[u8],
-    ) -> Result<CardBatch, Denial> {
+    pub(crate) async fn cards(&self, project: &ProjectId, body: &[u8]) -> Result<CardBatch, Denial> {
         let body = json_body(body)?;
-        let ids: Option<Vec<String>> = body["card_ids"].as_array().and_then(|ids| {
-            ids.iter()
-                .map(|id| id.as_str().map(str::to_owned))
-                .collect()
-        });
+        let ids: Option<Vec<String>> = body["card_ids"]
+            .as_array()
+            .and_then(|ids| ids.iter().map(|id| id.as_str().map(str::to_owned)).collect());
         let ids = ids.ok_or_else(|| Denial::bad_request("no list `card_ids` of texts"))?;
         if ids.len() > MAX_CARDS {
-            return Err(Denial::bad_request(format!(
-                "more than {MAX_CARDS} `card_ids`"
-            )));
+            return Err(Denial::bad_request(format!("more than {MAX_CARDS} `card_ids`")));
         }
         let project = project.to_string();
         self.stored(move |store| {
@@ -112,18 +93,12 @@ impl Operations {
     /// Reads one card.
     pub(crate) async fn card(&self, project: &ProjectId, card_id: &str) -> Result<Value, Denial> {
         let (project, wanted) = (project.to_string(), card_id.to_owned());
-        let card = self
-            .stored(move |store| store.card(&project, &wanted))
-            .await?;
+        let card = self.stored(move |store| store.card(&project, &wanted)).await?;
         card.ok_or_else(|| Denial::not_found("card", card_id))
     }
 
     /// Writes a card; the body is `{"card": {…}}` or the card itself. Returns its id.
-    pub(crate) async fn save_card(
-        &self,
-        project: &ProjectId,
-        body: &[u8],
-    ) -> Result<String, Denial> {
+    pub(crate) async fn save_card(&self, project: &ProjectId, body: &[u8]) -> Result<String, Denial> {
         let mut body = json_body(body)?;
         let card = match body.get_mut("card") {
             Some(card) if card.is_object() => card.take(),
@@ -132,26 +107,18 @@ impl Operations {
         let card_id = text_member(&card, "card_id")
             .ok_or_else(|| Denial::bad_request("the card has no `card_id`"))?
             .to_owned();
-        if card
-            .get("project_id")
-            .is_some_and(|id| id != project.as_str())
-        {
-            return Err(Denial::bad_request(
-                "the card's `project_id` is another project",
-            ));
+        if card.get("project_id").is_some_and(|id| id != project.as_str()) {
+            return Err(Denial::bad_request("the card's `project_id` is another project"));
         }
         let (project, id) = (project.to_string(), card_id.clone());
-        self.stored(move |store| store.put_card(&project, &id, &card))
-            .await?;
+        self.stored(move |store| store.put_card(&project, &id, &card)).await?;
         Ok(card_id)
     }
 
     /// Reads a `resource.tools` row.
     pub(crate) async fn tool(&self, project: &ProjectId, name: &str) -> Result<ToolRow, Denial> {
         let (project, wanted) = (project.to_string(), name.to_owned());
-        let row = self
-            .stored(move |store| store.tool(&project, &wanted))
-            .await?;
+        let row = self.stored(move |store| store.tool(&project, &wanted)).await?;
         row.ok_or_else(|| Denial::not_found("tool", name))
     }
 
@@ -172,9 +139,7 @@ impl Operations {
         body: &[u8],
     ) -> Result<ReportReceipt, Denial> {
         let report = report::read(body).map_err(Denial::bad_request)?;
-        let agent_id = text_member(&report.payload, "agent_id")
-            .unwrap_or_default()
-            .to_owned();
+        let agent_id = text_member(&report.payload, "agent_id").unwrap_or_default().to_owned();
         let record = InboxRecord {
             inbox_id: new_id("inbox"),
             project_id: project.to_string(),
@@ -199,10 +164,7 @@ impl Operations {
             })
             .await?;
         if let Insertion::Duplicate(inbox_id) = insertion {
-            return Ok(ReportReceipt {
-                inbox_id,
-                duplicate: true,
-            });
+            return Ok(ReportReceipt { inbox_id, duplicate: true });
         }
         match row.map(|row| WorkerTarget::new(row.worker_target)) {
             Some(Ok(target)) => {
@@ -212,19 +174,13 @@ impl Operations {
             Some(Err(error)) => (self.log)(&format!("agent `{agent_id}` not woken: {error}")),
             None => (self.log)(&format!("agent `{agent_id}` not woken: not in the roster")),
         }
-        Ok(ReportReceipt {
-            inbox_id,
-            duplicate: false,
-        })
+        Ok(ReportReceipt { inbox_id, duplicate: false })
     }
 
     /// Wakes a worker; the record is written, so a wakeup that is lost costs time and no data.
     async fn wake(&self, subject: String, agent_id: &str, headers: &TraceHeaders) {
         let payload = json!({"agent_id": agent_id}).to_string();
-        let published = self
-            .client
-            .publish_with_headers(subject, headers.to_nats(), payload.into())
-            .await;
+        let published = self.client.publish_with_headers(subject, headers.to_nats(), payload.into()).await;
         if let Err(error) = published {
             (self.log)(&format!("agent `{agent_id}` not woken: {error}"));
         }
@@ -253,11 +209,7 @@ impl Operations {
         self.with_store(work).await.map_err(|error| {
             let cause = std::error::Error::source(&error).map(ToString::to_string);
             (self.log)(&format!("{error}: {}", cause.unwrap_or_default()));
-            Denial {
-                status: 503,
-                code: "store_unavailable",
-                message: error.to_string(),
-            }
+            Denial { status: 503, code: "store_unavailable", message: error.to_string() }
         })
     }
 }
@@ -272,10 +224,7 @@ impl TraceReport {
     /// Reads the headers of a report; without a usable `traceparent` the record begins a trace.
     pub(crate) fn new<'a>(lookup: impl Fn(&str) -> Option<&'a str>) -> Self {
         let (reported, next) = TraceHeaders::continued(lookup);
-        Self {
-            traceparent: reported.to_string(),
-            next,
-        }
+        Self { traceparent: reported.to_string(), next }
     }
 }
 

@@ -5,22 +5,14 @@ use serde_json::Value;
 use crate::utp::message::{AfterExecution, Report, Status, TOOL_RESULT, text_member};
 
 /// The members of a callback that must hold text.
-const TEXTS: [&str; 4] = [
-    "tool_call_id",
-    "agent_turn_id",
-    "agent_id",
-    "tool_result_card_id",
-];
+const TEXTS: [&str; 4] = ["tool_call_id", "agent_turn_id", "agent_id", "tool_result_card_id"];
 
 /// Reads a report, or says what is wrong with it.
 pub(crate) fn read(body: &[u8]) -> Result<Report, String> {
     let body: Value =
         serde_json::from_slice(body).map_err(|error| format!("the report is not JSON: {error}"))?;
-    let member = |name: &str| {
-        text_member(&body, name)
-            .map(str::to_owned)
-            .ok_or_else(|| format!("no `{name}`"))
-    };
+    let member =
+        |name: &str| text_member(&body, name).map(str::to_owned).ok_or_else(|| format!("no `{name}`"));
     let report = Report {
         message_type: member("message_type")?,
         correlation_id: member("correlation_id")?,
@@ -41,10 +33,7 @@ fn check_callback(payload: &Value) -> Result<(), String> {
     if !payload.is_object() {
         return Err("`payload` is not an object".to_owned());
     }
-    if let Some(missing) = TEXTS
-        .into_iter()
-        .find(|name| text_member(payload, name).is_none())
-    {
+    if let Some(missing) = TEXTS.into_iter().find(|name| text_member(payload, name).is_none()) {
         return Err(format!("no `payload.{missing}`"));
     }
     if payload.get("turn_epoch").is_none_or(Value::is_null) {
@@ -82,20 +71,11 @@ mod tests {
         fn check(pointer: &str, value: Value, accepted: bool) {
             let mut body = report();
             *body.pointer_mut(pointer).expect("a member") = value;
-            assert_eq!(
-                read(body.to_string().as_bytes()).is_ok(),
-                accepted,
-                "{body}"
-            );
+            assert_eq!(read(body.to_string().as_bytes()).is_ok(), accepted, "{body}");
         }
         check("/payload/x", json!(2), true);
         check("/payload/turn_epoch", json!("6"), true);
-        for member in [
-            "message_type",
-            "correlation_id",
-            "source_agent_id",
-            "payload",
-        ] {
+        for member in ["message_type", "correlation_id", "source_agent_id", "payload"] {
             check(&format!("/{member}"), Value::Null, false);
         }
         for member in [

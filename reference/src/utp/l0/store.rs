@@ -75,62 +75,40 @@ fn pair(one: &str, other: &str) -> Pair {
 
 impl Store for MemoryStore {
     fn card(&self, project_id: &str, card_id: &str) -> Result<Option<Value>, Cause> {
-        Ok(locked(&self.tables)
-            .cards
-            .get(&pair(project_id, card_id))
-            .cloned())
+        Ok(locked(&self.tables).cards.get(&pair(project_id, card_id)).cloned())
     }
 
     fn put_card(&self, project_id: &str, card_id: &str, card: &Value) -> Result<(), Cause> {
-        locked(&self.tables)
-            .cards
-            .insert(pair(project_id, card_id), card.clone());
+        locked(&self.tables).cards.insert(pair(project_id, card_id), card.clone());
         Ok(())
     }
 
     fn tool(&self, project_id: &str, tool_name: &str) -> Result<Option<ToolRow>, Cause> {
-        Ok(locked(&self.tables)
-            .tools
-            .get(&pair(project_id, tool_name))
-            .cloned())
+        Ok(locked(&self.tables).tools.get(&pair(project_id, tool_name)).cloned())
     }
 
     fn put_tool(&self, row: &ToolRow) -> Result<(), Cause> {
-        locked(&self.tables)
-            .tools
-            .insert(pair(&row.project_id, &row.tool_name), row.clone());
+        locked(&self.tables).tools.insert(pair(&row.project_id, &row.tool_name), row.clone());
         Ok(())
     }
 
     fn roster(&self, project_id: &str, agent_id: &str) -> Result<Option<RosterRow>, Cause> {
-        Ok(locked(&self.tables)
-            .rosters
-            .get(&pair(project_id, agent_id))
-            .cloned())
+        Ok(locked(&self.tables).rosters.get(&pair(project_id, agent_id)).cloned())
     }
 
     fn put_roster(&self, row: &RosterRow) -> Result<(), Cause> {
-        locked(&self.tables)
-            .rosters
-            .insert(pair(&row.project_id, &row.agent_id), row.clone());
+        locked(&self.tables).rosters.insert(pair(&row.project_id, &row.agent_id), row.clone());
         Ok(())
     }
 
     fn insert(&self, record: &InboxRecord) -> Result<Insertion, Cause> {
         let tables = &mut *locked(&self.tables);
-        let report = (
-            record.project_id.clone(),
-            record.message_type.clone(),
-            record.correlation_id.clone(),
-        );
+        let report = (record.project_id.clone(), record.message_type.clone(), record.correlation_id.clone());
         if let Some(inbox_id) = tables.reports.get(&report) {
             return Ok(Insertion::Duplicate(inbox_id.clone()));
         }
         tables.reports.insert(report, record.inbox_id.clone());
-        let inbox = tables
-            .inboxes
-            .entry(pair(&record.project_id, &record.agent_id))
-            .or_default();
+        let inbox = tables.inboxes.entry(pair(&record.project_id, &record.agent_id)).or_default();
         inbox.records.push(record.clone());
         Ok(Insertion::New)
     }
@@ -186,9 +164,7 @@ pub(crate) mod tests {
     /// What every store must do.
     pub(crate) fn check_store(store: &dyn Store) {
         let card = json!({"card_id": "c", "content": {"k": [1]}});
-        store
-            .put_card("prj", "c", &json!({"card_id": "c"}))
-            .expect("no error");
+        store.put_card("prj", "c", &json!({"card_id": "c"})).expect("no error");
         store.put_card("prj", "c", &card).expect("no error");
         assert_eq!(store.card("prj", "c").expect("no error"), Some(card));
         assert_eq!(store.card("other", "c").expect("no error"), None);
@@ -216,25 +192,16 @@ pub(crate) mod tests {
             assert_eq!(store.roster("prj", "ag").expect("no error"), Some(row));
         }
 
-        assert_eq!(
-            store.insert(&record("i1", "call_1")).expect("no error"),
-            Insertion::New
-        );
+        assert_eq!(store.insert(&record("i1", "call_1")).expect("no error"), Insertion::New);
         assert_eq!(
             store.insert(&record("i2", "call_1")).expect("no error"),
             Insertion::Duplicate("i1".to_owned())
         );
-        assert_eq!(
-            store.insert(&record("i3", "call_2")).expect("no error"),
-            Insertion::New
-        );
+        assert_eq!(store.insert(&record("i3", "call_2")).expect("no error"), Insertion::New);
         let ids = |records: Vec<InboxRecord>| -> Vec<String> {
             records.into_iter().map(|record| record.inbox_id).collect()
         };
-        assert_eq!(
-            ids(store.take_inbox("prj", "ag").expect("no error")),
-            ["i1", "i3"]
-        );
+        assert_eq!(ids(store.take_inbox("prj", "ag").expect("no error")), ["i1", "i3"]);
         assert_eq!(store.take_inbox("prj", "ag").expect("no error"), []);
         let all = store.inbox("prj", "ag").expect("no error");
         assert!(all.iter().all(|record| record.status == CONSUMED));

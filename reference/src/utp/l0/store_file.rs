@@ -52,9 +52,7 @@ impl FileStore {
         let failed = |source: Cause| ReferenceError::store("l0", source);
         std::fs::create_dir_all(data_dir).map_err(|error| failed(error.into()))?;
         let connection = open_file(&data_dir.join("l0.sqlite"), SCHEMA);
-        Ok(Self {
-            connection: Mutex::new(connection.map_err(|error| failed(error.into()))?),
-        })
+        Ok(Self { connection: Mutex::new(connection.map_err(|error| failed(error.into()))?) })
     }
 
     fn document<T: DeserializeOwned>(
@@ -161,14 +159,9 @@ impl Store for FileStore {
                 "SELECT inbox_id FROM inbox \
                  WHERE project_id = ?1 AND message_type = ?2 AND correlation_id = ?3",
             )?
-            .query_row(
-                params![
-                    record.project_id,
-                    record.message_type,
-                    record.correlation_id
-                ],
-                |row| row.get(0),
-            )?;
+            .query_row(params![record.project_id, record.message_type, record.correlation_id], |row| {
+                row.get(0)
+            })?;
         Ok(Insertion::Duplicate(inbox_id))
     }
 

@@ -6,23 +6,15 @@ use crate::utp::message::{AfterExecution, ToolRow, text_member};
 use crate::utp::subject::ProjectId;
 
 /// The PMO's own tools, whose names an external tool cannot take.
-const RESERVED: [&str; 5] = [
-    "delegate_async",
-    "launch_principal",
-    "ask_expert",
-    "fork_join",
-    "provision_agent",
-];
+const RESERVED: [&str; 5] =
+    ["delegate_async", "launch_principal", "ask_expert", "fork_join", "provision_agent"];
 
 /// Reads a definition, or says what is wrong with it; the project comes from the request, not from the YAML.
 pub(crate) fn read(project_id: &ProjectId, yaml: &[u8]) -> Result<ToolRow, String> {
-    let definition: Value = serde_yaml_ng::from_slice(yaml)
-        .map_err(|error| format!("the definition is not YAML: {error}"))?;
-    let text = |name: &str| {
-        text_member(&definition, name)
-            .map(str::to_owned)
-            .ok_or_else(|| format!("no `{name}`"))
-    };
+    let definition: Value =
+        serde_yaml_ng::from_slice(yaml).map_err(|error| format!("the definition is not YAML: {error}"))?;
+    let text =
+        |name: &str| text_member(&definition, name).map(str::to_owned).ok_or_else(|| format!("no `{name}`"));
     let tool_name = text("tool_name")?;
     if RESERVED.contains(&tool_name.as_str()) {
         return Err(format!("`{tool_name}` is the name of a PMO built-in"));
@@ -84,24 +76,15 @@ project_id: elsewhere
         let project = ProjectId::new("prj").expect("a token");
         let row = read(&project, GOOD.as_bytes()).expect("a row");
         assert_eq!(row.project_id, "prj");
-        assert_eq!(
-            row.target_subject,
-            "cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.table"
-        );
-        assert_eq!(
-            (row.parameters, row.options),
-            (json!({"type": "object"}), json!({}))
-        );
+        assert_eq!(row.target_subject, "cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.table");
+        assert_eq!((row.parameters, row.options), (json!({"type": "object"}), json!({})));
     }
 
     #[test]
     fn what_breaks_a_constraint_is_refused() {
         fn check(from: &str, to: &str) {
             let project = ProjectId::new("prj").expect("a token");
-            assert!(
-                read(&project, GOOD.replace(from, to).as_bytes()).is_err(),
-                "{to}"
-            );
+            assert!(read(&project, GOOD.replace(from, to).as_bytes()).is_err(), "{to}");
         }
         check("after_execution: suspend", "after_execution: pause");
         check("after_execution: suspend", "after_execution: Suspend");

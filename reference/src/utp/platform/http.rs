@@ -33,16 +33,9 @@ impl HttpPlatform {
             .redirect(redirect::Policy::none())
             .timeout(deadline)
             .build()
-            .map_err(|error| PlatformError::Unreachable {
-                operation: "set up",
-                source: Box::new(error),
-            })?;
+            .map_err(|error| PlatformError::Unreachable { operation: "set up", source: Box::new(error) })?;
         let base_url = base_url.trim_end_matches('/').to_owned();
-        Ok(Self {
-            client,
-            base_url,
-            deadline,
-        })
+        Ok(Self { client, base_url, deadline })
     }
 
     fn url(&self, segments: &[&str]) -> String {
@@ -54,22 +47,12 @@ impl HttpPlatform {
         url
     }
 
-    async fn send(
-        &self,
-        operation: &'static str,
-        request: RequestBuilder,
-    ) -> Result<Vec<u8>, PlatformError> {
+    async fn send(&self, operation: &'static str, request: RequestBuilder) -> Result<Vec<u8>, PlatformError> {
         let failed = |error: reqwest::Error| {
             if error.is_timeout() {
-                PlatformError::Deadline {
-                    operation,
-                    after: self.deadline,
-                }
+                PlatformError::Deadline { operation, after: self.deadline }
             } else {
-                PlatformError::Unreachable {
-                    operation,
-                    source: Box::new(error),
-                }
+                PlatformError::Unreachable { operation, source: Box::new(error) }
             }
         };
         let mut response = request.send().await.map_err(failed)?;
@@ -78,10 +61,7 @@ impl HttpPlatform {
         // Chunk by chunk, so that an endless answer never fills the memory.
         while let Some(chunk) = response.chunk().await.map_err(failed)? {
             if body.len() + chunk.len() > MAX_ANSWER {
-                return Err(PlatformError::TooLong {
-                    operation,
-                    limit: MAX_ANSWER,
-                });
+                return Err(PlatformError::TooLong { operation, limit: MAX_ANSWER });
             }
             body.extend_from_slice(&chunk);
         }
@@ -127,9 +107,7 @@ impl Platform for HttpPlatform {
         tool_name: &'a str,
     ) -> BoxFuture<'a, Result<ToolRow, PlatformError>> {
         async move {
-            let request = self
-                .client
-                .get(self.url(&[project_id.as_str(), "tools", tool_name]));
+            let request = self.client.get(self.url(&[project_id.as_str(), "tools", tool_name]));
             decode("tools.get", &self.send("tools.get", request).await?)
         }
         .boxed()
@@ -143,12 +121,7 @@ impl Platform for HttpPlatform {
         headers: &'a TraceHeaders,
     ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>> {
         async move {
-            let segments = [
-                project_id.as_str(),
-                "channels",
-                channel_id.as_str(),
-                "reports",
-            ];
+            let segments = [project_id.as_str(), "channels", channel_id.as_str(), "reports"];
             let mut request = self.client.post(self.url(&segments)).json(report);
             for (name, value) in headers.pairs() {
                 request = request.header(name, value);
@@ -197,12 +170,8 @@ mod tests {
     /// What a client with a deadline of 200 ms makes of one answer of the card store.
     async fn check(answer: ResponseTemplate, expect: &str) {
         let server = MockServer::start().await;
-        Mock::given(method("POST"))
-            .respond_with(answer)
-            .mount(&server)
-            .await;
-        let platform =
-            HttpPlatform::new(&server.uri(), Duration::from_millis(200)).expect("a client");
+        Mock::given(method("POST")).respond_with(answer).mount(&server).await;
+        let platform = HttpPlatform::new(&server.uri(), Duration::from_millis(200)).expect("a client");
         let found = match platform.cards(&project(), &["c1".to_owned()]).await {
             Ok(batch) => format!("{} cards", batch.cards.len()),
             Err(error) => match &error {
@@ -223,33 +192,16 @@ mod tests {
         let cards = json!({"cards": [{"card_id": "c1"}], "missing_card_ids": []});
         let ok = || ResponseTemplate::new(200);
         check(ok().set_body_json(&cards), "1 cards").await;
-        check(
-            ok().set_body_json(&cards)
-                .set_delay(Duration::from_millis(20)),
-            "1 cards",
-        )
-        .await;
-        check(
-            ok().set_body_json(&cards).set_delay(Duration::from_secs(5)),
-            "deadline",
-        )
-        .await;
+        check(ok().set_body_json(&cards).set_delay(Duration::from_millis(20)), "1 cards").await;
+        check(ok().set_body_json(&cards).set_delay(Duration::from_secs(5)), "deadline").await;
         check(ResponseTemplate::new(500), "refused 500  transient=true").await;
         check(
             ResponseTemplate::new(400).set_body_json(json!({"error": {"code": "bad_request"}})),
             "refused 400 bad_request transient=false",
         )
         .await;
-        check(
-            ok().set_body_raw("<html>hello</html>", "text/html"),
-            "malformed",
-        )
-        .await;
-        check(
-            ResponseTemplate::new(502).set_body_string("<html>"),
-            "refused 502  transient=true",
-        )
-        .await;
+        check(ok().set_body_raw("<html>hello</html>", "text/html"), "malformed").await;
+        check(ResponseTemplate::new(502).set_body_string("<html>"), "refused 502  transient=true").await;
         check(
             ResponseTemplate::new(302).insert_header("location", "http://127.0.0.1:1/"),
             "refused 302  transient=false",
@@ -261,27 +213,17 @@ mod tests {
     async fn an_endless_answer_is_cut_off() {
         let server = MockServer::start().await;
         let answer = ResponseTemplate::new(200).set_body_bytes(vec![b' '; MAX_ANSWER + 1]);
-        Mock::given(method("POST"))
-            .respond_with(answer)
-            .mount(&server)
-            .await;
+        Mock::given(method("POST")).respond_with(answer).mount(&server).await;
         let platform = HttpPlatform::new(&server.uri(), Duration::from_secs(20)).expect("a client");
         let answer = platform.cards(&project(), &[]).await;
-        assert!(
-            matches!(answer, Err(PlatformError::TooLong { .. })),
-            "{answer:?}"
-        );
+        assert!(matches!(answer, Err(PlatformError::TooLong { .. })), "{answer:?}");
     }
 
     #[tokio::test]
     async fn a_server_that_is_not_there_is_unreachable() {
-        let platform =
-            HttpPlatform::new("http://127.0.0.1:1", Duration::from_secs(5)).expect("a client");
+        let platform = HttpPlatform::new("http://127.0.0.1:1", Duration::from_secs(5)).expect("a client");
         let answer = platform.tool(&project(), "probe.echo").await;
-        assert!(
-            matches!(answer, Err(PlatformError::Unreachable { .. })),
-            "{answer:?}"
-        );
+        assert!(matches!(answer, Err(PlatformError::Unreachable { .. })), "{answer:?}");
     }
 
     #[tokio::test]
@@ -291,13 +233,12 @@ mod tests {
             .and(path("/projects/prj/channels/ch/reports"))
             .and(header_exists("traceparent"))
             .respond_with(
-                ResponseTemplate::new(200)
-                    .set_body_json(json!({"inbox_id": "i", "duplicate": true})),
+                ResponseTemplate::new(200).set_body_json(json!({"inbox_id": "i", "duplicate": true})),
             )
             .mount(&server)
             .await;
-        let platform = HttpPlatform::new(&format!("{}/", server.uri()), Duration::from_secs(5))
-            .expect("a client");
+        let platform =
+            HttpPlatform::new(&format!("{}/", server.uri()), Duration::from_secs(5)).expect("a client");
         let report = Report {
             message_type: TOOL_RESULT.to_owned(),
             correlation_id: "call".to_owned(),
@@ -305,10 +246,8 @@ mod tests {
             payload: json!({}),
         };
         let channel = ChannelId::new("ch").expect("a token");
-        let receipt = platform
-            .report(&project(), &channel, &report, &TraceHeaders::fresh())
-            .await
-            .expect("an answer");
+        let receipt =
+            platform.report(&project(), &channel, &report, &TraceHeaders::fresh()).await.expect("an answer");
         assert!(receipt.duplicate);
     }
 

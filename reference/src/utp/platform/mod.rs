@@ -136,19 +136,12 @@ impl PlatformError {
     fn refused(operation: &'static str, status: u16, body: &[u8]) -> Self {
         let body: Value = serde_json::from_slice(body).unwrap_or_default();
         let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
-        Self::Refused {
-            operation,
-            status,
-            code: text("code"),
-            message: text("message"),
-        }
+        Self::Refused { operation, status, code: text("code"), message: text("message") }
     }
 }
 
 /// Reads an answer of the form that the binding gives it.
 fn decode<T: DeserializeOwned>(operation: &'static str, body: &[u8]) -> Result<T, PlatformError> {
-    serde_json::from_slice(body).map_err(|error| PlatformError::Malformed {
-        operation,
-        reason: error.to_string(),
-    })
+    serde_json::from_slice(body)
+        .map_err(|error| PlatformError::Malformed { operation, reason: error.to_string() })
 }

@@ -41,51 +41,26 @@ impl NatsPlatform {
         body: Vec<u8>,
         headers: Option<HeaderMap>,
     ) -> Result<Bytes, PlatformError> {
-        let mut request = Request::new()
-            .timeout(Some(self.deadline))
-            .payload(body.into());
+        let mut request = Request::new().timeout(Some(self.deadline)).payload(body.into());
         if let Some(headers) = headers {
             request = request.headers(headers);
         }
-        let reply =
-            self.client
-                .send_request(subject, request)
-                .await
-                .map_err(|error| match error.kind() {
-                    RequestErrorKind::TimedOut => PlatformError::Deadline {
-                        operation,
-                        after: self.deadline,
-                    },
-                    RequestErrorKind::MaxPayloadExceeded => PlatformError::TooLong {
-                        operation,
-                        limit: self.client.server_info().max_payload,
-                    },
-                    _ => PlatformError::Unreachable {
-                        operation,
-                        source: Box::new(error),
-                    },
-                })?;
+        let reply = self.client.send_request(subject, request).await.map_err(|error| match error.kind() {
+            RequestErrorKind::TimedOut => PlatformError::Deadline { operation, after: self.deadline },
+            RequestErrorKind::MaxPayloadExceeded => {
+                PlatformError::TooLong { operation, limit: self.client.server_info().max_payload }
+            }
+            _ => PlatformError::Unreachable { operation, source: Box::new(error) },
+        })?;
         if reply.payload.len() > MAX_ANSWER {
-            return Err(PlatformError::TooLong {
-                operation,
-                limit: MAX_ANSWER,
-            });
+            return Err(PlatformError::TooLong { operation, limit: MAX_ANSWER });
         }
-        let error = reply
-            .headers
-            .as_ref()
-            .filter(|headers| headers.get(ERROR).is_some());
+        let error = reply.headers.as_ref().filter(|headers| headers.get(ERROR).is_some());
         match error {
             None => Ok(reply.payload),
             Some(headers) => {
-                let status = headers
-                    .get(ERROR_CODE)
-                    .and_then(|code| code.as_str().parse().ok());
-                Err(PlatformError::refused(
-                    operation,
-                    status.unwrap_or(500),
-                    &reply.payload,
-                ))
+                let status = headers.get(ERROR_CODE).and_then(|code| code.as_str().parse().ok());
+                Err(PlatformError::refused(operation, status.unwrap_or(500), &reply.payload))
             }
         }
     }
@@ -100,10 +75,7 @@ impl Platform for NatsPlatform {
         async move {
             let subject = format!("l0.v1.{project_id}.cards.get");
             let body = encode(&json!({"card_ids": card_ids}));
-            decode(
-                "cards.get",
-                &self.request("cards.get", subject, body, None).await?,
-            )
+            decode("cards.get", &self.request("cards.get", subject, body, None).await?)
         }
         .boxed()
     }
@@ -116,9 +88,7 @@ impl Platform for NatsPlatform {
         async move {
             let subject = format!("l0.v1.{project_id}.cards.save");
             let body = encode(&json!({"card": card}));
-            self.request("cards.save", subject, body, None)
-                .await
-                .map(drop)
+            self.request("cards.save", subject, body, None).await.map(drop)
         }
         .boxed()
     }
@@ -151,9 +121,7 @@ impl Platform for NatsPlatform {
         async move {
             let subject = format!("l0.v1.{project_id}.{channel_id}.report");
             let body = encode(&json!(report));
-            let reply = self
-                .request("report", subject, body, Some(headers.to_nats()))
-                .await?;
+            let reply = self.request("report", subject, body, Some(headers.to_nats())).await?;
             decode("report", &reply)
         }
         .boxed()

@@ -51,10 +51,7 @@ impl Desk {
     /// Handles a message on the subject of a tool; every way out that is not a report is logged.
     pub(crate) async fn handle(&self, hosted: &Hosted, message: Message) {
         if let Err(reason) = self.answer(hosted, &message).await {
-            (self.log)(&format!(
-                "command on `{}` not answered: {reason}",
-                message.subject
-            ));
+            (self.log)(&format!("command on `{}` not answered: {reason}", message.subject));
         }
     }
 
@@ -80,13 +77,9 @@ impl Desk {
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
                 let settled = match reading {
-                    Reading::Run(command) => {
-                        self.run(hosted, &subject, key, command, headers.clone())
-                            .await
-                    }
+                    Reading::Run(command) => self.run(hosted, &subject, key, command, headers.clone()).await,
                     Reading::Refuse(refusal) => {
-                        self.refuse(hosted, &subject, key, refusal, headers.clone())
-                            .await
+                        self.refuse(hosted, &subject, key, refusal, headers.clone()).await
                     }
                     Reading::Drop(reason) => return Err(reason),
                 };
@@ -105,11 +98,7 @@ impl Desk {
             tool_call_id: answer.callback.tool_call_id.clone(),
         };
         let headers = TraceHeaders::child_of(|name| {
-            answer
-                .headers
-                .iter()
-                .find(|(key, _)| key == name)
-                .map(|(_, value)| value.as_str())
+            answer.headers.iter().find(|(key, _)| key == name).map(|(_, value)| value.as_str())
         });
         let outcome = match self.ledger.claim(&key).await {
             Ok(Entry::Done(call, answer)) => self.deliver(&call, &answer, &headers).await,
@@ -117,10 +106,7 @@ impl Desk {
             Err(error) => Err(explained(error)),
         };
         if let Err(reason) = outcome {
-            (self.log)(&format!(
-                "call `{}` not answered: {reason}",
-                key.tool_call_id
-            ));
+            (self.log)(&format!("call `{}` not answered: {reason}", key.tool_call_id));
         }
     }
 
@@ -132,9 +118,7 @@ impl Desk {
         command: Command,
         headers: TraceHeaders,
     ) -> (AnswerContext, Outcome) {
-        let card = self
-            .call_card(&subject.project_id, &command.tool_call_card_id)
-            .await;
+        let card = self.call_card(&subject.project_id, &command.tool_call_card_id).await;
         let context = AnswerContext {
             key,
             channel_id: subject.channel_id.to_string(),
@@ -148,14 +132,7 @@ impl Desk {
         let outcome = match card.arguments {
             Ok(arguments) => {
                 let project_id = subject.project_id.to_string();
-                self.run_tool(
-                    hosted,
-                    ToolCall {
-                        project_id,
-                        arguments,
-                    },
-                )
-                .await
+                self.run_tool(hosted, ToolCall { project_id, arguments }).await
             }
             Err(failure) => Outcome::Failure(failure),
         };
@@ -179,9 +156,7 @@ impl Desk {
             key,
             channel_id: subject.channel_id.to_string(),
             author: hosted.definition.author,
-            tool_name: refusal
-                .tool_name
-                .unwrap_or_else(|| hosted.definition.tool_name.to_owned()),
+            tool_name: refusal.tool_name.unwrap_or_else(|| hosted.definition.tool_name.to_owned()),
             headers,
             identity: refusal.identity,
             after_execution: refusal.after_execution,
@@ -206,10 +181,9 @@ impl Desk {
         match finished {
             Ok(Ok(Ok(output))) => Outcome::Output(output),
             Ok(Ok(Err(failure))) => Outcome::Failure(failure),
-            Ok(Err(_panic)) => Outcome::Failure(ToolFailure::new(
-                ErrorCode::InternalError,
-                "the tool panicked",
-            )),
+            Ok(Err(_panic)) => {
+                Outcome::Failure(ToolFailure::new(ErrorCode::InternalError, "the tool panicked"))
+            }
             Err(_elapsed) => {
                 let milliseconds = self.tool_time_limit.as_millis();
                 let limit = u64::try_from(milliseconds).unwrap_or(u64::MAX);
@@ -238,15 +212,9 @@ impl Desk {
     /// Reads the `tool.call` card; the arguments come from there and from nowhere else (Guide §1).
     async fn call_card(&self, project_id: &ProjectId, card_id: &str) -> CallCard {
         let wanted = [card_id.to_owned()];
-        match self
-            .attempt(|| self.platform.cards(project_id, &wanted))
-            .await
-        {
+        match self.attempt(|| self.platform.cards(project_id, &wanted)).await {
             Ok(batch) => {
-                let card = batch
-                    .cards
-                    .into_iter()
-                    .find(|card| card["card_id"] == card_id);
+                let card = batch.cards.into_iter().find(|card| card["card_id"] == card_id);
                 match card.filter(|card| belongs_to(card, project_id)) {
                     Some(card) => read_call_card(card),
                     None => CallCard::unread(
@@ -281,12 +249,9 @@ impl Desk {
             source_agent_id: answer.source_agent_id.clone(),
             payload: json!(answer.callback),
         };
-        self.attempt(|| {
-            self.platform
-                .report(&project_id, &channel_id, &report, headers)
-        })
-        .await
-        .map_err(|error| format!("the result is not reported: {error}"))?;
+        self.attempt(|| self.platform.report(&project_id, &channel_id, &report, headers))
+            .await
+            .map_err(|error| format!("the result is not reported: {error}"))?;
         self.ledger.mark_delivered(call).await.map_err(explained)
     }
 
@@ -304,10 +269,7 @@ impl Desk {
                 Ok(Err(error)) => error,
                 Err(_elapsed) => {
                     let after = self.delivery_deadline;
-                    return Err(PlatformError::Deadline {
-                        operation: "platform",
-                        after,
-                    });
+                    return Err(PlatformError::Deadline { operation: "platform", after });
                 }
             };
             let next = Instant::now() + backoff;
@@ -321,10 +283,7 @@ impl Desk {
     }
 }
 
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "the shape that `map_err` takes"
-)]
+#[expect(clippy::needless_pass_by_value, reason = "the shape that `map_err` takes")]
 fn explained(error: ReferenceError) -> String {
     match std::error::Error::source(&error) {
         Some(source) => format!("{error}: {source}"),

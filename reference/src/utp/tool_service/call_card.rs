@@ -17,17 +17,13 @@ pub(crate) struct CallCard {
 impl CallCard {
     /// A card that could not be read.
     pub(crate) fn unread(failure: ToolFailure) -> Self {
-        Self {
-            metadata: Map::new(),
-            arguments: Err(failure),
-        }
+        Self { metadata: Map::new(), arguments: Err(failure) }
     }
 }
 
 /// Whether a card is this project's; a card that does not say is what the store says it is.
 pub(crate) fn belongs_to(card: &Value, project_id: &ProjectId) -> bool {
-    card.get("project_id")
-        .is_none_or(|project| project == project_id.as_str())
+    card.get("project_id").is_none_or(|project| project == project_id.as_str())
 }
 
 /// Takes lineage and arguments from a `tool.call` card.
@@ -39,26 +35,19 @@ pub(crate) fn read_call_card(mut card: Value) -> CallCard {
         _ => Map::new(),
     };
     let content = &mut card["content"];
-    let tagged_otherwise = content
-        .get("__type__")
-        .is_some_and(|tag| tag.as_str() != Some("ToolCallContent"));
+    let tagged_otherwise = content.get("__type__").is_some_and(|tag| tag.as_str() != Some("ToolCallContent"));
     let named = text_member(content, "tool_name").is_some();
     let arguments = content.get_mut("arguments").map(Value::take);
     let of_another_type = card.get("type").is_some_and(|kind| kind != "tool.call");
     let arguments = match arguments {
-        Some(Value::Object(arguments)) if named && !tagged_otherwise && !of_another_type => {
-            Ok(arguments)
-        }
+        Some(Value::Object(arguments)) if named && !tagged_otherwise && !of_another_type => Ok(arguments),
         _ => Err(ToolFailure::new(
             ErrorCode::BadRequest,
             "the tool.call card's content is not a ToolCallContent",
         )
         .with_detail(json!({"expected": ["tool_name", "arguments"]}))),
     };
-    CallCard {
-        metadata,
-        arguments,
-    }
+    CallCard { metadata, arguments }
 }
 
 #[cfg(test)]
@@ -74,30 +63,17 @@ mod tests {
             let card = read_call_card(json!({
                 "card_id": "c", "type": "tool.call", "content": content, "metadata": {"step_id": "st"}
             }));
-            assert_eq!(
-                card.arguments.ok().map(Value::Object).as_ref(),
-                expect,
-                "{content}"
-            );
+            assert_eq!(card.arguments.ok().map(Value::Object).as_ref(), expect, "{content}");
             assert_eq!(card.metadata["step_id"], "st");
         }
         let arguments = json!({"k": 1});
-        check(
-            &json!({"tool_name": "t", "arguments": {"k": 1}}),
-            Some(&arguments),
-        );
+        check(&json!({"tool_name": "t", "arguments": {"k": 1}}), Some(&arguments));
         check(
             &json!({"__type__": "ToolCallContent", "tool_name": "t", "arguments": {"k": 1}, "x": 2}),
             Some(&arguments),
         );
-        check(
-            &json!({"tool_name": "t", "arguments": {}}),
-            Some(&json!({})),
-        );
-        check(
-            &json!({"__type__": "JsonContent", "tool_name": "t", "arguments": {}}),
-            None,
-        );
+        check(&json!({"tool_name": "t", "arguments": {}}), Some(&json!({})));
+        check(&json!({"__type__": "JsonContent", "tool_name": "t", "arguments": {}}), None);
         check(&json!("{\"tool_name\": \"t\", \"arguments\": {}}"), None);
         check(&json!({"k": 1}), None);
         check(&json!({"tool_name": "t"}), None);
@@ -110,11 +86,7 @@ mod tests {
     #[test]
     fn a_card_of_another_type_or_no_card_at_all_yields_none() {
         let content = json!({"tool_name": "t", "arguments": {}});
-        assert!(
-            read_call_card(json!({"type": "tool.result", "content": content}))
-                .arguments
-                .is_err()
-        );
+        assert!(read_call_card(json!({"type": "tool.result", "content": content})).arguments.is_err());
         assert!(read_call_card(json!({})).arguments.is_err());
     }
 

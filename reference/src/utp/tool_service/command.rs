@@ -74,16 +74,12 @@ pub(crate) fn read(payload: &[u8]) -> Reading {
             after_execution: known_after_execution.unwrap_or(AfterExecution::Suspend),
             tool_call_card_id: tool_call_card_id.clone(),
             tool_name: tool_name.clone(),
-            failure: ToolFailure::new(ErrorCode::BadRequest, message)
-                .with_detail(json!({"field": member})),
+            failure: ToolFailure::new(ErrorCode::BadRequest, message).with_detail(json!({"field": member})),
         })
     };
     let missing = |member: &str| refuse(member, format!("the command has no `{member}`"));
 
-    if let Some(inline) = INLINE
-        .into_iter()
-        .find(|member| object.contains_key(*member))
-    {
+    if let Some(inline) = INLINE.into_iter().find(|member| object.contains_key(*member)) {
         return refuse(inline, format!("the command carries inline `{inline}`"));
     }
     let Some(after_execution) = known_after_execution else {
@@ -156,9 +152,7 @@ mod tests {
             Reading::Refuse(refusal) => {
                 format!(
                     "refuse {}",
-                    refusal.failure.detail.expect("a detail")["field"]
-                        .as_str()
-                        .expect("text")
+                    refusal.failure.detail.expect("a detail")["field"].as_str().expect("text")
                 )
             }
             Reading::Drop(reason) => format!("drop {reason}"),
@@ -169,27 +163,15 @@ mod tests {
     #[test]
     fn a_command_is_run_refused_or_dropped() {
         check(&json!({}), "run");
-        check(
-            &json!({"x_future": {"a": 1}, "zz": [1], "context_box_id": "box_7"}),
-            "run",
-        );
+        check(&json!({"x_future": {"a": 1}, "zz": [1], "context_box_id": "box_7"}), "run");
         check(&json!({"turn_epoch": 0}), "run");
         for member in ["tool_call_id", "agent_turn_id", "turn_epoch", "agent_id"] {
             for value in [json!("absent"), Value::Null, json!("")] {
-                check(
-                    &json!({ member: value }),
-                    &format!("drop `{member}` is missing or empty"),
-                );
+                check(&json!({ member: value }), &format!("drop `{member}` is missing or empty"));
             }
         }
         for member in ["tool_call_card_id", "tool_name", "after_execution"] {
-            for value in [
-                json!("absent"),
-                Value::Null,
-                json!(""),
-                json!("  "),
-                json!(7),
-            ] {
+            for value in [json!("absent"), Value::Null, json!(""), json!("  "), json!(7)] {
                 check(&json!({ member: value }), &format!("refuse {member}"));
             }
         }
@@ -197,10 +179,7 @@ mod tests {
             check(&json!({"after_execution": value}), "refuse after_execution");
         }
         for member in ["args", "arguments", "result"] {
-            check(
-                &json!({ member: {"k": "inline"} }),
-                &format!("refuse {member}"),
-            );
+            check(&json!({ member: {"k": "inline"} }), &format!("refuse {member}"));
             check(&json!({ member: null }), &format!("refuse {member}"));
         }
     }
@@ -208,10 +187,7 @@ mod tests {
     #[test]
     fn what_is_no_object_is_dropped() {
         for payload in ["", "{", "[]", "\"text\"", "null", "\u{0}"] {
-            assert!(
-                matches!(read(payload.as_bytes()), Reading::Drop(_)),
-                "{payload}"
-            );
+            assert!(matches!(read(payload.as_bytes()), Reading::Drop(_)), "{payload}");
         }
         assert!(matches!(read(&[0xff, 0xfe]), Reading::Drop(_)));
     }

@@ -16,10 +16,7 @@ const MEMORY_CAPACITY: usize = 100_000;
 
 /// What makes two commands the same call.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(
-    clippy::struct_field_names,
-    reason = "the names of the command's members"
-)]
+#[expect(clippy::struct_field_names, reason = "the names of the command's members")]
 pub(crate) struct CallKey {
     pub(crate) project_id: String,
     pub(crate) agent_turn_id: String,
@@ -35,12 +32,7 @@ pub(crate) trait LedgerStore: Send + Sync {
     fn find(&self, key: &CallKey) -> Result<Option<Arc<Answer>>, Cause>;
 
     /// Adds one to the counter, if one is named, and records the answer built from it: both or neither.
-    fn record(
-        &self,
-        key: &CallKey,
-        counter: Option<&str>,
-        build: BuildAnswer,
-    ) -> Result<Arc<Answer>, Cause>;
+    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause>;
 
     /// Notes that the answer has reached the Inbox.
     fn mark_delivered(&self, key: &CallKey) -> Result<(), Cause>;
@@ -83,10 +75,7 @@ impl Drop for RunningCall {
 
 impl Ledger {
     pub(crate) fn new(store: Arc<dyn LedgerStore>) -> Self {
-        Self {
-            running: Arc::default(),
-            store,
-        }
+        Self { running: Arc::default(), store }
     }
 
     /// Claims a call.
@@ -94,17 +83,12 @@ impl Ledger {
         if !locked(&self.running).insert(key.clone()) {
             return Ok(Entry::Running);
         }
-        let call = RunningCall {
-            key: key.clone(),
-            running: Arc::clone(&self.running),
-        };
+        let call = RunningCall { key: key.clone(), running: Arc::clone(&self.running) };
         let wanted = key.clone();
-        Ok(
-            match self.with_store(move |store| store.find(&wanted)).await? {
-                Some(answer) => Entry::Done(call, answer),
-                None => Entry::New(call),
-            },
-        )
+        Ok(match self.with_store(move |store| store.find(&wanted)).await? {
+            Some(answer) => Entry::Done(call, answer),
+            None => Entry::New(call),
+        })
     }
 
     /// Records how a call ended.
@@ -115,15 +99,13 @@ impl Ledger {
         build: BuildAnswer,
     ) -> Result<Arc<Answer>, ReferenceError> {
         let key = call.key.clone();
-        self.with_store(move |store| store.record(&key, counter.as_deref(), build))
-            .await
+        self.with_store(move |store| store.record(&key, counter.as_deref(), build)).await
     }
 
     /// Notes that a call's answer has reached the Inbox.
     pub(crate) async fn mark_delivered(&self, call: &RunningCall) -> Result<(), ReferenceError> {
         let key = call.key.clone();
-        self.with_store(move |store| store.mark_delivered(&key))
-            .await
+        self.with_store(move |store| store.mark_delivered(&key)).await
     }
 
     /// What a crash may have kept from the Inbox.
@@ -162,10 +144,7 @@ struct MemoryState {
 
 impl Default for MemoryStore {
     fn default() -> Self {
-        Self {
-            capacity: MEMORY_CAPACITY,
-            state: Mutex::default(),
-        }
+        Self { capacity: MEMORY_CAPACITY, state: Mutex::default() }
     }
 }
 
@@ -174,12 +153,7 @@ impl LedgerStore for MemoryStore {
         Ok(locked(&self.state).answers.get(key).cloned())
     }
 
-    fn record(
-        &self,
-        key: &CallKey,
-        counter: Option<&str>,
-        build: BuildAnswer,
-    ) -> Result<Arc<Answer>, Cause> {
+    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause> {
         let state = &mut *locked(&self.state);
         let count = counter.map(|name| {
             let count = state.counters.entry(name.to_owned()).or_default();
@@ -187,11 +161,7 @@ impl LedgerStore for MemoryStore {
             *count
         });
         let answer = Arc::new(build(count));
-        if state
-            .answers
-            .insert(key.clone(), Arc::clone(&answer))
-            .is_none()
-        {
+        if state.answers.insert(key.clone(), Arc::clone(&answer)).is_none() {
             state.oldest_first.push_back(key.clone());
         }
         while state.oldest_first.len() > self.capacity {
@@ -262,14 +232,10 @@ pub(crate) mod tests {
     pub(crate) fn check_store(store: &dyn LedgerStore) {
         let (first, second) = (key("turn", "one"), key("turn", "two"));
         assert!(store.find(&first).expect("no error").is_none());
-        let recorded = store
-            .record(&first, Some("prj"), Box::new(answer))
-            .expect("no error");
+        let recorded = store.record(&first, Some("prj"), Box::new(answer)).expect("no error");
         assert_eq!(recorded.card["count"], 1);
         assert_eq!(store.find(&first).expect("no error"), Some(recorded));
-        let recorded = store
-            .record(&second, Some("prj"), Box::new(answer))
-            .expect("no error");
+        let recorded = store.record(&second, Some("prj"), Box::new(answer)).expect("no error");
         assert_eq!(recorded.card["count"], 2);
         let uncounted = store.record(&key("other", "one"), None, Box::new(answer));
         assert!(uncounted.expect("no error").card["count"].is_null());
@@ -283,34 +249,21 @@ pub(crate) mod tests {
 
     #[test]
     fn the_memory_drops_the_oldest() {
-        let store = MemoryStore {
-            capacity: 2,
-            state: Mutex::new(MemoryState::default()),
-        };
+        let store = MemoryStore { capacity: 2, state: Mutex::new(MemoryState::default()) };
         for call in ["one", "two", "three"] {
-            store
-                .record(&key("turn", call), None, Box::new(answer))
-                .expect("no error");
+            store.record(&key("turn", call), None, Box::new(answer)).expect("no error");
         }
         let kept = |call| store.find(&key("turn", call)).expect("no error").is_some();
-        assert_eq!(
-            [kept("one"), kept("two"), kept("three")],
-            [false, true, true]
-        );
+        assert_eq!([kept("one"), kept("two"), kept("three")], [false, true, true]);
     }
 
     #[tokio::test]
     async fn a_call_is_new_once_then_running_then_done() {
         let ledger = Ledger::new(Arc::new(MemoryStore::default()));
         let key = key("turn", "call");
-        let Ok(Entry::New(call)) = ledger.claim(&key).await else {
-            panic!("not new")
-        };
+        let Ok(Entry::New(call)) = ledger.claim(&key).await else { panic!("not new") };
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
-        ledger
-            .record(&call, None, Box::new(answer))
-            .await
-            .expect("no error");
+        ledger.record(&call, None, Box::new(answer)).await.expect("no error");
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Running)));
         drop(call);
         assert!(matches!(ledger.claim(&key).await, Ok(Entry::Done(..))));

@@ -40,9 +40,7 @@ impl FileStore {
         let failed = |source: Cause| ReferenceError::store("ledger", source);
         std::fs::create_dir_all(data_dir).map_err(|error| failed(error.into()))?;
         let connection = open(&data_dir.join("ledger.sqlite"), SCHEMA);
-        Ok(Self {
-            connection: Mutex::new(connection.map_err(|error| failed(error.into()))?),
-        })
+        Ok(Self { connection: Mutex::new(connection.map_err(|error| failed(error.into()))?) })
     }
 }
 
@@ -63,23 +61,12 @@ impl LedgerStore for FileStore {
                 "SELECT answer FROM outcomes \
                  WHERE project_id = ?1 AND agent_turn_id = ?2 AND tool_call_id = ?3",
             )?
-            .query_row(
-                params![key.project_id, key.agent_turn_id, key.tool_call_id],
-                |row| row.get(0),
-            )
+            .query_row(params![key.project_id, key.agent_turn_id, key.tool_call_id], |row| row.get(0))
             .optional()?;
-        Ok(text
-            .map(|text| serde_json::from_str(&text))
-            .transpose()?
-            .map(Arc::new))
+        Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.map(Arc::new))
     }
 
-    fn record(
-        &self,
-        key: &CallKey,
-        counter: Option<&str>,
-        build: BuildAnswer,
-    ) -> Result<Arc<Answer>, Cause> {
+    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause> {
         let mut connection = locked(&self.connection);
         // Immediate: the write lock is taken before the counter is read.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -97,12 +84,7 @@ impl LedgerStore for FileStore {
         transaction.execute(
             "INSERT INTO outcomes (project_id, agent_turn_id, tool_call_id, answer) \
              VALUES (?1, ?2, ?3, ?4)",
-            params![
-                key.project_id,
-                key.agent_turn_id,
-                key.tool_call_id,
-                serde_json::to_string(&answer)?
-            ],
+            params![key.project_id, key.agent_turn_id, key.tool_call_id, serde_json::to_string(&answer)?],
         )?;
         transaction.commit()?;
         Ok(Arc::new(answer))
@@ -120,12 +102,9 @@ impl LedgerStore for FileStore {
 
     fn undelivered(&self) -> Result<Vec<Arc<Answer>>, Cause> {
         let connection = locked(&self.connection);
-        let mut statement =
-            connection.prepare("SELECT answer FROM outcomes WHERE delivered = 0")?;
+        let mut statement = connection.prepare("SELECT answer FROM outcomes WHERE delivered = 0")?;
         let texts = statement.query_map([], |row| row.get::<_, String>(0))?;
-        texts
-            .map(|text| Ok(Arc::new(serde_json::from_str(text?.as_str())?)))
-            .collect()
+        texts.map(|text| Ok(Arc::new(serde_json::from_str(text?.as_str())?))).collect()
     }
 
     fn waits_for_disk(&self) -> bool {
@@ -150,24 +129,15 @@ mod tests {
     fn outcomes_and_counters_survive_a_reopening() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = FileStore::open(directory.path()).expect("a store");
-        let first = store
-            .record(&key("turn", "one"), Some("prj"), Box::new(answer))
-            .expect("one");
-        store
-            .record(&key("turn", "two"), Some("prj"), Box::new(answer))
-            .expect("two");
+        let first = store.record(&key("turn", "one"), Some("prj"), Box::new(answer)).expect("one");
+        store.record(&key("turn", "two"), Some("prj"), Box::new(answer)).expect("two");
         store.mark_delivered(&key("turn", "one")).expect("no error");
         drop(store);
 
         let store = FileStore::open(directory.path()).expect("a store");
-        assert_eq!(
-            store.find(&key("turn", "one")).expect("no error"),
-            Some(first)
-        );
+        assert_eq!(store.find(&key("turn", "one")).expect("no error"), Some(first));
         assert_eq!(store.undelivered().expect("no error").len(), 1);
-        let third = store
-            .record(&key("turn", "three"), Some("prj"), Box::new(answer))
-            .expect("three");
+        let third = store.record(&key("turn", "three"), Some("prj"), Box::new(answer)).expect("three");
         assert_eq!(third.card["count"], 3);
     }
 
@@ -175,17 +145,9 @@ mod tests {
     fn a_second_outcome_of_a_call_is_refused_and_counts_nothing() {
         let directory = tempfile::tempdir().expect("a directory");
         let store = FileStore::open(directory.path()).expect("a store");
-        store
-            .record(&key("turn", "one"), Some("prj"), Box::new(answer))
-            .expect("one");
-        assert!(
-            store
-                .record(&key("turn", "one"), Some("prj"), Box::new(answer))
-                .is_err()
-        );
-        let next = store
-            .record(&key("turn", "two"), Some("prj"), Box::new(answer))
-            .expect("two");
+        store.record(&key("turn", "one"), Some("prj"), Box::new(answer)).expect("one");
+        assert!(store.record(&key("turn", "one"), Some("prj"), Box::new(answer)).is_err());
+        let next = store.record(&key("turn", "two"), Some("prj"), Box::new(answer)).expect("two");
         assert_eq!(next.card["count"], 2);
     }
 }

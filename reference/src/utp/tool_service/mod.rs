@@ -110,10 +110,7 @@ pub fn tools() -> Vec<Arc<dyn Tool>> {
 
 /// The `resource.tools` rows of these tools in one project.
 pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
-    tools()
-        .iter()
-        .map(|tool| tool.definition().row(project_id, version))
-        .collect()
+    tools().iter().map(|tool| tool.definition().row(project_id, version)).collect()
 }
 
 /// A running Tool Service; dropping it ends it without waiting, [`ToolService::shutdown`] ends it in order.
@@ -131,9 +128,7 @@ impl ToolService {
     pub async fn start(config: ToolServiceConfig) -> Result<Self, ReferenceError> {
         let client = connect(&config.nats_url, &config.queue_group).await?;
         let platform: Arc<dyn Platform> = match &config.platform {
-            PlatformConfig::Nats => {
-                Arc::new(NatsPlatform::new(client.clone(), config.request_deadline))
-            }
+            PlatformConfig::Nats => Arc::new(NatsPlatform::new(client.clone(), config.request_deadline)),
             PlatformConfig::Http { base_url } => {
                 Arc::new(HttpPlatform::new(base_url, config.request_deadline)?)
             }
@@ -159,16 +154,10 @@ impl ToolService {
         };
         for answer in unsent {
             let desk = Arc::clone(&dispatcher.desk);
-            dispatcher
-                .calls
-                .spawn(async move { desk.recover(answer).await });
+            dispatcher.calls.spawn(async move { desk.recover(answer).await });
         }
-        let dispatcher =
-            tokio::spawn(dispatcher.run(client, commands, closed, config.shutdown_deadline));
-        Ok(Self {
-            closing,
-            dispatcher,
-        })
+        let dispatcher = tokio::spawn(dispatcher.run(client, commands, closed, config.shutdown_deadline));
+        Ok(Self { closing, dispatcher })
     }
 
     /// Hears no more commands, reports running calls as canceled, and returns when they are reported.
@@ -191,10 +180,7 @@ async fn open_store(data_dir: Option<&Path>) -> Result<Arc<dyn LedgerStore>, Ref
 
 type Commands = SelectAll<futures::stream::BoxStream<'static, (Arc<Hosted>, Message)>>;
 
-async fn subscribe(
-    client: &Client,
-    config: &ToolServiceConfig,
-) -> Result<Commands, ReferenceError> {
+async fn subscribe(client: &Client, config: &ToolServiceConfig) -> Result<Commands, ReferenceError> {
     let mut streams = Vec::new();
     for tool in &config.tools {
         let hosted = Arc::new(Hosted::new(Arc::clone(tool)));
@@ -204,16 +190,9 @@ async fn subscribe(
             let subscriber: Subscriber = client
                 .queue_subscribe(subject.clone(), config.queue_group.clone())
                 .await
-                .map_err(|source| ReferenceError::Subscribe {
-                    subject,
-                    source: source.into(),
-                })?;
+                .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
             let hosted = Arc::clone(&hosted);
-            streams.push(
-                subscriber
-                    .map(move |message| (Arc::clone(&hosted), message))
-                    .boxed(),
-            );
+            streams.push(subscriber.map(move |message| (Arc::clone(&hosted), message)).boxed());
         }
     }
     round_trip(client).await?;
@@ -259,14 +238,8 @@ impl Dispatcher {
             (self.log)(&format!("{error}"));
         }
         let ended = async { while self.calls.join_next().await.is_some() {} };
-        if tokio::time::timeout(shutdown_deadline, ended)
-            .await
-            .is_err()
-        {
-            (self.log)(&format!(
-                "{} calls did not end at shutdown",
-                self.calls.len()
-            ));
+        if tokio::time::timeout(shutdown_deadline, ended).await.is_err() {
+            (self.log)(&format!("{} calls did not end at shutdown", self.calls.len()));
         }
         self.calls.shutdown().await;
         let _ = tokio::time::timeout(shutdown_deadline, client.flush()).await;
@@ -274,10 +247,7 @@ impl Dispatcher {
 
     fn accept(&mut self, hosted: Arc<Hosted>, message: Message) {
         let Ok(place) = Arc::clone(&self.accepted).try_acquire_owned() else {
-            (self.log)(&format!(
-                "command on `{}` dropped: too many wait",
-                message.subject
-            ));
+            (self.log)(&format!("command on `{}` dropped: too many wait", message.subject));
             return;
         };
         let (desk, running) = (Arc::clone(&self.desk), Arc::clone(&self.running));
@@ -309,9 +279,6 @@ mod tests {
                 "cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.wait",
             ]
         );
-        assert!(
-            rows.iter()
-                .all(|row| row.project_id == "prj" && row.parameters.is_object())
-        );
+        assert!(rows.iter().all(|row| row.project_id == "prj" && row.parameters.is_object()));
     }
 }

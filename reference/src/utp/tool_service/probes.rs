@@ -26,12 +26,7 @@ pub(crate) struct Control;
 
 impl Tool for Echo {
     fn definition(&self) -> ToolDefinition {
-        definition(
-            "probe.echo",
-            "cmd.tool.probe.echo",
-            "Returns its arguments.",
-            &json!({}),
-        )
+        definition("probe.echo", "cmd.tool.probe.echo", "Returns its arguments.", &json!({}))
     }
 
     fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
@@ -50,10 +45,7 @@ impl Tool for Count {
     }
 
     fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        ready(Ok(ToolOutput::Counted {
-            counter: call.project_id,
-        }))
-        .boxed()
+        ready(Ok(ToolOutput::Counted { counter: call.project_id })).boxed()
     }
 }
 
@@ -105,17 +97,11 @@ fn control(arguments: &Arguments) -> Result<ToolOutput, ToolFailure> {
     let note = text(arguments, "note").unwrap_or("this result decides what the turn does next");
     let mut result = Arguments::new();
     result.insert("note".to_owned(), json!(note));
-    Ok(ToolOutput::Controlled {
-        result,
-        after_execution,
-    })
+    Ok(ToolOutput::Controlled { result, after_execution })
 }
 
 fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {
-    arguments
-        .get(name)?
-        .as_str()
-        .filter(|text| !text.is_empty())
+    arguments.get(name)?.as_str().filter(|text| !text.is_empty())
 }
 
 fn definition(
@@ -147,28 +133,17 @@ mod tests {
         fn check(arguments: &Value, expect: Option<AfterExecution>) {
             let arguments = arguments.as_object().expect("an object");
             let found = match control(arguments) {
-                Ok(ToolOutput::Controlled {
-                    after_execution, ..
-                }) => Some(after_execution),
+                Ok(ToolOutput::Controlled { after_execution, .. }) => Some(after_execution),
                 Ok(other) => panic!("unexpected {other:?}"),
                 Err(failure) => {
-                    assert_eq!(
-                        failure.detail.expect("a detail")["field"],
-                        "after_execution"
-                    );
+                    assert_eq!(failure.detail.expect("a detail")["field"], "after_execution");
                     None
                 }
             };
             assert_eq!(found, expect);
         }
-        check(
-            &json!({"after_execution": "suspend"}),
-            Some(AfterExecution::Suspend),
-        );
-        check(
-            &json!({"control": {"after_execution": "terminate"}}),
-            Some(AfterExecution::Terminate),
-        );
+        check(&json!({"after_execution": "suspend"}), Some(AfterExecution::Suspend));
+        check(&json!({"control": {"after_execution": "terminate"}}), Some(AfterExecution::Terminate));
         check(&json!({"after_execution": "TERMINATE"}), None);
         check(&json!({"control": "terminate"}), None);
         check(&json!({}), None);

@@ -114,11 +114,7 @@ impl AnswerContext {
             status: content.status,
             // As received, also when the result overrides it.
             after_execution: self.after_execution,
-            step_id: self
-                .call_metadata
-                .get("step_id")
-                .filter(|step| !step.is_null())
-                .cloned(),
+            step_id: self.call_metadata.get("step_id").filter(|step| !step.is_null()).cloned(),
         };
         Answer {
             project_id: self.key.project_id,
@@ -126,12 +122,7 @@ impl AnswerContext {
             source_agent_id: self.author.to_owned(),
             card,
             callback,
-            headers: self
-                .headers
-                .pairs()
-                .into_iter()
-                .map(|(name, value)| (name.to_owned(), value))
-                .collect(),
+            headers: self.headers.pairs().into_iter().map(|(name, value)| (name.to_owned(), value)).collect(),
         }
     }
 }
@@ -156,11 +147,7 @@ impl Content {
     }
 
     fn of_output(output: ToolOutput, count: Option<u64>) -> Result<Self, ToolFailure> {
-        let success = |result| Self {
-            status: Status::Success,
-            result,
-            error: None,
-        };
+        let success = |result| Self { status: Status::Success, result, error: None };
         match output {
             ToolOutput::Complete(result) => uncontrolled(result).map(success),
             ToolOutput::Partial { result, missing } => Ok(Self {
@@ -168,10 +155,7 @@ impl Content {
                 result: uncontrolled(result)?,
                 error: Some(error_body(missing)),
             }),
-            ToolOutput::Controlled {
-                result,
-                after_execution,
-            } => {
+            ToolOutput::Controlled { result, after_execution } => {
                 let mut result = uncontrolled(Value::Object(result))?;
                 result[CONTROL] = json!({"after_execution": after_execution});
                 Ok(success(result))
@@ -183,11 +167,7 @@ impl Content {
     fn of_failure(status: Status, failure: ToolFailure) -> Self {
         let error = error_body(failure);
         let result = json!({"error_code": error.code, "error_message": error.message});
-        Self {
-            status,
-            result,
-            error: Some(error),
-        }
+        Self { status, result, error: Some(error) }
     }
 
     fn within_limit(self) -> Result<Self, ToolFailure> {
@@ -216,11 +196,7 @@ fn error_body(failure: ToolFailure) -> ErrorBody {
     } else {
         failure.message
     };
-    ErrorBody {
-        code: failure.code,
-        message,
-        detail: failure.detail,
-    }
+    ErrorBody { code: failure.code, message, detail: failure.detail }
 }
 
 #[cfg(test)]
@@ -272,53 +248,22 @@ mod tests {
             assert_eq!(content["error"]["code"].as_str(), code);
             assert_eq!(content["error"].is_null(), code.is_none());
         }
-        let failure =
-            || ToolFailure::new(ErrorCode::BadRequest, "no").with_detail(json!({"field": "x"}));
+        let failure = || ToolFailure::new(ErrorCode::BadRequest, "no").with_detail(json!({"field": "x"}));
         let failed = json!({"error_code": "bad_request", "error_message": "no"});
         let complete = |result| Outcome::Output(ToolOutput::Complete(result));
+        check(complete(json!({"k": 1})), Status::Success, &json!({"k": 1}), None);
+        check(complete(json!("text")), Status::Success, &json!("text"), None);
+        check(Outcome::Failure(failure()), Status::Failed, &failed, Some("bad_request"));
+        check(Outcome::TimedOut(failure()), Status::Timeout, &failed, Some("bad_request"));
+        check(Outcome::CalledOff(failure()), Status::Canceled, &failed, Some("bad_request"));
         check(
-            complete(json!({"k": 1})),
-            Status::Success,
-            &json!({"k": 1}),
-            None,
-        );
-        check(
-            complete(json!("text")),
-            Status::Success,
-            &json!("text"),
-            None,
-        );
-        check(
-            Outcome::Failure(failure()),
-            Status::Failed,
-            &failed,
-            Some("bad_request"),
-        );
-        check(
-            Outcome::TimedOut(failure()),
-            Status::Timeout,
-            &failed,
-            Some("bad_request"),
-        );
-        check(
-            Outcome::CalledOff(failure()),
-            Status::Canceled,
-            &failed,
-            Some("bad_request"),
-        );
-        check(
-            Outcome::Output(ToolOutput::Partial {
-                result: json!([1]),
-                missing: failure(),
-            }),
+            Outcome::Output(ToolOutput::Partial { result: json!([1]), missing: failure() }),
             Status::Partial,
             &json!([1]),
             Some("bad_request"),
         );
         check(
-            Outcome::Output(ToolOutput::Counted {
-                counter: "prj".to_owned(),
-            }),
+            Outcome::Output(ToolOutput::Counted { counter: "prj".to_owned() }),
             Status::Success,
             &json!({"count": 3}),
             None,
@@ -350,8 +295,8 @@ mod tests {
             result: Map::new(),
             after_execution: AfterExecution::Terminate,
         });
-        let callback = serde_json::to_value(answer(&json!({"step_id": "st_9"}), outcome).callback)
-            .expect("JSON");
+        let callback =
+            serde_json::to_value(answer(&json!({"step_id": "st_9"}), outcome).callback).expect("JSON");
         assert_eq!(
             callback,
             json!({
@@ -371,18 +316,13 @@ mod tests {
                 .as_object()
                 .expect("an object")
                 .iter()
-                .filter(|(name, _)| {
-                    ["trace_id", "parent_step_id", "step_id"].contains(&name.as_str())
-                })
+                .filter(|(name, _)| ["trace_id", "parent_step_id", "step_id"].contains(&name.as_str()))
                 .map(|(name, value)| (name.clone(), value.clone()))
                 .collect();
             assert_eq!(Value::Object(found), *expect);
         }
         check(&json!({}), &json!({}));
-        check(
-            &json!({"trace_id": "ABC-d", "other": 1}),
-            &json!({"trace_id": "ABC-d"}),
-        );
+        check(&json!({"trace_id": "ABC-d", "other": 1}), &json!({"trace_id": "ABC-d"}));
         let all = json!({"trace_id": "t", "parent_step_id": "p", "step_id": "s"});
         check(&all, &all);
     }

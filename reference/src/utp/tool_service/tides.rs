@@ -72,32 +72,21 @@ impl Harbour {
     fn named(arguments: &Arguments) -> Result<&'static Self, ToolFailure> {
         let known = json!(HARBOURS.map(|harbour| harbour.name));
         let Some(name) = arguments.get("harbour").and_then(Value::as_str) else {
-            return Err(ToolFailure::bad_argument(
-                "harbour",
-                "`harbour` is not a name",
-                &known,
-            ));
+            return Err(ToolFailure::bad_argument("harbour", "`harbour` is not a name", &known));
         };
         HARBOURS
             .iter()
             .find(|harbour| harbour.name.eq_ignore_ascii_case(name))
-            .ok_or_else(|| {
-                ToolFailure::bad_argument("harbour", format!("no harbour `{name}` here"), &known)
-            })
+            .ok_or_else(|| ToolFailure::bad_argument("harbour", format!("no harbour `{name}` here"), &known))
     }
 
-    #[expect(
-        clippy::cast_precision_loss,
-        reason = "minutes since 1970 are far below 2^52"
-    )]
+    #[expect(clippy::cast_precision_loss, reason = "minutes since 1970 are far below 2^52")]
     fn height(&self, minute: i64) -> f64 {
         let hours = minute as f64 / 60.0;
         let constituents = SPEEDS.iter().zip(self.amplitudes).zip(self.phases);
         self.mean
             + constituents
-                .map(|((speed, amplitude), phase)| {
-                    amplitude * ((speed * hours - phase) / 360.0 * TAU).cos()
-                })
+                .map(|((speed, amplitude), phase)| amplitude * ((speed * hours - phase) / 360.0 * TAU).cos())
                 .sum::<f64>()
     }
 
@@ -106,29 +95,18 @@ impl Harbour {
         let mut turns = Vec::new();
         let mut middle = from;
         while middle < to {
-            let (before, here, after) = (
-                self.height(middle - STEP_MINUTES),
-                self.height(middle),
-                self.height(middle + STEP_MINUTES),
-            );
+            let (before, here, after) =
+                (self.height(middle - STEP_MINUTES), self.height(middle), self.height(middle + STEP_MINUTES));
             let high = here >= before && here > after;
             let low = here <= before && here < after;
             if high || low {
                 let sharpest = (middle - STEP_MINUTES..=middle + STEP_MINUTES)
                     .max_by(|one, other| {
                         let (one, other) = (self.height(*one), self.height(*other));
-                        if high {
-                            one.total_cmp(&other)
-                        } else {
-                            other.total_cmp(&one)
-                        }
+                        if high { one.total_cmp(&other) } else { other.total_cmp(&one) }
                     })
                     .unwrap_or(middle);
-                turns.push(Water {
-                    minute: sharpest,
-                    height: self.height(sharpest),
-                    high,
-                });
+                turns.push(Water { minute: sharpest, height: self.height(sharpest), high });
             }
             middle += STEP_MINUTES;
         }
@@ -172,25 +150,14 @@ fn table(arguments: &Arguments) -> Result<ToolOutput, ToolFailure> {
     };
     let Some(days) = days else {
         let allowed = json!({"minimum": 1, "maximum": MAX_DAYS});
-        return Err(ToolFailure::bad_argument(
-            "days",
-            "`days` is not a number of days",
-            &allowed,
-        ));
+        return Err(ToolFailure::bad_argument("days", "`days` is not a number of days", &allowed));
     };
     let date = arguments.get("date").map_or(Some(FIRST_DAY), Value::as_str);
     let Some(first_day) = date.and_then(parse_date) else {
-        return Err(ToolFailure::bad_argument(
-            "date",
-            "`date` is not a day",
-            &json!("YYYY-MM-DD"),
-        ));
+        return Err(ToolFailure::bad_argument("date", "`date` is not a day", &json!("YYYY-MM-DD")));
     };
     let covered = days.min(COVERED_DAYS);
-    let table: Vec<Value> = (first_day..)
-        .zip(0..covered)
-        .map(|(day, _)| day_entry(harbour, day))
-        .collect();
+    let table: Vec<Value> = (first_day..).zip(0..covered).map(|(day, _)| day_entry(harbour, day)).collect();
     let result = json!({"harbour": harbour.name, "unit": "m", "days": table});
     if covered == days {
         return Ok(ToolOutput::Complete(result));
@@ -204,10 +171,7 @@ fn table(arguments: &Arguments) -> Result<ToolOutput, ToolFailure> {
 fn day_entry(harbour: &Harbour, day: i64) -> Value {
     let midnight = day * MINUTES_A_DAY;
     // One step more on either side: a turn just before midnight may lie next to a grid point of the next day.
-    let turns = harbour.turns(
-        midnight - STEP_MINUTES,
-        midnight + MINUTES_A_DAY + STEP_MINUTES,
-    );
+    let turns = harbour.turns(midnight - STEP_MINUTES, midnight + MINUTES_A_DAY + STEP_MINUTES);
     let list = |high: bool| -> Vec<Value> {
         turns
             .iter()
@@ -240,9 +204,7 @@ impl Tool for TideWait {
     fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
         async move {
             let harbour = Harbour::named(&call.arguments)?;
-            let now = SystemTime::now()
-                .duration_since(UNIX_EPOCH)
-                .unwrap_or_default();
+            let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
             let (water, wait) = next_high_water(harbour, now)?;
             tokio::time::sleep(wait).await;
             Ok(ToolOutput::Complete(json!({
@@ -261,14 +223,9 @@ impl Tool for TideWait {
 fn next_high_water(harbour: &Harbour, now: Duration) -> Result<(Water, Duration), ToolFailure> {
     let minute = i64::try_from(now.as_secs() / 60).unwrap_or(i64::MAX / 2);
     let turns = harbour.turns(minute - STEP_MINUTES, minute + MINUTES_A_DAY);
-    let next = turns
-        .into_iter()
-        .find(|water| water.high && water.minute > minute + 1);
+    let next = turns.into_iter().find(|water| water.high && water.minute > minute + 1);
     let water = next.ok_or_else(|| {
-        ToolFailure::new(
-            ErrorCode::InternalError,
-            "the model has no high water within a day",
-        )
+        ToolFailure::new(ErrorCode::InternalError, "the model has no high water within a day")
     })?;
     let at = Duration::from_secs(u64::try_from(water.minute * 60).unwrap_or_default());
     Ok((water, at.saturating_sub(now)))
@@ -301,11 +258,7 @@ mod tests {
     fn arguments_are_checked_and_the_field_is_named() {
         fn check(arguments: &Value, field: &str) {
             let failure = run(arguments).expect_err("a failure");
-            assert_eq!(
-                failure.detail.expect("a detail")["field"],
-                field,
-                "{arguments}"
-            );
+            assert_eq!(failure.detail.expect("a detail")["field"], field, "{arguments}");
         }
         check(&json!({}), "harbour");
         check(&json!({"harbour": "Atlantis"}), "harbour");
@@ -339,17 +292,8 @@ mod tests {
         for harbour in &HARBOURS {
             let turns = harbour.turns(0, 29 * 1440);
             // 29 days hold 56 semi-diurnal tides, each with a high and a low water.
-            assert!(
-                (111..=113).contains(&turns.len()),
-                "{}: {}",
-                harbour.name,
-                turns.len()
-            );
-            assert!(
-                turns.windows(2).all(|pair| pair[0].high != pair[1].high),
-                "{}",
-                harbour.name
-            );
+            assert!((111..=113).contains(&turns.len()), "{}: {}", harbour.name, turns.len());
+            assert!(turns.windows(2).all(|pair| pair[0].high != pair[1].high), "{}", harbour.name);
         }
     }
 
@@ -359,11 +303,7 @@ mod tests {
             for hour in 0..48 {
                 let now = Duration::from_secs(1_900_000_000 + hour * 3600);
                 let (_, wait) = next_high_water(harbour, now).expect("a high water");
-                assert!(
-                    (60..86_400).contains(&wait.as_secs()),
-                    "{} {wait:?}",
-                    harbour.name
-                );
+                assert!((60..86_400).contains(&wait.as_secs()), "{} {wait:?}", harbour.name);
             }
         }
     }

@@ -104,11 +104,7 @@ pub struct ToolFailure {
 impl ToolFailure {
     /// A failure without detail.
     pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self {
-            code,
-            message: message.into(),
-            detail: None,
-        }
+        Self { code, message: message.into(), detail: None }
     }
 
     /// Adds detail.
@@ -142,9 +138,6 @@ pub(crate) struct Hosted {
 
 impl Hosted {
     pub(crate) fn new(tool: Arc<dyn Tool>) -> Self {
-        Self {
-            definition: tool.definition(),
-            tool,
-        }
+        Self { definition: tool.definition(), tool }
     }
 }

@@ -1,0 +1,127 @@
+//! The command line as a user meets it: exit codes, files, messages.
+
+use std::path::Path;
+use std::process::{Command, Output};
+
+use serde_json::Value;
+
+fn callmark(arguments: &[&str], directory: &Path) -> Output {
+    Command::new(env!("CARGO_BIN_EXE_callmark"))
+        .args(arguments)
+        .current_dir(directory)
+        .env_remove("NATS_SERVER_BIN")
+        .output()
+        .expect("the binary runs")
+}
+
+fn code(output: &Output) -> i32 {
+    output.status.code().expect("an exit code")
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn directory() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a directory")
+}
+
+#[test]
+fn the_bundled_reference_is_conformant_and_the_same_each_time() {
+    let home = directory();
+    for (name, jobs) in [("a", "32"), ("b", "1"), ("c", "64")] {
+        let output = callmark(&["certify", "--bundled", "--out", name, "--jobs", jobs], home.path());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+    }
+    for file in ["run.json", "index.html", "junit.xml", "summary.md"] {
+        let read = |name: &str| std::fs::read(home.path().join(name).join(file)).expect(file);
+        assert!(read("a") == read("b") && read("a") == read("c"), "{file} differs between runs");
+    }
+    let record: Value =
+        serde_json::from_slice(&std::fs::read(home.path().join("a/run.json")).expect("run.json")).expect("JSON");
+    let schema = callmark_schemas::violations(callmark_schemas::SchemaName::Run, &record);
+    assert!(schema.is_empty(), "{schema:?}");
+    for rule in record["rules"].as_array().expect("rules") {
+        let outcome = rule["outcome"].as_str().expect("an outcome");
+        assert!(["passed", "noted", "excluded"].contains(&outcome), "{} is {outcome}", rule["id"]);
+    }
+    for file in ["timings.json", "transcript.jsonl"] {
+        assert!(home.path().join("a").join(file).is_file(), "{file}");
+    }
+}
+
+#[test]
+fn json_is_the_record_and_nothing_else() {
+    let home = directory();
+    let output = callmark(
+        &["certify", "--bundled", "--rule", "UTP-4.2-10", "--format", "json", "--out", "out"],
+        home.path(),
+    );
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let record: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on stdout");
+    assert_eq!(record["rules"].as_array().map(Vec::len), Some(1));
+}
+
+#[test]
+fn what_cannot_be_used_is_told_with_its_exit_code() {
+    let home = directory();
+    let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");
+    write("typo.toml", "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\n");
+    write("empty.toml", "[target]\nname = \"a\"\n");
+    write("dead.toml", "[target]\nname = \"a\"\n[utp]\nstart = [\"./nothing\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n");
+    write("ends.toml", "[target]\nname = \"a\"\n[utp]\nstart = [\"sh\", \"-c\", \"echo no port >&2; exit 7\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n");
+    write("echoless.toml", "[target]\nname = \"a\"\n[utp.tool-service]\n");
+    let check = |arguments: &[&str], expect: i32, says: &str| {
+        let output = callmark(arguments, home.path());
+        let text = stderr(&output);
+        assert_eq!(code(&output), expect, "{arguments:?}: {text}");
+        assert!(text.contains(says), "{arguments:?} does not say `{says}`: {text}");
+    };
+    check(&["certify", "--target", "typo.toml"], 2, "did you mean `platform`?");
+    check(&["certify", "--target", "none.toml"], 2, "none.toml");
+    check(&["certify", "--target", "empty.toml"], 4, "nothing is selected");
+    check(&["certify", "--profile", "utp.tool-servise"], 2, "did you mean `utp.tool-service`?");
+    check(&["certify", "--profile", "hub.server"], 4, "no scenario is selected");
+    check(&["certify", "--rule", "UTP-4.2-1"], 2, "there is no rule `UTP-4.2-1`");
+    check(&["certify", "--tags", "(("], 2, "is no tag expression");
+    check(&["certify", "--tags", "@nowhere"], 4, "no scenario is selected");
+    check(&["certify", "--broker", "rabbit"], 2, "rabbit");
+    check(&["certify", "--broker", "nats://127.0.0.1:1"], 3, "127.0.0.1:1");
+    check(&["certify", "--target", "dead.toml"], 3, "./nothing");
+    check(&["certify", "--target", "ends.toml"], 3, "no port");
+    check(&["certify", "--target", "echoless.toml"], 3, "echo");
+    check(&["explain", "UTP-4.1-99"], 2, "there is no rule");
+    check(&["report", "none.json", "--format", "html"], 2, "none.json");
+    check(&["certify", "--jobs", "0"], 2, "--jobs");
+}
+
+#[test]
+fn a_record_can_be_rendered_again() {
+    let home = directory();
+    let output = callmark(&["certify", "--bundled", "--rule", "TDG-2-04", "--out", "out"], home.path());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    for (format, file) in [("json", "run.json"), ("html", "index.html"), ("junit", "junit.xml"), ("markdown", "summary.md")] {
+        let output = callmark(&["report", "out/run.json", "--format", format], home.path());
+        assert_eq!(code(&output), 0, "{}", stderr(&output));
+        assert!(output.stdout == std::fs::read(home.path().join("out").join(file)).expect(file), "{format}");
+    }
+}
+
+#[test]
+fn init_writes_a_manifest_once() {
+    let home = directory();
+    assert_eq!(code(&callmark(&["init"], home.path())), 0);
+    let again = callmark(&["init"], home.path());
+    assert_eq!(code(&again), 2);
+    assert!(stderr(&again).contains("left as it is"), "{}", stderr(&again));
+}
+
+#[test]
+fn explain_shows_rule_scenario_and_mutant() {
+    let home = directory();
+    let output = callmark(&["explain", "UTP-4.1-35"], home.path());
+    let text = String::from_utf8_lossy(&output.stdout);
+    for part in ["tool_call_card_id", "UTP Tool Protocol §4.1", "features/utp/tool-service/validation.feature", "broken by"] {
+        assert!(text.contains(part), "`{part}` is missing: {text}");
+    }
+}
