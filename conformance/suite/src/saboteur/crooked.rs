@@ -1,12 +1,12 @@
 //! The crooked wire: does to messages what a mutant says.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
 
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use super::mutant::{Action, Condition, Emit, Fault};
+use super::mutant::{Action, Condition, Emit, Fault, Named};
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::Wire;
 
@@ -26,6 +26,15 @@ struct Memory {
     held: HashMap<Scope, Vec<Message>>,
     commands: HashMap<Scope, u32>,
     cards: HashMap<Scope, Value>,
+    passed: HashMap<Kind, u32>,
+    deaf: HashSet<String>,
+}
+
+/// How many messages of a kind there were, this one included.
+#[derive(Clone, Copy)]
+struct Count {
+    of_call: u32,
+    of_all: u32,
 }
 
 impl Crooked {
@@ -38,11 +47,10 @@ impl Crooked {
         let mut memory = lock(&self.memory);
         let message = memory.recall(message);
         let scope = scope(&message);
-        let nth = {
-            let count = memory.seen.entry((scope.clone(), message.kind)).or_default();
-            *count += 1;
-            *count
-        };
+        if message.direction == Direction::ToTarget && memory.deaf.contains(&scope.0) {
+            return Vec::new();
+        }
+        let count = memory.count(&scope, message.kind);
         if message.kind == Kind::CardSave
             && let Some(card) = message.body.get("card")
         {
@@ -54,7 +62,7 @@ impl Crooked {
             let holds = passing
                 .message
                 .as_ref()
-                .is_some_and(|message| fault.when.iter().all(|condition| condition.holds(message, nth)));
+                .is_some_and(|message| fault.when.iter().all(|condition| condition.holds(message, count)));
             if holds {
                 for action in &fault.actions {
                     passing.apply(action, &scope, &mut memory);
@@ -84,6 +92,14 @@ impl Wire for Crooked {
 const RERUN: &str = "~rerun";
 
 impl Memory {
+    fn count(&mut self, scope: &Scope, kind: Kind) -> Count {
+        let of_call = self.seen.entry((scope.clone(), kind)).or_default();
+        *of_call += 1;
+        let of_all = self.passed.entry(kind).or_default();
+        *of_all += 1;
+        Count { of_call: *of_call, of_all: *of_all }
+    }
+
     /// A message of a rerun looks like one of the call that was run first.
     fn recall(&self, mut message: Message) -> Message {
         if message.direction == Direction::FromTarget && self.commands.values().any(|count| *count > 1) {
@@ -110,7 +126,7 @@ fn forget_reruns(value: &mut Value) {
 }
 
 impl Condition {
-    fn holds(&self, message: &Message, nth: u32) -> bool {
+    fn holds(&self, message: &Message, count: Count) -> bool {
         let member = |pointer: &str| message.body.pointer(pointer).filter(|value| !value.is_null());
         match self {
             Self::Has(pointer) => member(pointer).is_some(),
@@ -118,7 +134,8 @@ impl Condition {
             Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
             Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
             Self::Channel(text) => message.channel.contains(text.as_str()),
-            Self::Nth(number) => *number == nth,
+            Self::Nth(number) => *number == count.of_call,
+            Self::After(number) => count.of_all > *number,
         }
     }
 }
@@ -133,6 +150,10 @@ impl Passing {
     fn apply(&mut self, action: &Action, scope: &Scope, memory: &mut Memory) {
         let Some(message) = self.message.as_mut() else { return };
         let key = |name: &str| (scope.clone(), name.to_owned());
+        let shared = |named: &Named| {
+            let call = if named.wide { String::new() } else { scope.1.clone() };
+            ((scope.0.clone(), call), named.name.clone())
+        };
         match action {
             Action::Drop(pointer) => {
                 remove(&mut message.body, pointer);
@@ -150,16 +171,21 @@ impl Passing {
             }),
             Action::Stash(named) => {
                 if let Some(value) = message.body.pointer(&named.at) {
-                    memory.stashed.insert(key(&named.name), value.clone());
+                    memory.stashed.insert(shared(named), value.clone());
                 }
             }
             Action::Paste(named) => {
-                if let Some(value) = memory.stashed.get(&key(&named.name)) {
+                if let Some(value) = memory.stashed.get(&shared(named)) {
                     put(&mut message.body, &named.at, value.clone());
                 }
             }
             Action::Header(header) => {
                 message.headers.insert(header.name.clone(), header.to.clone());
+            }
+            Action::HeaderPart(part) => {
+                if let Some(value) = message.headers.get_mut(&part.name) {
+                    *value = with_part(value, part.part, &part.to);
+                }
             }
             Action::DropHeader(name) => {
                 message.headers.remove(name);
@@ -179,6 +205,9 @@ impl Passing {
                 message.channel = message.channel.replace(&replace.from, &to);
             }
             Action::Swallow => self.message = None,
+            Action::Deafen => {
+                memory.deaf.insert(scope.0.clone());
+            }
             Action::HoldUntilReport => {
                 memory.held.entry(scope.clone()).or_default().extend(self.message.take());
             }
@@ -265,6 +294,13 @@ fn scope(message: &Message) -> Scope {
     (project.to_owned(), call.unwrap_or_default().to_owned())
 }
 
+/// The text with one of its parts between hyphens replaced.
+fn with_part(text: &str, index: usize, to: &str) -> String {
+    let parts: Vec<&str> =
+        text.split('-').enumerate().map(|(number, part)| if number == index { to } else { part }).collect();
+    parts.join("-")
+}
+
 /// Splits a pointer into its parent and its last token.
 fn split(pointer: &str) -> Option<(&str, String)> {
     let (parent, last) = pointer.rsplit_once('/')?;
@@ -325,6 +361,59 @@ mod tests {
         let out = wire.incoming(report(json!({"payload": {"status": "success", "turn_epoch": 6}})));
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].body, json!({"payload": {"turn_epoch": 6}}));
+    }
+
+    #[test]
+    fn what_one_call_keeps_another_gets_only_where_it_is_shared() {
+        let check = |wide: &str, expect: Value| {
+            let wire = Crooked::new(fault(&format!(
+                "[[fault]]\non = \"report\"\nwhen = [{{ has = \"/payload/x\" }}]\n\
+                 do = [{{ stash = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]\n\
+                 [[fault]]\non = \"report\"\nwhen = [{{ lacks = \"/payload/x\" }}]\n\
+                 do = [{{ paste = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]"
+            )));
+            wire.incoming(report(json!({"payload": {"tool_call_id": "call_1", "x": 1}})));
+            let out = wire.incoming(report(json!({"payload": {"tool_call_id": "call_2"}})));
+            assert_eq!(out[0].body["payload"]["x"], expect, "{wide}");
+        };
+        check("", Value::Null);
+        check(", wide = true", json!(1));
+    }
+
+    #[test]
+    fn a_deafened_target_hears_nothing_more_in_its_project() {
+        let wire = Crooked::new(fault(
+            "[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]",
+        ));
+        let command = |project: &str, body: Value| Message {
+            direction: Direction::ToTarget,
+            kind: Kind::Command,
+            channel: format!("cg.v1r3.{project}.public.cmd.tool.x"),
+            ..report(body)
+        };
+        assert_eq!(wire.outgoing(command("prj_1", json!("no JSON"))).len(), 1);
+        assert!(wire.outgoing(command("prj_1", json!({}))).is_empty());
+        assert_eq!(wire.outgoing(command("prj_2", json!({}))).len(), 1);
+    }
+
+    #[test]
+    fn a_fault_can_wait_for_its_time() {
+        let wire = Crooked::new(fault(
+            "[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]",
+        ));
+        let passed = |call: &str| wire.incoming(report(json!({"payload": {"tool_call_id": call}}))).len();
+        assert_eq!([passed("call_1"), passed("call_2"), passed("call_3")], [1, 0, 0]);
+    }
+
+    #[test]
+    fn one_part_of_a_header_can_be_replaced() {
+        let wire = Crooked::new(fault(
+            "[[fault]]\non = \"report\"\n\
+             do = [{ header_part = { name = \"traceparent\", part = 3, to = \"1\" } }]",
+        ));
+        let mut message = report(json!({}));
+        message.headers.insert("traceparent".to_owned(), "00-aa-bb-01".to_owned());
+        assert_eq!(wire.incoming(message)[0].headers["traceparent"], "00-aa-bb-1");
     }
 
     #[test]

@@ -64,6 +64,8 @@ pub enum Condition {
     Channel(String),
     /// It is the nth message of this kind for its call, from 1.
     Nth(u32),
+    /// More messages of this kind than this have come, of whatever call.
+    After(u32),
 }
 
 /// A member and a value.
@@ -96,6 +98,8 @@ pub enum Action {
     Paste(Named),
     /// Sets a header.
     Header(Header),
+    /// Replaces a part of a header.
+    HeaderPart(HeaderPart),
     /// Removes a header.
     DropHeader(String),
     /// Keeps a header's value for a later message of the same call.
@@ -106,6 +110,8 @@ pub enum Action {
     Channel(Replace),
     /// The message is lost.
     Swallow,
+    /// The target hears nothing more in this project, from the next message on.
+    Deafen,
     /// The message waits until the next report of its call has passed.
     HoldUntilReport,
     /// A further message is sent.
@@ -127,6 +133,21 @@ pub struct Named {
     /// The name.
     #[serde(rename = "as")]
     pub name: String,
+    /// Whether all calls of the project share the value.
+    #[serde(default)]
+    pub wide: bool,
+}
+
+/// A header whose parts are separated by hyphens.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HeaderPart {
+    /// Lower case.
+    pub name: String,
+    /// Number of the part, from 0.
+    pub part: usize,
+    /// What takes its place.
+    pub to: String,
 }
 
 /// A header and its value.

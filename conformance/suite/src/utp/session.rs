@@ -163,7 +163,8 @@ impl UtpSession {
             version: plan.version,
             probes: plan.probes,
             desk,
-            pace: Pace::calibrated(Duration::from_millis(50), &plan.limits),
+            // Until it is calibrated; a target that never does its work keeps this one.
+            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
             liveness: Liveness::Stirs,
             counter: Counter::Shared,
             counting: Arc::default(),
@@ -182,7 +183,7 @@ impl UtpSession {
             }
         }
         if session.liveness != Liveness::Stirs {
-            session.pace = session.calibrate(&plan.limits).await;
+            session.pace = session.calibrate(&plan.limits, plan.ready_within).await;
             session.counter = session.observe_counter().await;
         }
         Ok(Arc::new(session))
@@ -264,7 +265,7 @@ impl UtpSession {
     }
 
     /// Measures the target's own latency, with a few calls at a time.
-    async fn calibrate(&self, limits: &PaceLimits) -> Pace {
+    async fn calibrate(&self, limits: &PaceLimits, patience: Duration) -> Pace {
         let project = self.project("calibration");
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
@@ -277,7 +278,7 @@ impl UtpSession {
             let done =
                 |frames: &[crate::transcript::Frame]| seen::reflects(frames, &call.token).then_some(());
             // A call that gets lost here is for the scenarios to find; it must not stretch all waiting.
-            if project.transcript.wait(self.pace.answer, done).await.is_some() {
+            if project.transcript.wait(patience, done).await.is_some() {
                 slowest = slowest.max(began.elapsed());
             }
         }
