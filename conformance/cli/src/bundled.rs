@@ -4,10 +4,10 @@ use std::path::Path;
 use std::sync::Arc;
 
 use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
-use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
 use callmark_suite::saboteur::{Bench, Workshop};
 use callmark_suite::stage::{self, StagePlan};
-use callmark_suite::target::{Running, Target};
+use callmark_suite::target::{Running, Surroundings, Target};
 use callmark_suite::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::utp::pace::PaceLimits;
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
@@ -37,17 +37,12 @@ pub struct Reference {
 }
 
 impl Target for Reference {
-    fn start<'a>(
-        &'a mut self,
-        nats_url: &'a str,
-        platform_url: Option<&'a str>,
-        version: &'a str,
-    ) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            let mut config = ToolServiceConfig::new(nats_url);
-            version.clone_into(&mut config.protocol_version);
-            if let Some(base_url) = platform_url {
-                config.platform = PlatformConfig::Http { base_url: base_url.to_owned() };
+            let mut config = ToolServiceConfig::new(&around.nats_url);
+            around.version.clone_into(&mut config.protocol_version);
+            if around.platform == PlatformKind::Http {
+                config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
             }
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
             Ok(())

@@ -10,18 +10,28 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::{Child, Command};
 
+use crate::manifest::PlatformKind;
+
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(3);
+
+/// What a target finds around it when it is started.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The broker.
+    pub nats_url: String,
+    /// The HTTP binding of the platform.
+    pub platform_url: String,
+    /// Which binding the manifest names.
+    pub platform: PlatformKind,
+    /// `<ver>` of the subjects.
+    pub version: String,
+}
 
 /// Something that can be certified.
 pub trait Target: Send + Sync {
     /// Starts it. The text of an error tells what to change.
-    fn start<'a>(
-        &'a mut self,
-        nats_url: &'a str,
-        platform_url: Option<&'a str>,
-        version: &'a str,
-    ) -> BoxFuture<'a, Result<(), String>>;
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>>;
 
     /// What there is to say when it ended by itself.
     fn ended(&mut self) -> BoxFuture<'_, Option<String>>;
@@ -35,12 +45,7 @@ pub trait Target: Send + Sync {
 pub struct Running;
 
 impl Target for Running {
-    fn start<'a>(
-        &'a mut self,
-        _: &'a str,
-        _: Option<&'a str>,
-        _: &'a str,
-    ) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -75,7 +80,7 @@ impl Process {
         Self { command, directory, environment, log, child: None, group: None }
     }
 
-    fn spawn(&mut self, nats_url: &str, platform_url: Option<&str>, version: &str) -> Result<(), String> {
+    fn spawn(&mut self, around: &Surroundings) -> Result<(), String> {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err("`start` is empty".to_owned());
         };
@@ -92,17 +97,15 @@ impl Process {
         command
             .args(arguments)
             .current_dir(&self.directory)
-            .env("CALLMARK_NATS_URL", nats_url)
-            .env("CALLMARK_PROTOCOL_VERSION", version)
+            .env("CALLMARK_NATS_URL", &around.nats_url)
+            .env("CALLMARK_PLATFORM_URL", &around.platform_url)
+            .env("CALLMARK_PROTOCOL_VERSION", &around.version)
             .envs(&self.environment)
             .stdin(Stdio::null())
             .stdout(log)
             .stderr(errors)
             .process_group(0)
             .kill_on_drop(true);
-        if let Some(url) = platform_url {
-            command.env("CALLMARK_PLATFORM_URL", url);
-        }
         let child = command
             .spawn()
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
@@ -128,13 +131,8 @@ impl Process {
 }
 
 impl Target for Process {
-    fn start<'a>(
-        &'a mut self,
-        nats_url: &'a str,
-        platform_url: Option<&'a str>,
-        version: &'a str,
-    ) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.spawn(nats_url, platform_url, version) })
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.spawn(around) })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {

@@ -9,6 +9,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use crate::judge::seen;
 use crate::transcript::{Kind, Message, Transcript, lock};
 use crate::utp::trace::Traceparent;
 use crate::wire::Wire;
@@ -125,7 +126,10 @@ impl Desk {
                 message: format!("project `{project_id}` is not one of this run"),
             });
         };
-        let kind = operation.kind();
+        let kind = match operation.kind() {
+            Kind::CardSave if is_state(&body) => Kind::StateWrite,
+            kind => kind,
+        };
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
         let as_if = as_if_taken(&message);
         let mut reply = None;
@@ -160,6 +164,15 @@ impl Desk {
         }
     }
 
+    /// Records something seen on the bus that names no project, in each that is open.
+    pub fn observe_everywhere(&self, kind: Kind, channel: &str, headers: &BTreeMap<String, String>, body: &Value) {
+        let projects: Vec<Arc<Project>> = lock(&self.projects).values().cloned().collect();
+        for project in projects {
+            let (channel, headers, body) = (channel.to_owned(), headers.clone(), body.clone());
+            project.transcript.record(Message { direction: Direction::FromTarget, kind, channel, headers, body });
+        }
+    }
+
     /// One request after the wire. The wire may have turned it into another kind of message.
     fn take(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
         let body = message.body.clone();
@@ -178,11 +191,7 @@ impl Desk {
                 };
                 self.report(project, &channel_id, &headers, &body)
             }
-            Kind::StateWrite => Err(Refusal {
-                status: 403,
-                code: "forbidden",
-                message: "a tool service must not write `state.*`".to_owned(),
-            }),
+            Kind::StateWrite => Err(state_refused()),
             Kind::Unknown => Err(Refusal {
                 status: 404,
                 code: "not_found",
@@ -412,6 +421,17 @@ impl Project {
         rows.anchors.insert(anchor, inbox_id.clone());
         Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })
     }
+}
+
+/// Whether a card is in truth a row of a state table.
+fn is_state(body: &Value) -> bool {
+    let card = body.get("card").unwrap_or(body);
+    seen::card_type(card).is_some_and(|kind| kind.starts_with("state."))
+}
+
+fn state_refused() -> Refusal {
+    let message = "a tool service must not write `state.*`".to_owned();
+    Refusal { status: 403, code: "forbidden", message }
 }
 
 /// What a peer is told whose request got lost on the wire.

@@ -119,13 +119,22 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
     while let Some(message) = bus.next().await {
         let tokens: Vec<&str> = message.subject.split('.').collect();
         let kind = match tokens.as_slice() {
-            ["state", ..] | ["cg", _, _, _, "state", ..] => Kind::StateWrite,
             ["cg", _, _, _, "cmd", "agent", .., "wakeup"] => Kind::Wakeup,
+            // A token `state` names the tables, or announces a change in them; neither is a tool's business.
+            tokens if tokens.contains(&"state") => Kind::StateWrite,
             _ => Kind::Bus,
         };
-        // `state.>` has no place for a project, so the token that names one of ours decides.
-        let Some(project) = tokens.iter().find(|token| desk.project(token).is_some()) else { continue };
-        desk.observe(project, kind, message.subject.to_string(), headers(&message), body(&message.payload));
+        let (headers, body) = (headers(&message), body(&message.payload));
+        // `state.>` has no place for a project, so the token or the member that names one of ours decides.
+        let named = body.get("project_id").and_then(Value::as_str);
+        let mut candidates = tokens.iter().copied().chain(named);
+        let project = candidates.find(|candidate| desk.project(candidate).is_some()).map(str::to_owned);
+        let subject = message.subject.to_string();
+        match project {
+            Some(project) => desk.observe(&project, kind, subject, headers, body),
+            None if kind == Kind::StateWrite => desk.observe_everywhere(kind, &subject, &headers, &body),
+            None => {}
+        }
     }
 }
 
@@ -145,7 +154,7 @@ fn route(subject: &str) -> (String, Operation) {
         ["cards", "get"] => Operation::CardsGet,
         ["cards", "save"] => Operation::CardSave,
         ["tools", "get"] => Operation::ToolsGet,
-        ["state", ..] => Operation::StateWrite,
+        tokens if tokens.contains(&"state") => Operation::StateWrite,
         [channel, "report"] => Operation::Report { channel_id: (*channel).to_owned() },
         _ => Operation::Unknown,
     };

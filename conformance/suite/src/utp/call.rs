@@ -102,6 +102,9 @@ impl Call {
             self.card["tool_call_id"] = value.clone();
             self.card["metadata"]["tool_call_id"] = value.clone();
         }
+        if member == "agent_id" && value.is_string() {
+            self.card["author_id"] = value.clone();
+        }
         if member == "agent_turn_id" && value.is_string() {
             self.card["metadata"]["agent_turn_id"] = value.clone();
         }

@@ -16,7 +16,7 @@ use super::scene::Scene;
 use crate::judge::seen;
 use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
 use crate::platform::{self, Desk, Project};
-use crate::target::Target;
+use crate::target::{Surroundings, Target};
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.
@@ -144,20 +144,18 @@ impl UtpSession {
                 .await
                 .map_err(|error| fault(&error))?,
         ];
-        let mut platform_url = None;
-        if plan.platform == PlatformKind::Http {
-            let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-            let (address, task) =
-                platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
-            tasks.push(task);
-            platform_url = Some(format!("http://{address}"));
-        }
+        let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, task) = platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
+        tasks.push(task);
+        let around = Surroundings {
+            nats_url: plan.nats_url,
+            platform_url: format!("http://{address}"),
+            platform: plan.platform,
+            version: plan.version.clone(),
+        };
         client.flush().await.map_err(|error| fault(&error))?;
         let mut target = plan.target;
-        target
-            .start(&plan.nats_url, platform_url.as_deref(), &plan.version)
-            .await
-            .map_err(SessionError::Start)?;
+        target.start(&around).await.map_err(SessionError::Start)?;
         let mut session = Self {
             client,
             version: plan.version,
