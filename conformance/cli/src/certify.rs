@@ -148,7 +148,7 @@ async fn certify(
     let broker = broker::start(choice).await.map_err(|error| no_broker(&error))?;
     let is_bundled = arguments.target.is_none();
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
-    let set = stage::set(StagePlan {
+    let setting = stage::set(StagePlan {
         manifest,
         profiles: &selection.profiles,
         nats_url: broker.url(),
@@ -157,8 +157,11 @@ async fn certify(
         log: arguments.out.join("target.log"),
         target: is_bundled.then(|| Box::new(Reference::default()) as Box<dyn Target>),
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
-    })
-    .await;
+    });
+    let set = tokio::select! {
+        set = setting => set,
+        () = exit::told_to_end() => return Err(interrupted()),
+    };
     for (profile, (cause, message)) in &set.blocked {
         say(format!("{profile} cannot run ({}): {message}", cause.name()));
     }
@@ -176,14 +179,17 @@ async fn certify(
         secrets: secrets(manifest),
         progress,
     };
-    let interrupted = tokio::signal::ctrl_c();
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
-        _ = interrupted => Err(Failure::incomplete("interrupted")),
+        () = exit::told_to_end() => Err(interrupted()),
     };
     set.strike().await;
     broker.stop().await;
     output
+}
+
+fn interrupted() -> Failure {
+    Failure::incomplete("told to end before the run was complete")
 }
 
 fn limits(arguments: &CertifyArguments, is_bundled: bool) -> PaceLimits {

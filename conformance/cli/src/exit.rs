@@ -74,6 +74,21 @@ impl Failure {
     }
 }
 
+/// Returns on Ctrl-C or SIGTERM, so that what was started can be ended.
+pub(crate) async fn told_to_end() {
+    use tokio::signal::unix::{SignalKind, signal};
+    // Without handlers the signal ends the process, which is what it is for.
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
+        (Ok(mut interrupt), Ok(mut terminate)) => {
+            tokio::select! {
+                _ = interrupt.recv() => {}
+                _ = terminate.recv() => {}
+            }
+        }
+        _ => std::future::pending().await,
+    }
+}
+
 /// Whether a stream may be coloured: a terminal, and no `NO_COLOR`.
 pub(crate) fn colored(stream: &impl std::io::IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())

@@ -41,7 +41,7 @@ async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         eprintln!("platform  {url}");
     }
     eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
-    tokio::signal::ctrl_c().await.map_err(Failure::internal)?;
+    exit::told_to_end().await;
     eprintln!("ending");
     service.shutdown().await;
     l0.shutdown().await;

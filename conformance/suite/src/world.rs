@@ -108,10 +108,15 @@ impl World {
         self.judge(judgement(&frames, &Calls { subject: &subject, others: &others }))
     }
 
-    /// The session with the Tool Service.
+    /// The session with the Tool Service. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
-        let session = self.stage.utp.clone();
-        session.ok_or_else(|| self.suite_fault("the scenario needs a Tool Service, and the run has none"))
+        let Some(session) = self.stage.utp.clone() else {
+            return Err(self.suite_fault("the scenario needs a Tool Service, and the run has none"));
+        };
+        if session.lost_broker() {
+            return Err(self.halt(broker_lost()));
+        }
+        Ok(session)
     }
 
     /// Opens the scenario's own project.
@@ -184,8 +189,11 @@ impl World {
         if self.scene()?.sentinel(&session).await.is_some() {
             return Ok(());
         }
+        if session.lost_broker() {
+            return Err(self.halt(broker_lost()));
+        }
         let message = "the target did not answer a valid command in this scenario".to_owned();
-        Err(self.halt(Trouble::CouldNotRun { cause: silence(&session), message }))
+        Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
     }
 
     /// Waits until nothing more can be expected. A target that no longer answers has not survived.
@@ -193,10 +201,6 @@ impl World {
         let session = self.session()?;
         if self.scene()?.settle(&session).await {
             return Ok(());
-        }
-        if session.lost_broker() {
-            let message = "the connection to the broker was lost".to_owned();
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
         }
         let finding = Finding::new(
             "after this message the target no longer answers a valid command",
@@ -250,8 +254,7 @@ impl World {
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
 fn missing(session: &UtpSession, finding: Finding) -> Trouble {
     if session.lost_broker() {
-        let message = "the connection to the broker was lost".to_owned();
-        return Trouble::CouldNotRun { cause: Cause::Reachability, message };
+        return broker_lost();
     }
     match session.liveness {
         Liveness::Answers => finding.into(),
@@ -259,8 +262,9 @@ fn missing(session: &UtpSession, finding: Finding) -> Trouble {
     }
 }
 
-fn silence(session: &UtpSession) -> Cause {
-    if session.lost_broker() { Cause::Reachability } else { Cause::Implementation }
+fn broker_lost() -> Trouble {
+    let message = "the connection to the broker was lost".to_owned();
+    Trouble::CouldNotRun { cause: Cause::Reachability, message }
 }
 
 fn unusable(probe: &str, why: &str, session: &UtpSession) -> Trouble {

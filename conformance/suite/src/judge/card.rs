@@ -245,9 +245,11 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
 }
 
-/// The result holds nothing of the arguments of another call.
+/// The result, where there is one, holds nothing of the arguments of another call.
 pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Judgement {
-    let (frame, card) = result_card(frames, calls)?;
+    let Some((frame, card)) = seen::result_card(frames, calls) else {
+        return Err(Trouble::NotApplicable("the target does not answer a call without arguments".to_owned()));
+    };
     let result = card.pointer("/content/result");
     if !result.is_some_and(|result| seen::mentions(result, token)) {
         return Ok(());

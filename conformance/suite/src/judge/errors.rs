@@ -101,7 +101,7 @@ pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Result<O
 
 /// All failed cards of a project have the same members of the error structure.
 pub fn is_uniform(frames: &[Frame]) -> Judgement {
-    let failed: Vec<(&Frame, Vec<&str>)> = seen::saved_cards(frames)
+    let failed: Vec<(&Frame, Vec<&str>)> = seen::result_cards(frames)
         .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) == Some("failed"))
         .map(|(frame, card)| (frame, members(card)))
         .collect();
@@ -125,7 +125,7 @@ pub fn is_uniform(frames: &[Frame]) -> Judgement {
 
 /// Number of failed cards that the target saved.
 pub fn failed_cards(frames: &[Frame]) -> usize {
-    seen::saved_cards(frames)
+    seen::result_cards(frames)
         .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) == Some("failed"))
         .count()
 }

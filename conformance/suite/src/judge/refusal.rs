@@ -49,7 +49,9 @@ fn sign_of_success<'a>(
                 frame.text("/payload/tool_call_id").or_else(|| frame.text("/correlation_id")),
                 "/payload/status",
             ),
-            Kind::CardSave => (frame.body.get("card").and_then(seen::call_id), "/card/content/status"),
+            Kind::CardSave if seen::is_result(frame) => {
+                (frame.body.get("card").and_then(seen::call_id), "/card/content/status")
+            }
             _ => return None,
         };
         let status = frame.body.pointer(pointer).filter(|status| ran(status))?;
@@ -59,7 +61,7 @@ fn sign_of_success<'a>(
 
 /// A value that the command carried inline is in no result.
 pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
-    let using = seen::saved_cards(frames).find(|(_, card)| {
+    let using = seen::result_cards(frames).find(|(_, card)| {
         let ran = card.pointer("/content/status").and_then(Value::as_str) != Some("failed");
         ran && card.pointer("/content/result").is_some_and(|result| seen::mentions(result, inline))
     });

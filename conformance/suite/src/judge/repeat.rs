@@ -66,7 +66,7 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let pointers: BTreeSet<&str> =
         reports.iter().filter_map(|report| report.text("/payload/tool_result_card_id")).collect();
-    let cards: BTreeSet<&str> = seen::saved_cards(frames)
+    let cards: BTreeSet<&str> = seen::result_cards(frames)
         .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
         .filter_map(|(_, card)| card.get("card_id").and_then(Value::as_str))
         .collect();

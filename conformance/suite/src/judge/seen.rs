@@ -44,6 +44,16 @@ pub fn saved_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
     })
 }
 
+/// Saved cards that are results: of type tool.result, or of no type at all. Others are the target's own affair.
+pub fn result_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
+    saved_cards(frames).filter(|(_, card)| card_type(card).is_none_or(|kind| kind == "tool.result"))
+}
+
+/// Whether a frame saves a result card.
+pub fn is_result(frame: &Frame) -> bool {
+    result_cards(std::slice::from_ref(frame)).next().is_some()
+}
+
 /// The last saved version of the card that a callback points to.
 pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'a Value)> {
     let id = report.text("/payload/tool_result_card_id")?;
@@ -55,20 +65,26 @@ pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'
 pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
     let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
     let id = calls.subject.tool_call_id.as_str();
-    pointed.or_else(|| saved_cards(frames).find(|(_, card)| call_id(card) == Some(id))).or_else(|| {
-        saved_cards(frames)
+    pointed.or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id))).or_else(|| {
+        result_cards(frames)
             .find(|(_, card)| call_id(card).is_none_or(|own| !calls.others.iter().any(|other| other == own)))
     })
 }
 
 /// The tool_call_id of a card: a member of its own or of its metadata.
 pub fn call_id(card: &Value) -> Option<&str> {
-    card.get("tool_call_id").or_else(|| card.pointer("/metadata/tool_call_id")).and_then(Value::as_str)
+    own_or_metadata(card, "tool_call_id")
 }
 
 /// The type of a card: a member of its own or of its metadata.
 pub fn card_type(card: &Value) -> Option<&str> {
-    card.get("type").or_else(|| card.pointer("/metadata/type")).and_then(Value::as_str)
+    own_or_metadata(card, "type")
+}
+
+/// A store may keep a member in either place, and null in the other.
+fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
+    let own = card.get(member).and_then(Value::as_str);
+    own.or_else(|| card.get("metadata")?.get(member)?.as_str())
 }
 
 /// Whether a text occurs anywhere in a value: in a string, or in a member's name.

@@ -132,6 +132,7 @@ impl Desk {
         };
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
         let as_if = as_if_taken(&message);
+        let asked = message.body.clone();
         let mut reply = None;
         for message in self.wire.incoming(message) {
             let own = message.kind == kind;
@@ -141,7 +142,7 @@ impl Desk {
             }
         }
         if operation == Operation::CardsGet {
-            project.held().await;
+            project.held(&asked).await;
         }
         let body = reply.unwrap_or(Ok(as_if))?;
         Ok(if operation == Operation::CardsGet { self.cards_reply(&project, body) } else { body })
@@ -259,7 +260,8 @@ pub struct Project {
     /// Every message of the project.
     pub transcript: Transcript,
     rows: Mutex<Rows>,
-    open: watch::Sender<bool>,
+    /// The card that the store holds back, if any.
+    held: watch::Sender<Option<String>>,
 }
 
 #[derive(Debug, Default)]
@@ -286,7 +288,7 @@ impl Project {
             alias: alias.to_owned(),
             transcript: Transcript::default(),
             rows: Mutex::default(),
-            open: watch::Sender::new(true),
+            held: watch::Sender::new(None),
         }
     }
 
@@ -329,20 +331,20 @@ impl Project {
         lock(&self.rows).inbox.clone()
     }
 
-    /// Keeps the card store from answering until [`Project::release`].
-    pub fn hold(&self) {
-        self.open.send_replace(false);
+    /// Keeps the card store from answering requests for this card until [`Project::release`].
+    pub fn hold(&self, card_id: &str) {
+        self.held.send_replace(Some(card_id.to_owned()));
     }
 
     /// Lets the card store answer again.
     pub fn release(&self) {
-        self.open.send_replace(true);
+        self.held.send_replace(None);
     }
 
-    async fn held(&self) {
-        let mut open = self.open.subscribe();
-        // The sender lives in `self`, so this ends only when the store is open.
-        let _ = open.wait_for(|open| *open).await;
+    async fn held(&self, request: &Value) {
+        let mut held = self.held.subscribe();
+        // The sender lives in `self`, so this ends only when nothing that is asked for is held.
+        let _ = held.wait_for(|held| held.as_ref().is_none_or(|card| !seen::mentions(request, card))).await;
     }
 
     fn cards_get(&self, body: &Value) -> Reply {

@@ -61,8 +61,9 @@ async fn send_twice_in_a_row(world: &mut World) -> Step {
 
 #[when("the worker sends the command twice at once")]
 async fn send_twice_at_once(world: &mut World) -> Step {
+    let card = card_id(world)?;
     let project = Arc::clone(&world.scene()?.project);
-    project.hold();
+    project.hold(&card);
     let sent = send_while_held(world).await;
     project.release();
     sent?;
@@ -79,8 +80,9 @@ async fn send_while_held(world: &mut World) -> Step {
 #[when(expr = "the worker sends the command and the caller moves to {string} before the answer")]
 async fn send_and_move(world: &mut World, worker_target: String) -> Step {
     let agent = world.call()?.agent_id().unwrap_or_default().to_owned();
+    let card = card_id(world)?;
     let project = Arc::clone(&world.scene()?.project);
-    project.hold();
+    project.hold(&card);
     let asked = async {
         world.send().await?;
         card_asked_for(world).await
@@ -141,7 +143,7 @@ fn examine(world: &mut World, kind: CapturedKind) -> Step {
 /// Waits until the target has asked for the card of the call: from then on the call is running.
 async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
     let session = world.session()?;
-    let card_id = world.call()?.card["card_id"].as_str().unwrap_or_default().to_owned();
+    let card_id = card_id(world)?;
     let asked = |frames: &[Frame]| {
         frames
             .iter()
@@ -152,4 +154,9 @@ async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
     // A target that never asks has its own finding; here it only means that there is nothing to wait for.
     let _ = project.transcript.wait(session.pace.answer, asked).await;
     Ok(())
+}
+
+/// The id of the call's card.
+fn card_id(world: &mut World) -> Result<String, Halt> {
+    Ok(world.call()?.card["card_id"].as_str().unwrap_or_default().to_owned())
 }

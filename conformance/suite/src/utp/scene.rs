@@ -16,6 +16,9 @@ use crate::manifest::ProbeName;
 use crate::platform::{Project, nats};
 use crate::transcript::{Frame, Kind, Message};
 
+/// For a message to leave this process. A client that has lost its broker keeps messages without end.
+const SEND_DEADLINE: Duration = Duration::from_secs(5);
+
 /// The state of one scenario.
 #[derive(Debug)]
 pub struct Scene {
@@ -91,11 +94,14 @@ impl Scene {
     /// Publishes any message of the worker and records it.
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
         self.project.transcript.record(message.clone());
-        for message in session.desk.wire().outgoing(message) {
-            // A lost broker shows in the session; here it means silence, which the deadline ends.
-            let _ = nats::send(&session.client, &message).await;
-        }
-        let _ = session.client.flush().await;
+        let sending = async {
+            for message in session.desk.wire().outgoing(message) {
+                // A lost broker shows in the session; here it means silence, which a deadline ends.
+                let _ = nats::send(&session.client, &message).await;
+            }
+            let _ = session.client.flush().await;
+        };
+        let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
     }
 
     /// Calls the echo probe and waits for a sign that its work was done. Answers how long that took.
@@ -140,7 +146,7 @@ impl Scene {
         self.send(session, &call).await;
         let calls = Calls { subject: &call, others: &[] };
         let number = |frames: &[Frame]| {
-            let (_, card) = seen::saved_cards(frames)
+            let (_, card) = seen::result_cards(frames)
                 .find(|(_, card)| seen::call_id(card) == Some(call.tool_call_id.as_str()))
                 .or_else(|| {
                     let report = seen::reports(frames, &calls)
