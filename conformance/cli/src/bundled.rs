@@ -2,6 +2,7 @@
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
@@ -27,7 +28,7 @@ pub fn manifest() -> Result<Manifest, ManifestError> {
 
 /// Limits of waiting: everything is in this process, so nothing takes long.
 pub fn limits(scale: f64) -> PaceLimits {
-    PaceLimits { answer_floor: std::time::Duration::from_secs(3), scale, ..PaceLimits::default() }
+    PaceLimits { answer_floor: Duration::from_secs(3), scale, ..PaceLimits::default() }
 }
 
 /// The reference Tool Service.
@@ -41,6 +42,8 @@ impl Target for Reference {
         Box::pin(async move {
             let mut config = ToolServiceConfig::new(&around.nats_url);
             around.version.clone_into(&mut config.protocol_version);
+            // Nothing of a run that has been judged is worth waiting for.
+            config.shutdown_deadline = Duration::from_secs(1);
             if around.platform == PlatformKind::Http {
                 config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
             }
@@ -150,8 +153,8 @@ impl ReferenceBench {
             version: table.protocol_version,
             platform: table.platform,
             probes: table.tool_service.unwrap_or_default(),
-            limits: PaceLimits { answer_floor: std::time::Duration::from_millis(500), ..limits(1.0) },
-            ready_within: std::time::Duration::from_secs(3),
+            limits: PaceLimits { answer_floor: Duration::from_millis(500), ..limits(1.0) },
+            ready_within: Duration::from_secs(3),
             wire,
             seed: self.stages,
             target: Box::new(Running),

@@ -234,8 +234,10 @@ impl Dispatcher {
         }
         drop(commands);
         // From here on the broker gives commands to others of the group.
-        if let Err(error) = round_trip(&client).await {
-            (self.log)(&format!("{error}"));
+        match tokio::time::timeout(shutdown_deadline, round_trip(&client)).await {
+            Ok(Ok(())) => {}
+            Ok(Err(error)) => (self.log)(&format!("{error}")),
+            Err(_elapsed) => (self.log)("the broker does not answer at shutdown"),
         }
         let ended = async { while self.calls.join_next().await.is_some() {} };
         if tokio::time::timeout(shutdown_deadline, ended).await.is_err() {

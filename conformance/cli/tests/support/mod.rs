@@ -1,0 +1,59 @@
+//! A run against any target, inside the test.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callmark_cli::bundled;
+use callmark_reports::record::TargetInfo;
+use callmark_suite::manifest::Manifest;
+use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
+use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::target::Target;
+use callmark_suite::utp::pace::PaceLimits;
+
+/// The bundled manifest with a short wait for a target that never answers.
+pub(crate) fn manifest() -> Manifest {
+    let mut manifest = bundled::manifest().expect("a sound manifest");
+    if let Some(utp) = manifest.utp.as_mut() {
+        utp.start_timeout_seconds = Some(1.5);
+    }
+    manifest
+}
+
+/// Runs `utp.tool-service` against a target on a broker that runs already.
+pub(crate) async fn certify(
+    manifest: &Manifest,
+    nats_url: &str,
+    target: Box<dyn Target>,
+    progress: Arc<dyn Progress>,
+) -> RunOutput {
+    let profiles = vec!["utp.tool-service".to_owned()];
+    let set = stage::set(StagePlan {
+        manifest,
+        profiles: &profiles,
+        nats_url,
+        limits: PaceLimits { answer_floor: Duration::from_millis(500), ..PaceLimits::default() },
+        seed: 1,
+        log: PathBuf::new(),
+        target: Some(target),
+        exercise: None,
+    })
+    .await;
+    let library = Library::load().expect("a sound library");
+    let plan = RunPlan {
+        selection: Selection { profiles, ..Selection::default() },
+        stage: set.stage.clone(),
+        blocked: set.blocked.clone(),
+        target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
+        strict: false,
+        jobs: 64,
+        seed: 1,
+        rerun: "callmark certify".to_owned(),
+        secrets: Vec::new(),
+        progress,
+    };
+    let output = run::run(&library, &plan).await;
+    set.strike().await;
+    output
+}
