@@ -89,9 +89,10 @@ impl World {
         Some(serde_json::Value::Object(call.command.clone()))
     }
 
-    /// The id of the scenario's project, and its name in reports.
+    /// What is unique in the scenario's ids, and what stands for it in reports.
     pub fn project(&self) -> Option<(String, String)> {
-        self.scene.as_ref().map(|scene| (scene.project.id.clone(), scene.project.alias.clone()))
+        let name = &self.scene.as_ref()?.project.name;
+        Some((name.unique.clone(), name.stable.clone()))
     }
 
     /// Ends the scenario unless the judgement is good.

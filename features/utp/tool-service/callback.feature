@@ -58,9 +58,9 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule     | member          | value            |
-        | TDG-1-05 | agent_turn_id   | "Turn-41_b:7"    |
+        | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
-        | TDG-1-07 | tool_call_id    | "Call-9X_a:1"    |
+        | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
         | TDG-1-08 | after_execution | "suspend"        |
         | TDG-1-08 | after_execution | "terminate"      |
 
@@ -74,9 +74,9 @@ Feature: The callback routes and points, and says nothing else
 
       Examples:
         | rule     | member          | value            |
-        | TDG-1-05 | agent_turn_id   | "Turn-41_b:7"    |
+        | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
         | TDG-1-06 | turn_epoch      | 7340032          |
-        | TDG-1-07 | tool_call_id    | "Call-9X_a:1"    |
+        | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
         | TDG-1-08 | after_execution | "suspend"        |
         | TDG-1-08 | after_execution | "terminate"      |
 

@@ -3,6 +3,7 @@
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::callback::STATUSES;
 use super::seen::{self, Calls};
 use super::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
@@ -42,21 +43,25 @@ fn sign_of_success<'a>(
     calls: &Calls<'_>,
 ) -> Option<(&'a Frame, &'static str, &'a Value)> {
     let foreign = |id: Option<&str>| id.is_some_and(|id| calls.others.iter().any(|other| other == id));
-    let ran = |value: &Value| value.as_str().is_some_and(|status| RAN.contains(&status));
     frames.iter().filter(|frame| frame.direction == Direction::FromTarget).find_map(|frame| {
-        let (id, pointer) = match frame.kind {
-            Kind::Report => (
-                frame.text("/payload/tool_call_id").or_else(|| frame.text("/correlation_id")),
-                "/payload/status",
-            ),
-            Kind::CardSave if seen::is_result(frame) => {
-                (frame.body.get("card").and_then(seen::call_id), "/card/content/status")
-            }
+        let (pointer, card) = match frame.kind {
+            Kind::Report => ("/payload/status", seen::card_of(frames, frame).map(|(_, card)| card)),
+            Kind::CardSave if seen::is_result(frame) => ("/card/content/status", frame.body.get("card")),
             _ => return None,
         };
-        let status = frame.body.pointer(pointer).filter(|status| ran(status))?;
-        (!foreign(id)).then_some((frame, pointer, status))
+        let status = frame.body.pointer(pointer).filter(|status| says_it_ran(status, card))?;
+        (!foreign(seen::owner(frames, frame))).then_some((frame, pointer, status))
     })
+}
+
+/// Whether a status tells of a run. One that there is not tells of a failure only where the card has an error.
+fn says_it_ran(status: &Value, card: Option<&Value>) -> bool {
+    match status.as_str() {
+        Some(text) if RAN.contains(&text) => true,
+        Some(text) if STATUSES.contains(&text) => false,
+        Some(_) => card.and_then(|card| card.pointer("/content/error")).is_none_or(Value::is_null),
+        None => false,
+    }
 }
 
 /// A value that the command carried inline is in no result.

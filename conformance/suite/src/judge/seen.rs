@@ -1,5 +1,7 @@
 //! What a transcript shows of one call: its reports, its cards, its signs of life.
 
+use std::time::Duration;
+
 use serde_json::Value;
 
 use crate::transcript::{Frame, Kind};
@@ -87,6 +89,25 @@ fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
     own.or_else(|| card.get("metadata")?.get(member)?.as_str())
 }
 
+/// The id of the call that a report or a saved card belongs to; a card without one belongs to the report that
+/// points to it.
+pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
+    let of_report =
+        |report: &'a Frame| report.text("/payload/tool_call_id").or_else(|| report.text("/correlation_id"));
+    if frame.kind == Kind::Report {
+        return of_report(frame);
+    }
+    let card = frame.body.get("card")?;
+    call_id(card).or_else(|| {
+        let id = card.get("card_id")?.as_str()?;
+        let pointing = frames
+            .iter()
+            .filter(|other| other.kind == Kind::Report)
+            .find(|other| other.text("/payload/tool_result_card_id") == Some(id))?;
+        of_report(pointing)
+    })
+}
+
 /// Whether a text occurs anywhere in a value: in a string, or in a member's name.
 pub fn mentions(value: &Value, text: &str) -> bool {
     match value {
@@ -105,6 +126,16 @@ pub fn reflects(frames: &[Frame], token: &str) -> bool {
         .iter()
         .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
         .any(|frame| mentions(&frame.body, token))
+}
+
+/// Time from the command of a call to the first sign that its work was done.
+pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
+    let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
+    let done = frames
+        .iter()
+        .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
+        .find(|frame| mentions(&frame.body, &call.token))?;
+    Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
 }
 
 /// Whether the target sent anything at all.

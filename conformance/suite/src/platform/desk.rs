@@ -98,10 +98,10 @@ impl Desk {
         &*self.wire
     }
 
-    /// Opens a project for one scenario. `alias` is its name in reports, the same in every run.
-    pub fn open(&self, project_id: &str, alias: &str) -> Arc<Project> {
-        let project = Arc::new(Project::new(project_id, alias));
-        lock(&self.projects).insert(project_id.to_owned(), Arc::clone(&project));
+    /// Opens a project for one scenario.
+    pub fn open(&self, name: ProjectName) -> Arc<Project> {
+        let project = Arc::new(Project::new(name));
+        lock(&self.projects).insert(project.id.clone(), Arc::clone(&project));
         project
     }
 
@@ -250,13 +250,33 @@ impl Desk {
     }
 }
 
+/// What the ids of one scenario are made of.
+///
+/// A target that remembers calls must not take one for another, not from scenario to scenario nor from run
+/// to run; reports must be the same in every run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectName {
+    /// Part of every id that the suite makes in the project; different in every run.
+    pub unique: String,
+    /// Stands for `unique` in reports; the same in every run.
+    pub stable: String,
+    /// End of the project's id.
+    pub suffix: String,
+}
+
+impl ProjectName {
+    fn id(&self) -> String {
+        format!("prj_{}{}", self.unique, self.suffix)
+    }
+}
+
 /// The world of one scenario as its target sees it.
 #[derive(Debug)]
 pub struct Project {
     /// `<project_id>`, different in every run: a target that remembers must not answer from the last one.
     pub id: String,
-    /// Its name in reports, the same in every run.
-    pub alias: String,
+    /// What makes it unique, and what stands for that in reports.
+    pub name: ProjectName,
     /// Every message of the project.
     pub transcript: Transcript,
     rows: Mutex<Rows>,
@@ -282,10 +302,10 @@ struct Entry {
 }
 
 impl Project {
-    fn new(id: &str, alias: &str) -> Self {
+    fn new(name: ProjectName) -> Self {
         Self {
-            id: id.to_owned(),
-            alias: alias.to_owned(),
+            id: name.id(),
+            name,
             transcript: Transcript::default(),
             rows: Mutex::default(),
             held: watch::Sender::new(None),

@@ -15,6 +15,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Operation, Refusal, Reply};
+use crate::transcript::Kind;
 
 /// Largest request body.
 const MAX_BODY: usize = 16 * 1024 * 1024;
@@ -49,10 +50,14 @@ async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Respon
         return respond(Err(refusal), None);
     };
     let path = parts.uri.path().to_owned();
-    let Some(route) = route(&parts.method, &path, super::nats::body(&bytes)) else {
+    let channel = format!("{} {path}", parts.method);
+    let body = super::nats::body(&bytes);
+    let Some(route) = route(&parts.method, &path, body.clone()) else {
+        if parts.method != Method::GET && path.split('/').any(is_state) {
+            desk.observe_everywhere(Kind::StateWrite, &channel, &headers(&parts.headers), &body);
+        }
         return respond(Err(unknown()), None);
     };
-    let channel = format!("{} {path}", parts.method);
     let reply =
         desk.request(&route.project, route.operation, channel, headers(&parts.headers), route.body).await;
     respond(reply, route.single)

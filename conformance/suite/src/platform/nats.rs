@@ -31,10 +31,12 @@ pub async fn serve(
     let requests = client.subscribe("l0.v1.>").await?;
     let bus = client.subscribe(format!("cg.{version}.>")).await?;
     let state = client.subscribe("state.>").await?;
+    let buckets = client.subscribe("$KV.>").await?;
     let mut tasks = JoinSet::new();
     tasks.spawn(answer(client.clone(), Arc::clone(desk), requests));
     tasks.spawn(watch(Arc::clone(desk), bus));
     tasks.spawn(watch(Arc::clone(desk), state));
+    tasks.spawn(watch(Arc::clone(desk), buckets));
     tasks.spawn(publish(client.clone(), wakeups));
     Ok(tasks)
 }
@@ -121,7 +123,7 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
         let kind = match tokens.as_slice() {
             ["cg", _, _, _, "cmd", "agent", .., "wakeup"] => Kind::Wakeup,
             // A token `state` names the tables, or announces a change in them; neither is a tool's business.
-            tokens if tokens.contains(&"state") => Kind::StateWrite,
+            tokens if tokens.iter().any(|token| is_state(token)) => Kind::StateWrite,
             _ => Kind::Bus,
         };
         let (headers, body) = (headers(&message), body(&message.payload));
@@ -136,6 +138,11 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
             None => {}
         }
     }
+}
+
+/// Whether a token names state: the schema itself, or a table or bucket called after it.
+fn is_state(token: &str) -> bool {
+    token == "state" || token.starts_with("state_") || token.starts_with("agent_state")
 }
 
 async fn publish(client: Client, mut wakeups: UnboundedReceiver<Message>) {
@@ -154,7 +161,7 @@ fn route(subject: &str) -> (String, Operation) {
         ["cards", "get"] => Operation::CardsGet,
         ["cards", "save"] => Operation::CardSave,
         ["tools", "get"] => Operation::ToolsGet,
-        tokens if tokens.contains(&"state") => Operation::StateWrite,
+        tokens if tokens.iter().any(|token| is_state(token)) => Operation::StateWrite,
         [channel, "report"] => Operation::Report { channel_id: (*channel).to_owned() },
         _ => Operation::Unknown,
     };

@@ -23,7 +23,7 @@ pub(super) struct Remains {
     pub notes: Vec<String>,
     /// The command under test.
     pub command: Option<Value>,
-    /// The project's id, and its name in reports.
+    /// What is unique in the scenario's ids, and what stands for it in reports.
     pub project: Option<(String, String)>,
 }
 

@@ -51,7 +51,7 @@ async fn live_tool_service(world: &mut World) -> Step {
 #[given(expr = "another project with the suffix {string}")]
 fn another_project(world: &mut World, suffix: String) -> Step {
     let session = world.session()?;
-    let id = world.scene()?.project.alias.clone();
+    let id = world.scene()?.project.name.stable.clone();
     *world.scene()? = Scene::bare(&session, session.project_with_suffix(&id, &suffix));
     Ok(())
 }
@@ -92,7 +92,13 @@ fn command_lacks(world: &mut World, member: String) -> Step {
 
 #[given(expr = "the command's {string} is {json}")]
 fn command_member(world: &mut World, member: String, value: Json) -> Step {
-    world.call()?.set(&member, value.0);
+    let unique = world.scene()?.project.name.unique.clone();
+    let value = match value.0 {
+        // An id with a chosen spelling still has to be one that no other call has.
+        Value::String(text) => Value::from(text.replace("{unique}", &unique)),
+        other => other,
+    };
+    world.call()?.set(&member, value);
     keep_card(world)
 }
 
@@ -142,7 +148,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            session.project_with_suffix(&project.alias, "-elsewhere").seed_card(call.card);
+            session.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(call.card);
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),

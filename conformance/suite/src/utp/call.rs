@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::subject;
 use super::trace::Traceparent;
 use crate::manifest::{ProbeName, ProbeTable};
+use crate::platform::desk::ProjectName;
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";
@@ -51,8 +52,8 @@ pub struct Blueprint<'a> {
     pub version: &'a str,
     /// `<project_id>`.
     pub project_id: &'a str,
-    /// The project's name in reports: token and trace follow from it.
-    pub alias: &'a str,
+    /// What the project's ids are made of. Ids take its unique part, token and trace the stable one.
+    pub name: &'a ProjectName,
     /// Seed of all ids; unique among the calls of a project.
     pub seed: &'a str,
 }
@@ -60,17 +61,18 @@ pub struct Blueprint<'a> {
 impl Call {
     /// A complete, valid call.
     pub fn new(blueprint: Blueprint<'_>) -> Self {
-        let Blueprint { probe, table, version, project_id, alias, seed } = blueprint;
-        let trace = Traceparent::from_seed(&format!("{alias}/{seed}"));
+        let Blueprint { probe, table, version, project_id, name, seed } = blueprint;
+        let trace = Traceparent::from_seed(&format!("{}{}/{seed}", name.stable, name.suffix));
         // The counter may be kept per key: all calls of a project count under one.
         let token = match probe {
-            ProbeName::Count => format!("key-{alias}"),
+            ProbeName::Count => format!("key-{}", name.stable),
             _ => format!("tok-{}", &trace.trace_id[20..]),
         };
+        let unique = &name.unique;
         let ids = Ids {
-            call: format!("call_{seed}"),
-            card: format!("card_tc_{seed}"),
-            turn: format!("turn_{seed}"),
+            call: format!("call_{seed}_{unique}"),
+            card: format!("card_tc_{seed}_{unique}"),
+            turn: format!("turn_{seed}_{unique}"),
         };
         let template = template(table, version);
         let subject = subject::expand(&template, project_id, CHANNEL);

@@ -64,7 +64,7 @@ impl Scene {
             table,
             version: &self.version,
             project_id,
-            alias: &self.project.alias,
+            name: &self.project.name,
             seed: &seed,
         });
         self.project.seed_card(call.card.clone());

@@ -15,7 +15,9 @@ use super::pace::{Pace, PaceLimits};
 use super::scene::Scene;
 use crate::judge::seen;
 use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
+use crate::platform::desk::ProjectName;
 use crate::platform::{self, Desk, Project};
+use crate::transcript::Frame;
 use crate::target::{Surroundings, Target};
 use crate::wire::Wire;
 
@@ -195,8 +197,9 @@ impl UtpSession {
     /// Opens a project whose id ends with `suffix`.
     pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
         let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
-        let alias = format!("prj_{}{suffix}", &digest[..10]);
-        self.desk.open(&format!("prj_{}{}{suffix}", &digest[..10], self.nonce), &alias)
+        let stable = digest[..10].to_owned();
+        let unique = format!("{stable}{}", self.nonce);
+        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() })
     }
 
     /// Whether the connection to the broker was lost at any time.
@@ -227,7 +230,7 @@ impl UtpSession {
             tokens.push(call.token.clone());
             let subject = call.subject.clone();
             scene.send(self, &call).await;
-            let worked = |frames: &[crate::transcript::Frame]| {
+            let worked = |frames: &[Frame]| {
                 tokens.iter().any(|token| seen::reflects(frames, token)).then_some(())
             };
             if project.transcript.wait(patience, worked).await.is_some() {
@@ -253,7 +256,7 @@ impl UtpSession {
 
     /// After the work was seen: does a report follow?
     async fn reported(&self, project: &Project) -> Liveness {
-        let report = |frames: &[crate::transcript::Frame]| {
+        let report = |frames: &[Frame]| {
             frames.iter().any(|frame| frame.kind == crate::transcript::Kind::Report).then_some(())
         };
         match project.transcript.wait(GRACE, report).await {
@@ -267,18 +270,15 @@ impl UtpSession {
         let project = self.project("calibration");
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
-        let began = Instant::now();
         for call in &calls {
             scene.send(self, call).await;
         }
         let mut slowest = Duration::ZERO;
         for call in &calls {
-            let done =
-                |frames: &[crate::transcript::Frame]| seen::reflects(frames, &call.token).then_some(());
+            let took = |frames: &[Frame]| seen::latency(frames, call);
             // A call that gets lost here is for the scenarios to find; it must not stretch all waiting.
-            if project.transcript.wait(patience, done).await.is_some() {
-                slowest = slowest.max(began.elapsed());
-            }
+            let latency = project.transcript.wait(patience, took).await;
+            slowest = slowest.max(latency.unwrap_or_default());
         }
         Pace::calibrated(slowest, limits)
     }
