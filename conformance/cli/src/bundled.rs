@@ -28,7 +28,12 @@ pub fn manifest() -> Result<Manifest, ManifestError> {
 
 /// Limits of waiting: everything is in this process, so nothing takes long.
 pub fn limits(scale: f64) -> PaceLimits {
-    PaceLimits { answer_floor: Duration::from_secs(3), scale, ..PaceLimits::default() }
+    PaceLimits {
+        answer_floor: Duration::from_secs(3),
+        late_floor: Duration::from_millis(200),
+        scale,
+        ..PaceLimits::default()
+    }
 }
 
 /// The reference Tool Service.
@@ -153,7 +158,11 @@ impl ReferenceBench {
             version: table.protocol_version,
             platform: table.platform,
             probes: table.tool_service.unwrap_or_default(),
-            limits: PaceLimits { answer_floor: Duration::from_millis(500), ..limits(1.0) },
+            limits: PaceLimits {
+                answer_floor: Duration::from_millis(500),
+                late_floor: Duration::ZERO,
+                ..limits(1.0)
+            },
             ready_within: Duration::from_secs(3),
             wire,
             seed: self.stages,

@@ -38,7 +38,8 @@ fn the_bundled_reference_is_conformant_and_the_same_each_time() {
         assert!(read("a") == read("b") && read("a") == read("c"), "{file} differs between runs");
     }
     let record: Value =
-        serde_json::from_slice(&std::fs::read(home.path().join("a/run.json")).expect("run.json")).expect("JSON");
+        serde_json::from_slice(&std::fs::read(home.path().join("a/run.json")).expect("run.json"))
+            .expect("JSON");
     let schema = callmark_schemas::violations(callmark_schemas::SchemaName::Run, &record);
     assert!(schema.is_empty(), "{schema:?}");
     for rule in record["rules"].as_array().expect("rules") {
@@ -68,8 +69,14 @@ fn what_cannot_be_used_is_told_with_its_exit_code() {
     let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");
     write("typo.toml", "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\n");
     write("empty.toml", "[target]\nname = \"a\"\n");
-    write("dead.toml", "[target]\nname = \"a\"\n[utp]\nstart = [\"./nothing\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n");
-    write("ends.toml", "[target]\nname = \"a\"\n[utp]\nstart = [\"sh\", \"-c\", \"echo no port >&2; exit 7\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n");
+    write(
+        "dead.toml",
+        "[target]\nname = \"a\"\n[utp]\nstart = [\"./nothing\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n",
+    );
+    write(
+        "ends.toml",
+        "[target]\nname = \"a\"\n[utp]\nstart = [\"sh\", \"-c\", \"echo no port >&2; exit 7\"]\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\n",
+    );
     write("echoless.toml", "[target]\nname = \"a\"\n[utp.tool-service]\n");
     let check = |arguments: &[&str], expect: i32, says: &str| {
         let output = callmark(arguments, home.path());
@@ -100,7 +107,9 @@ fn a_record_can_be_rendered_again() {
     let home = directory();
     let output = callmark(&["certify", "--bundled", "--rule", "TDG-2-04", "--out", "out"], home.path());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    for (format, file) in [("json", "run.json"), ("html", "index.html"), ("junit", "junit.xml"), ("markdown", "summary.md")] {
+    for (format, file) in
+        [("json", "run.json"), ("html", "index.html"), ("junit", "junit.xml"), ("markdown", "summary.md")]
+    {
         let output = callmark(&["report", "out/run.json", "--format", format], home.path());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert!(output.stdout == std::fs::read(home.path().join("out").join(file)).expect(file), "{format}");
@@ -121,7 +130,12 @@ fn explain_shows_rule_scenario_and_mutant() {
     let home = directory();
     let output = callmark(&["explain", "UTP-4.1-35"], home.path());
     let text = String::from_utf8_lossy(&output.stdout);
-    for part in ["tool_call_card_id", "UTP Tool Protocol §4.1", "features/utp/tool-service/validation.feature", "broken by"] {
+    for part in [
+        "tool_call_card_id",
+        "UTP Tool Protocol §4.1",
+        "features/utp/tool-service/validation.feature",
+        "broken by",
+    ] {
         assert!(text.contains(part), "`{part}` is missing: {text}");
     }
 }

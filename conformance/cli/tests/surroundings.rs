@@ -33,7 +33,8 @@ async fn the_reference_is_conformant_over_the_http_binding() {
         .map(|rule| (&rule.id, rule.outcome))
         .collect();
     assert!(broken.is_empty(), "{broken:?}");
-    let over_http = output.transcripts.values().flatten().any(|frame| frame.channel.starts_with("POST /projects/"));
+    let over_http =
+        output.transcripts.values().flatten().any(|frame| frame.channel.starts_with("POST /projects/"));
     assert!(over_http, "the reference used the other binding");
 }
 
@@ -79,7 +80,8 @@ async fn a_flood_of_callbacks_is_counted_and_bounded() {
         while let Some(command) = commands.next().await {
             let project = command.subject.split('.').nth(2).unwrap_or_default().to_owned();
             for number in 0..200 {
-                let report = format!("{{\"correlation_id\":\"flood-{number}\",\"payload\":{{\"x\":{number}}}}}");
+                let report =
+                    format!("{{\"correlation_id\":\"flood-{number}\",\"payload\":{{\"x\":{number}}}}}");
                 let subject = format!("l0.v1.{project}.public.report");
                 let _ = client.publish(subject, Bytes::from(report)).await;
             }

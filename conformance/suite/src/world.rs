@@ -1,9 +1,11 @@
 //! The World of one scenario: the stage that all scenarios share, and a sub-state for each family.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use cucumber::World as CucumberWorld;
 
+use crate::judge::late::{Late, LateCheck};
 use crate::judge::seen::Calls;
 use crate::judge::{Cause, Finding, Judgement, Trouble, route};
 use crate::manifest::ProbeName;
@@ -31,6 +33,7 @@ pub struct World {
     entries: Option<Vec<Entry>>,
     trouble: Option<Trouble>,
     notes: Vec<String>,
+    late: Vec<Late>,
 }
 
 impl std::fmt::Debug for World {
@@ -71,6 +74,21 @@ impl World {
     /// What MAY rules recorded.
     pub fn notes(&self) -> &[String] {
         &self.notes
+    }
+
+    /// Judgements to be made again when the run is over.
+    pub fn late(&self) -> &[Late] {
+        &self.late
+    }
+
+    /// Has a judgement made again when the run is over.
+    pub fn judge_later(&mut self, check: LateCheck) -> Step {
+        let desk = Arc::clone(&self.session()?.desk);
+        let subject = self.call()?.clone();
+        let scene = self.scene()?;
+        let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
+        self.late.push(Late { since: Instant::now(), check, subject, others, project, desk });
+        Ok(())
     }
 
     /// Records what a MAY rule is about.

@@ -31,5 +31,9 @@ fn the_registry_holds_all_536_rules() {
 fn few_step_definitions_serve_many_steps() {
     let library = Library::load().expect("a sound library");
     let steps: usize = library.catalogue.cases().iter().map(|case| case.scenario().steps.len()).sum();
-    assert!(steps >= 8 * lint::definitions().len(), "{steps} steps on {} definitions", lint::definitions().len());
+    assert!(
+        steps >= 8 * lint::definitions().len(),
+        "{steps} steps on {} definitions",
+        lint::definitions().len()
+    );
 }

@@ -132,6 +132,19 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then any callback has one of the five statuses
 
+    Scenario: A call without its card, where it is called back at all, has a status that there is
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card is missing
+      When the worker sends the command
+      Then any callback has one of the five statuses
+
+    Scenario: No callback of the whole run has a status of its own
+      Given a Tool Service
+      And a command for the echo probe
+      When the worker sends the command
+      Then no callback of the whole run has another status than the five
+
   @UTP-4.2-13
   Rule: The callback carries the step of the tool.call card
 

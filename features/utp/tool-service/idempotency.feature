@@ -20,11 +20,23 @@ Feature: A repeated command has one effect
       When the worker sends the command twice at once
       Then the tool has run once
 
-    Scenario: All callbacks of a repeated command tell one outcome
+    @cap:probe.count
+    Scenario: A command repeated after many others runs once
+      Given a live Tool Service
+      And a command for the count probe
+      When the worker sends the command and repeats it after 20 others
+      Then the tool has run once
+
+    Scenario Outline: All callbacks of a command sent <twice> tell one outcome
       Given a live Tool Service
       And a command for the echo probe
-      When the worker sends the command twice in a row
+      When the worker sends the command <twice>
       Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
 
   @UTP-3.2-06
   Rule: Callbacks of a repeated command point to one tool.result card

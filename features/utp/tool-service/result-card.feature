@@ -101,6 +101,20 @@ Feature: The tool.result card holds the outcome and inherits its lineage
         | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
         | TDG-1-19 | step_id        | "St-9_x"                           |
 
+    Scenario Outline: "<member>" is inherited by a refused call, if it is answered
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card's metadata "<member>" is <value>
+      And the command carries "args" inline
+      When the worker sends the command
+      Then the tool.result card, if there is one, inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
   Rule: What the tool.call card lacks is not filled from the command
 
     Scenario Outline: "<member>" of the payload does not reach the card

@@ -140,9 +140,10 @@ Feature: A Tool Service validates commands before it runs a tool
       Then the tool does not run
 
       Examples:
-        | rule     | content             |
-        | TDG-1-25 | plain text          |
-        | TDG-1-26 | an arbitrary object |
+        | rule     | content                        |
+        | TDG-1-25 | plain text                     |
+        | TDG-1-25 | text that looks like arguments |
+        | TDG-1-26 | an arbitrary object            |
 
   @TDG-3-03
   Rule: Without its tool.call card a call does not run

@@ -33,7 +33,11 @@ pub(crate) async fn certify(
         manifest,
         profiles: &profiles,
         nats_url,
-        limits: PaceLimits { answer_floor: Duration::from_millis(500), ..PaceLimits::default() },
+        limits: PaceLimits {
+            answer_floor: Duration::from_millis(500),
+            late_floor: Duration::from_millis(100),
+            ..PaceLimits::default()
+        },
         seed: 1,
         log: PathBuf::new(),
         target: Some(target),

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::seen::{self, Calls};
 use super::{Finding, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// The five values of `status` (UTP §4.2).
 pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
@@ -99,6 +99,26 @@ pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&s
         }
     }
     Ok(())
+}
+
+/// No report in these frames has a status outside the five.
+pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
+    let wrong = frames.iter().filter(|frame| frame.kind == Kind::Report).find(|report| {
+        let status = report.member("/payload/status");
+        status.is_some_and(|status| !status.as_str().is_some_and(|text| STATUSES.contains(&text)))
+    });
+    match wrong {
+        None => Ok(()),
+        Some(report) => Err(Finding::new(
+            "a callback's `status` is none of the five",
+            format!("use one of {}, lower case, for every outcome", quoted(&STATUSES)),
+        )
+        .expected(format!("one of {}", quoted(&STATUSES)))
+        .actual(report.body.pointer("/payload/status"))
+        .at("/payload/status")
+        .frame(report)
+        .into()),
+    }
 }
 
 /// The status of every callback is this one.

@@ -7,6 +7,7 @@ pub mod callback;
 pub mod captured;
 pub mod card;
 pub mod errors;
+pub mod late;
 pub mod refusal;
 pub mod repeat;
 pub mod route;

@@ -105,6 +105,13 @@ impl Desk {
         project
     }
 
+    /// All projects, by id.
+    pub fn projects(&self) -> Vec<Arc<Project>> {
+        let mut projects: Vec<_> = lock(&self.projects).values().cloned().collect();
+        projects.sort_by(|left, right| left.id.cmp(&right.id));
+        projects
+    }
+
     /// The project with this id, when a scenario has opened it.
     pub fn project(&self, project_id: &str) -> Option<Arc<Project>> {
         lock(&self.projects).get(project_id).cloned()
@@ -166,11 +173,22 @@ impl Desk {
     }
 
     /// Records something seen on the bus that names no project, in each that is open.
-    pub fn observe_everywhere(&self, kind: Kind, channel: &str, headers: &BTreeMap<String, String>, body: &Value) {
-        let projects: Vec<Arc<Project>> = lock(&self.projects).values().cloned().collect();
-        for project in projects {
+    pub fn observe_everywhere(
+        &self,
+        kind: Kind,
+        channel: &str,
+        headers: &BTreeMap<String, String>,
+        body: &Value,
+    ) {
+        for project in self.projects() {
             let (channel, headers, body) = (channel.to_owned(), headers.clone(), body.clone());
-            project.transcript.record(Message { direction: Direction::FromTarget, kind, channel, headers, body });
+            project.transcript.record(Message {
+                direction: Direction::FromTarget,
+                kind,
+                channel,
+                headers,
+                body,
+            });
         }
     }
 

@@ -9,10 +9,11 @@ use futures::FutureExt as _;
 use futures::stream;
 use serde_json::Value;
 
-use super::writer::{self, Facts, Gatherer};
+use super::writer::{self, Facts, Gatherer, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
+use crate::judge::late::Late;
 use crate::transcript::{Frame, lock};
 use crate::world::World;
 
@@ -21,6 +22,8 @@ use crate::world::World;
 pub(super) struct Remains {
     pub frames: Vec<Frame>,
     pub notes: Vec<String>,
+    /// What is judged again at the end.
+    pub late: Vec<Late>,
     /// The command under test.
     pub command: Option<Value>,
     /// What is unique in the scenario's ids, and what stands for it in reports.
@@ -41,11 +44,12 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         })
         .collect();
     plan.progress.begin(runnable.len());
-    let (facts, remains) = if runnable.is_empty() {
+    let (mut facts, mut remains) = if runnable.is_empty() {
         (BTreeMap::new(), BTreeMap::new())
     } else {
         drive(library, plan, &runnable).await
     };
+    look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
@@ -55,6 +59,33 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         .map(|(id, remains)| (id, without_secrets(remains.frames, &plan.secrets)))
         .collect();
     RunOutput { record, transcripts, timings }
+}
+
+/// Judges once more, at the end, what must not have happened.
+async fn look_again(
+    plan: &RunPlan,
+    cases: &[&Case],
+    facts: &mut BTreeMap<Place, Facts>,
+    remains: &mut BTreeMap<String, Remains>,
+) {
+    let Some(session) = &plan.stage.utp else { return };
+    let Some(last) = remains.values().flat_map(|remains| &remains.late).map(|late| late.since).max() else {
+        return;
+    };
+    tokio::time::sleep_until((last + session.pace.late).into()).await;
+    for case in cases {
+        let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
+            continue;
+        };
+        for late in std::mem::take(&mut remains.late) {
+            let (judgement, frames) = late.judge();
+            if let (Err(trouble), None) = (judgement, &facts.trouble) {
+                facts.trouble = Some(trouble);
+                facts.step = case.scenario().steps.last().map(StepPlace::of);
+                remains.frames = frames;
+            }
+        }
+    }
 }
 
 /// Frames as they may be stored.
@@ -103,6 +134,7 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
                 let left = Remains {
                     frames: world.frames(),
                     notes: world.notes().to_vec(),
+                    late: world.late().to_vec(),
                     command: world.command(),
                     project: world.project(),
                 };

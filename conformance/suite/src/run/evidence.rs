@@ -69,7 +69,10 @@ fn involved<'a>(finding: &'a Finding, remains: &'a Remains) -> impl Iterator<Ite
 /// The message that the scenario is about: the command under test as it was sent, else the last one.
 fn command(remains: &Remains) -> Option<&Frame> {
     let mut commands = remains.frames.iter().filter(|frame| frame.kind == Kind::Command);
-    commands.clone().find(|frame| Some(&frame.body) == remains.command.as_ref()).or_else(|| commands.next_back())
+    commands
+        .clone()
+        .find(|frame| Some(&frame.body) == remains.command.as_ref())
+        .or_else(|| commands.next_back())
 }
 
 /// A command line that publishes the message by hand.

@@ -37,6 +37,16 @@ pub(super) struct StepPlace {
     pub column: usize,
 }
 
+impl StepPlace {
+    pub(super) fn of(step: &gherkin::Step) -> Self {
+        Self {
+            text: format!("{} {}", step.keyword.trim(), step.value),
+            line: step.position.line,
+            column: step.position.col,
+        }
+    }
+}
+
 /// Gathers facts by place; tells `done` of every finished scenario.
 pub(super) struct Gatherer<Done> {
     /// By the place of the scenario or row.
@@ -86,11 +96,7 @@ impl Facts {
         };
         if self.trouble.is_none() {
             self.trouble = Some(trouble);
-            self.step = Some(StepPlace {
-                text: format!("{} {}", step.keyword.trim(), step.value),
-                line: step.position.line,
-                column: step.position.col,
-            });
+            self.step = Some(StepPlace::of(step));
         }
     }
 }

@@ -382,9 +382,8 @@ mod tests {
 
     #[test]
     fn a_deafened_target_hears_nothing_more_in_its_project() {
-        let wire = Crooked::new(fault(
-            "[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]",
-        ));
+        let wire =
+            Crooked::new(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
         let command = |project: &str, body: Value| Message {
             direction: Direction::ToTarget,
             kind: Kind::Command,
@@ -398,9 +397,8 @@ mod tests {
 
     #[test]
     fn a_fault_can_wait_for_its_time() {
-        let wire = Crooked::new(fault(
-            "[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]",
-        ));
+        let wire =
+            Crooked::new(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
         let passed = |call: &str| wire.incoming(report(json!({"payload": {"tool_call_id": call}}))).len();
         assert_eq!([passed("call_1"), passed("call_2"), passed("call_3")], [1, 0, 0]);
     }

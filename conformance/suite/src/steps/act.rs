@@ -59,6 +59,17 @@ async fn send_twice_in_a_row(world: &mut World) -> Step {
     world.settled().await
 }
 
+#[when(expr = "the worker sends the command and repeats it after {int} others")]
+async fn repeat_after_others(world: &mut World, others: usize) -> Step {
+    world.send().await?;
+    world.answered().await?;
+    for _ in 0..others {
+        world.alive().await?;
+    }
+    world.send().await?;
+    world.settled().await
+}
+
 #[when("the worker sends the command twice at once")]
 async fn send_twice_at_once(world: &mut World) -> Step {
     let card = card_id(world)?;

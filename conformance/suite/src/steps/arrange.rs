@@ -12,12 +12,13 @@ use crate::world::{Step, World};
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "card_defect",
-    regex = "is missing|exists in another project only|holds plain text|holds an arbitrary object|has no arguments"
+    regex = "is missing|exists in another project only|holds plain text|holds text that looks like arguments|holds an arbitrary object|has no arguments"
 )]
 enum CardDefect {
     Missing,
     Elsewhere,
     Text,
+    JsonText,
     Object,
     NoArguments,
 }
@@ -30,6 +31,7 @@ impl std::str::FromStr for CardDefect {
             "is missing" => Self::Missing,
             "exists in another project only" => Self::Elsewhere,
             "holds plain text" => Self::Text,
+            "holds text that looks like arguments" => Self::JsonText,
             "holds an arbitrary object" => Self::Object,
             "has no arguments" => Self::NoArguments,
             other => return Err(format!("a card cannot be `{other}`")),
@@ -152,6 +154,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),
+        CardDefect::JsonText => json!(json!({"k": call.token}).to_string()),
         CardDefect::Object => json!({"k": call.token, "z": 1}),
         CardDefect::NoArguments => {
             let mut content = call.card["content"].clone();

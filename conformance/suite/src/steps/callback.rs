@@ -4,6 +4,7 @@ use cucumber::{Parameter, then};
 
 use super::Status;
 use crate::judge::callback::{self, AFTER_EXECUTION, STATUSES};
+use crate::judge::late::LateCheck;
 use crate::judge::{Trouble, card, route, seen, trace};
 use crate::world::{Halt, Step, World};
 
@@ -85,6 +86,12 @@ async fn status_known(world: &mut World) -> Step {
 async fn any_status_known(world: &mut World) -> Step {
     any_callback(world).await?;
     world.judge_call(|frames, calls| callback::is_one_of(frames, calls, "status", &STATUSES))
+}
+
+#[then("no callback of the whole run has another status than the five")]
+async fn every_status_known(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_later(LateCheck::KnowsStatuses)
 }
 
 #[then("the callback carries the card's step_id")]

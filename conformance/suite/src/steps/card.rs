@@ -2,7 +2,7 @@
 
 use cucumber::then;
 
-use crate::judge::{card, repeat, seen};
+use crate::judge::{Trouble, card, repeat, seen};
 use crate::world::{Step, World};
 
 #[then("a tool.result card is written for the call")]
@@ -58,6 +58,17 @@ async fn is_typed(world: &mut World) -> Step {
 async fn inherits(world: &mut World, member: String) -> Step {
     world.answered().await?;
     world.judge_call(|frames, calls| card::inherits(frames, calls, &member))
+}
+
+#[then(expr = "the tool.result card, if there is one, inherits {string}")]
+async fn any_inherits(world: &mut World, member: String) -> Step {
+    world.settled().await?;
+    world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
+        Some(_) => card::inherits(frames, calls, &member),
+        None => {
+            Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned()))
+        }
+    })
 }
 
 #[then(expr = "the tool.result card's {string} is not the command's")]

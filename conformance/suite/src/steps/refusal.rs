@@ -3,6 +3,7 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
+use crate::judge::late::LateCheck;
 use crate::judge::refusal;
 use crate::world::{Step, World};
 
@@ -10,14 +11,16 @@ use crate::world::{Step, World};
 async fn does_not_run(world: &mut World) -> Step {
     world.settled().await?;
     let runs = world.runs().await?;
-    world.judge_call(|frames, calls| refusal::did_not_run(frames, calls, runs))
+    world.judge_call(|frames, calls| refusal::did_not_run(frames, calls, runs))?;
+    world.judge_later(LateCheck::DidNotRun)
 }
 
 #[then("the inline value is not used")]
 async fn inline_not_used(world: &mut World) -> Step {
     world.settled().await?;
     let inline = inline_token(world.call()?);
-    world.judge_call(|frames, calls| refusal::ignores_inline(frames, calls, &inline))
+    world.judge_call(|frames, calls| refusal::ignores_inline(frames, calls, &inline))?;
+    world.judge_later(LateCheck::IgnoresInline(inline))
 }
 
 #[then("the service answers the next command")]
@@ -29,7 +32,8 @@ async fn survives(world: &mut World) -> Step {
 async fn leaves_state_alone(world: &mut World) -> Step {
     world.settled().await?;
     let frames = world.frames();
-    world.judge(refusal::leaves_state_alone(&frames))
+    world.judge(refusal::leaves_state_alone(&frames))?;
+    world.judge_later(LateCheck::LeavesStateAlone)
 }
 
 #[then("it is noted whether the tool ran")]

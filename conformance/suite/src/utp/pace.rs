@@ -12,6 +12,8 @@ pub struct Pace {
     pub answer: Duration,
     /// After the sentinel's answer, for what must not come.
     pub quiet: Duration,
+    /// After the last such check, before they are made again at the end of the run.
+    pub late: Duration,
     scale: f64,
 }
 
@@ -22,13 +24,20 @@ pub struct PaceLimits {
     pub answer_floor: Duration,
     /// Shortest quiet window.
     pub quiet_floor: Duration,
+    /// Shortest time between the last check of what must not come and the second look at the end.
+    pub late_floor: Duration,
     /// `--timeout-scale`.
     pub scale: f64,
 }
 
 impl Default for PaceLimits {
     fn default() -> Self {
-        Self { answer_floor: Duration::from_secs(8), quiet_floor: Duration::from_millis(25), scale: 1.0 }
+        Self {
+            answer_floor: Duration::from_secs(8),
+            quiet_floor: Duration::from_millis(25),
+            late_floor: Duration::from_millis(1500),
+            scale: 1.0,
+        }
     }
 }
 
@@ -46,6 +55,7 @@ impl Pace {
                 (latency * 100).clamp(limits.answer_floor, ANSWER_CEILING.max(limits.answer_floor)),
             ),
             quiet: scaled((latency * 4).clamp(limits.quiet_floor, QUIET_CEILING.max(limits.quiet_floor))),
+            late: scaled((latency * 8).clamp(limits.late_floor, QUIET_CEILING.max(limits.late_floor))),
             scale: limits.scale,
         }
     }

@@ -17,8 +17,8 @@ use crate::judge::seen;
 use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
 use crate::platform::desk::ProjectName;
 use crate::platform::{self, Desk, Project};
-use crate::transcript::Frame;
 use crate::target::{Surroundings, Target};
+use crate::transcript::Frame;
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.
@@ -230,9 +230,8 @@ impl UtpSession {
             tokens.push(call.token.clone());
             let subject = call.subject.clone();
             scene.send(self, &call).await;
-            let worked = |frames: &[Frame]| {
-                tokens.iter().any(|token| seen::reflects(frames, token)).then_some(())
-            };
+            let worked =
+                |frames: &[Frame]| tokens.iter().any(|token| seen::reflects(frames, token)).then_some(());
             if project.transcript.wait(patience, worked).await.is_some() {
                 break self.reported(&project).await;
             }

@@ -1,0 +1,75 @@
+//! Judgements that are made once more when the run is over: what must not happen must not happen later either.
+//!
+//! A quiet window is short; a target that retries in the background may act after it. Projects stay open to
+//! the end of the run, so looking again costs nothing.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::seen::Calls;
+use super::{Judgement, callback, refusal};
+use crate::platform::{Desk, Project};
+use crate::transcript::Frame;
+use crate::utp::call::Call;
+
+/// What is looked at again.
+#[derive(Clone, Debug)]
+pub enum LateCheck {
+    /// The tool did not run.
+    DidNotRun,
+    /// This inline value was not used.
+    IgnoresInline(String),
+    /// Nothing was written to state.
+    LeavesStateAlone,
+    /// No callback of the whole run has a status outside the five.
+    KnowsStatuses,
+}
+
+/// A judgement of one scenario, to be made again.
+#[derive(Clone)]
+pub struct Late {
+    /// When it was made first.
+    pub since: Instant,
+    /// What is looked at.
+    pub check: LateCheck,
+    /// The call under test.
+    pub subject: Call,
+    /// Ids of the suite's other calls in the project.
+    pub others: Vec<String>,
+    /// The scenario's project.
+    pub project: Arc<Project>,
+    /// All projects of the run.
+    pub desk: Arc<Desk>,
+}
+
+impl std::fmt::Debug for Late {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Late").field("check", &self.check).finish_non_exhaustive()
+    }
+}
+
+impl Late {
+    /// Judges again, and answers the frames that were looked at.
+    pub fn judge(&self) -> (Judgement, Vec<Frame>) {
+        let frames = self.project.transcript.frames();
+        let calls = Calls { subject: &self.subject, others: &self.others };
+        let judgement = match &self.check {
+            LateCheck::DidNotRun => refusal::did_not_run(&frames, &calls, None),
+            LateCheck::IgnoresInline(inline) => refusal::ignores_inline(&frames, &calls, inline),
+            LateCheck::LeavesStateAlone => refusal::leaves_state_alone(&frames),
+            LateCheck::KnowsStatuses => return self.statuses(frames),
+        };
+        (judgement, frames)
+    }
+
+    fn statuses(&self, own: Vec<Frame>) -> (Judgement, Vec<Frame>) {
+        for project in self.desk.projects() {
+            let frames = project.transcript.frames();
+            let judgement = callback::all_statuses_known(&frames);
+            if judgement.is_err() {
+                return (judgement, frames);
+            }
+        }
+        (Ok(()), own)
+    }
+}
