@@ -3,10 +3,11 @@
 use cucumber::{Parameter, then};
 
 use super::Status;
+use super::refusal::any_callback;
 use crate::judge::callback::{self, AFTER_EXECUTION, STATUSES};
 use crate::judge::late::LateCheck;
-use crate::judge::{Trouble, card, route, seen, trace};
-use crate::world::{Halt, Step, World};
+use crate::judge::{card, route, trace};
+use crate::world::{Step, World};
 
 /// What is asked of the callback's trace.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -130,15 +131,4 @@ async fn note_tracestate(world: &mut World) -> Step {
     });
     world.note(if has { "the callback carries a tracestate" } else { "the callback carries no tracestate" });
     Ok(())
-}
-
-/// Waits for what may come; where nothing comes there is nothing to look at, which is permitted.
-async fn any_callback(world: &mut World) -> Result<(), Halt> {
-    world.settled().await?;
-    world.judge_call(|frames, calls| match seen::report(frames, calls) {
-        Some(_) => Ok(()),
-        None => {
-            Err(Trouble::NotApplicable("the target does not answer a command that it refuses".to_owned()))
-        }
-    })
 }

@@ -4,7 +4,7 @@ use cucumber::then;
 
 use super::arrange::inline_token;
 use crate::judge::late::LateCheck;
-use crate::judge::refusal;
+use crate::judge::{Trouble, refusal, seen};
 use crate::world::{Step, World};
 
 #[then("the tool does not run")]
@@ -13,6 +13,11 @@ async fn does_not_run(world: &mut World) -> Step {
     let runs = world.runs().await?;
     world.judge_call(|frames, calls| refusal::did_not_run(frames, calls, runs))?;
     world.judge_later(LateCheck::DidNotRun)
+}
+
+#[then("the refused command is answered, or the scenario does not apply")]
+async fn answered_if_at_all(world: &mut World) -> Step {
+    any_callback(world).await
 }
 
 #[then("the inline value is not used")]
@@ -46,4 +51,15 @@ async fn note_run(world: &mut World) -> Step {
     })?;
     world.note(if ran { "the tool ran" } else { "the command was refused" });
     Ok(())
+}
+
+/// Waits for what may come; where nothing comes there is nothing to look at, which is permitted.
+pub(super) async fn any_callback(world: &mut World) -> Step {
+    world.settled().await?;
+    world.judge_call(|frames, calls| match seen::report(frames, calls) {
+        Some(_) => Ok(()),
+        None => {
+            Err(Trouble::NotApplicable("the target does not answer a command that it refuses".to_owned()))
+        }
+    })
 }
