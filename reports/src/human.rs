@@ -162,7 +162,7 @@ impl Page {
             self.shown("expected", &words.unwrap_or_else(|| text::value_line(expected, text::LINE)));
         }
         let actual = evidence.actual.as_ref().map(|actual| text::value_line(actual, text::LINE));
-        self.shown("actual", actual.as_deref().unwrap_or("nothing came"));
+        self.shown("actual", actual.as_deref().unwrap_or("absent"));
         self.note("hint", &evidence.hint);
         for frame in evidence.frames.iter().take(FRAMES) {
             let seen = format!("{} {}: {}", frame.n, view::route(frame), text::line(&frame.channel, 200));

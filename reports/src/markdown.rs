@@ -107,7 +107,7 @@ fn evidence(out: &mut String, evidence: &Evidence) {
         fence(out, "Expected:", &words.unwrap_or_else(|| text::value_block(expected, VALUE)));
     }
     let actual = evidence.actual.as_ref().map(|actual| text::value_block(actual, VALUE));
-    fence(out, "Actual:", actual.as_deref().unwrap_or("nothing came"));
+    fence(out, "Actual:", actual.as_deref().unwrap_or("absent"));
     fence(out, "Run again:", &text::line(&evidence.rerun, VALUE));
     if let Some(reproduce) = &evidence.reproduce {
         fence(out, "By hand:", &text::line(reproduce, VALUE));

@@ -45,7 +45,7 @@ fn push_evidence(out: &mut String, evidence: &Evidence) {
     }
     match &evidence.actual {
         Some(actual) => push_block(out, "actual", &text::value_block(actual, text::BODY)),
-        None => push(out, "actual", "nothing came"),
+        None => push(out, "actual", "absent"),
     }
     push(out, "hint", &evidence.hint);
     push(out, "rerun", &evidence.rerun);

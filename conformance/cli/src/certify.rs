@@ -163,7 +163,8 @@ async fn certify(
         () = exit::told_to_end() => return Err(interrupted()),
     };
     for (profile, (cause, message)) in &set.blocked {
-        say(format!("{profile} cannot run ({}): {message}", cause.name()));
+        // An error is no progress, so `--quiet` does not hide it.
+        shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
     let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };

@@ -180,7 +180,7 @@ async fn of_probes(session: &UtpSession) -> Capture {
             if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
         // What does not come is not captured, and then not observed.
         let _ = project.transcript.wait(patience, answered).await;
-        scene.others.push(call.tool_call_id.clone());
+        scene.others.extend(call.names());
     }
     let frames: Vec<Frame> =
         project.transcript.frames().into_iter().filter(|frame| frame.kind != Kind::Command).collect();
@@ -191,6 +191,7 @@ async fn of_probes(session: &UtpSession) -> Capture {
 pub fn cause(error: &SessionError) -> Cause {
     match error {
         SessionError::NoEcho | SessionError::Start(_) => Cause::Config,
+        SessionError::Pointer { .. } => Cause::Fixture,
         SessionError::Platform(_) => Cause::Suite,
         SessionError::Broker { .. } | SessionError::Silent { .. } => Cause::Reachability,
     }

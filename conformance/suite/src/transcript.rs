@@ -41,6 +41,8 @@ pub enum Kind {
     StateWrite,
     /// A request to the platform that it does not know or cannot read.
     Unknown,
+    /// The platform refuses a request.
+    Refused,
     /// Anything else on the bus.
     Bus,
 }
@@ -55,7 +57,7 @@ impl Kind {
             Self::Report => "report",
             Self::Wakeup => "L0",
             Self::StateWrite => "state",
-            Self::Unknown => "platform",
+            Self::Unknown | Self::Refused => "platform",
             Self::Bus => "bus",
         }
     }

@@ -189,17 +189,52 @@ impl World {
     }
 
     /// Waits for the report of the call under test. A live target owes one to every valid command.
+    ///
+    /// That a tool which throws is answered is a recommendation with a rule of its own; the other rules have
+    /// nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
+        let throws = self.call()?.probe == ProbeName::Fail;
+        match self.unanswered().await? {
+            None => Ok(()),
+            Some(_) if throws => {
+                let message = "the target does not answer for a tool that throws".to_owned();
+                Err(self.halt(Trouble::NotApplicable(message)))
+            }
+            Some(trouble) => Err(self.halt(trouble)),
+        }
+    }
+
+    /// Waits for the report of the call under test, whatever the probe.
+    pub async fn answered_anyway(&mut self) -> Step {
+        match self.unanswered().await? {
+            None => Ok(()),
+            Some(trouble) => Err(self.halt(trouble)),
+        }
+    }
+
+    async fn unanswered(&mut self) -> Result<Option<Trouble>, Halt> {
         let session = self.session()?;
         let call = self.call()?.clone();
         let scene = self.scene()?;
         if scene.answer(&session, &call).await {
-            return Ok(());
+            return Ok(None);
         }
         let frames = scene.project.transcript.frames();
         let others = scene.others.clone();
+        if let Some(ended) = session.target_ended().await {
+            return Ok(Some(Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }));
+        }
         let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
-        Err(self.halt(missing(&session, finding)))
+        Ok(Some(missing(&session, finding)))
+    }
+
+    /// Waits for the report of the call's turn.
+    pub async fn answered_in_turn(&mut self) -> Step {
+        let session = self.session()?;
+        let turn = self.call()?.command.get("agent_turn_id").cloned().unwrap_or_default();
+        // What does not come is for the judgement to tell.
+        let _ = self.scene()?.answer_in_turn(&session, &turn).await;
+        Ok(())
     }
 
     /// Proves that the target is alive on the path of the call before anything is concluded from silence.
@@ -211,7 +246,9 @@ impl World {
         if session.lost_broker() {
             return Err(self.halt(broker_lost()));
         }
-        let message = "the target did not answer a valid command in this scenario".to_owned();
+        let ended = session.target_ended().await;
+        let message =
+            ended.unwrap_or_else(|| "the target did not answer a valid command in this scenario".to_owned());
         Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
     }
 
@@ -226,7 +263,8 @@ impl World {
             "log what is wrong with a message and go on; one bad message must not stop the service",
         )
         .expected("an answer to a following valid command");
-        Err(self.halt(missing(&session, finding)))
+        let ended = session.target_ended().await.map(serde_json::Value::from);
+        Err(self.halt(missing(&session, finding.actual(ended.as_ref()))))
     }
 
     /// Runs of the counting call, after everything has settled; `None` when the call does not count.

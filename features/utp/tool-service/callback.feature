@@ -155,8 +155,23 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then the callback carries the card's step_id
 
+    @cap:probe.fail
+    Scenario: The card's step_id is in the callback of a failed call
+      Given a Tool Service
+      And a command for the fail probe
+      And the tool.call card's metadata "step_id" is "st_9"
+      When the worker sends the command
+      Then the callback carries the card's step_id
+
   @UTP-4.2-27
   Rule: The callback does not inline the result
+
+    @cap:probe.fail
+    Scenario: The callback of a failed call has no member "result"
+      Given a Tool Service
+      And a command for the fail probe
+      When the worker sends the command
+      Then the callback lacks "result"
 
     Scenario: The callback has no member "result"
       Given a Tool Service

@@ -53,6 +53,13 @@ Feature: A repeated command has one effect
       When the worker sends the command twice at once
       Then the call has one tool.result card
 
+    @cap:probe.fail
+    Scenario: A failed command repeated after its answer has one card
+      Given a live Tool Service
+      And a command for the fail probe
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
   @UTP-3.2-02
   Rule: The same tool_call_id in another turn is another call
 

@@ -12,8 +12,23 @@ Feature: The report wakes the agent that called
       When the worker sends the command
       Then the Inbox record is a tool_result
 
+    @cap:probe.fail
+    Scenario: The report of a failed call says tool_result
+      Given a Tool Service
+      And a command for the fail probe
+      When the worker sends the command
+      Then the Inbox record is a tool_result
+
   @TDG-2-06
   Rule: The record is addressed to the agent that called
+
+    @cap:probe.fail
+    Scenario: The caller's Inbox gets the record of a failed call
+      Given a Tool Service
+      And a command for the fail probe
+      And the command's "agent_id" is "ag_42"
+      When the worker sends the command
+      Then the Inbox record is addressed to the caller
 
     Scenario: The caller's Inbox gets the record
       Given a Tool Service

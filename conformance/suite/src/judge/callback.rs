@@ -121,6 +121,25 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
     }
 }
 
+/// The status of every callback tells of a result, whole or in part.
+pub fn tells_of_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    for report in reports(frames, calls)? {
+        let value = report.body.pointer("/payload/status");
+        if !value.and_then(Value::as_str).is_some_and(|text| matches!(text, "success" | "partial")) {
+            return Err(Finding::new(
+                "the command was not executed as it would be without what is unusual about it",
+                "execute it: what the documents call optional may be there or not, and unknown members are ignored",
+            )
+            .expected("success")
+            .actual(value)
+            .at("/payload/status")
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
 /// The status of every callback is this one.
 pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgement {
     for report in reports(frames, calls)? {

@@ -26,9 +26,7 @@ const STRAY_DETAIL: [&str; 6] = [
 fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
     seen::result_card(frames, calls)
         .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) != Some("success"))
-        .ok_or_else(|| {
-            Trouble::NotObserved("the target saved no failed tool.result card for the call".to_owned())
-        })
+        .ok_or_else(|| Trouble::NotApplicable("the call has no failed tool.result card".to_owned()))
 }
 
 /// A failed card has a member of the error structure, for example `error.code`.

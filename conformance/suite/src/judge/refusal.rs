@@ -42,15 +42,16 @@ fn sign_of_success<'a>(
     frames: &'a [Frame],
     calls: &Calls<'_>,
 ) -> Option<(&'a Frame, &'static str, &'a Value)> {
-    let foreign = |id: Option<&str>| id.is_some_and(|id| calls.others.iter().any(|other| other == id));
     frames.iter().filter(|frame| frame.direction == Direction::FromTarget).find_map(|frame| {
         let (pointer, card) = match frame.kind {
-            Kind::Report => ("/payload/status", seen::card_of(frames, frame).map(|(_, card)| card)),
+            Kind::Report if frame.member("/message_type").is_none_or(|kind| kind == "tool_result") => {
+                ("/payload/status", seen::card_of(frames, frame).map(|(_, card)| card))
+            }
             Kind::CardSave if seen::is_result(frame) => ("/card/content/status", frame.body.get("card")),
             _ => return None,
         };
         let status = frame.body.pointer(pointer).filter(|status| says_it_ran(status, card))?;
-        (!foreign(seen::owner(frames, frame))).then_some((frame, pointer, status))
+        (!calls.is_foreign(frames, frame)).then_some((frame, pointer, status))
     })
 }
 

@@ -27,6 +27,12 @@ pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
         .iter()
         .filter(|frame| frame.kind == Kind::Command)
         .find(|frame| frame.text("/tool_call_id") == Some(&calls.subject.tool_call_id));
+    let refused = frames.iter().filter(|frame| frame.kind == Kind::Refused).take(3);
+    let finding = refused.fold(finding, |finding, frame| Finding {
+        actual: Some(frame.body.clone()),
+        hint: "the platform refused a request of the target; see the messages".to_owned(),
+        ..finding.frame(frame)
+    });
     match sent {
         Some(frame) => finding.frame(frame),
         None => finding,

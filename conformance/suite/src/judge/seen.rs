@@ -12,25 +12,40 @@ use crate::utp::call::Call;
 pub struct Calls<'a> {
     /// Under test.
     pub subject: &'a Call,
-    /// Ids of every other call that the suite made in the project.
+    /// Ids and turns of every other call that the suite made in the project.
     pub others: &'a [String],
+}
+
+impl Calls<'_> {
+    /// Whether a report or a saved card belongs to one of the other calls, by its id or by its turn.
+    pub fn is_foreign(&self, frames: &[Frame], frame: &Frame) -> bool {
+        let turns = ["/payload/agent_turn_id", "/card/metadata/agent_turn_id"];
+        let turn = turns.iter().find_map(|pointer| frame.text(pointer));
+        [owner(frames, frame), turn]
+            .into_iter()
+            .flatten()
+            .any(|id| self.others.iter().any(|other| other == id))
+    }
 }
 
 /// Reports of the call under test, in order.
 ///
 /// A report belongs to the call when its payload or its correlation id says so. A report that names no
 /// call of the suite at all is the target's answer to something, so it counts too: an answer with a
-/// broken id must not look like silence.
+/// broken id must not look like silence. Where a call has a `tool_result`, its other Inbox messages
+/// (progress, logs) are the target's own affair.
 pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
     let all = || frames.iter().filter(|frame| frame.kind == Kind::Report);
-    let named = |frame: &Frame, id: &str| {
+    let id = calls.subject.tool_call_id.as_str();
+    let named = |frame: &&Frame| {
         frame.text("/payload/tool_call_id") == Some(id) || frame.text("/correlation_id") == Some(id)
     };
-    let own: Vec<&Frame> = all().filter(|frame| named(frame, &calls.subject.tool_call_id)).collect();
-    if !own.is_empty() {
-        return own;
-    }
-    all().filter(|frame| !calls.others.iter().any(|id| named(frame, id))).collect()
+    let own: Vec<&Frame> = all().filter(named).collect();
+    let own =
+        if own.is_empty() { all().filter(|frame| !calls.is_foreign(frames, frame)).collect() } else { own };
+    let results: Vec<&Frame> =
+        own.iter().copied().filter(|frame| frame.text("/message_type") == Some("tool_result")).collect();
+    if results.is_empty() { own } else { results }
 }
 
 /// The first report of the call under test.
@@ -67,10 +82,9 @@ pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'
 pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
     let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
     let id = calls.subject.tool_call_id.as_str();
-    pointed.or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id))).or_else(|| {
-        result_cards(frames)
-            .find(|(_, card)| call_id(card).is_none_or(|own| !calls.others.iter().any(|other| other == own)))
-    })
+    pointed
+        .or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
+        .or_else(|| result_cards(frames).find(|(frame, _)| !calls.is_foreign(frames, frame)))
 }
 
 /// The tool_call_id of a card: a member of its own or of its metadata.
@@ -126,6 +140,14 @@ pub fn reflects(frames: &[Frame], token: &str) -> bool {
         .iter()
         .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
         .any(|frame| mentions(&frame.body, token))
+}
+
+/// Whether the result of an echo call holds the token, and not where the manifest says.
+pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
+    let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
+    let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
+    let there = result.pointer(&call.result_pointer).is_some_and(|value| mentions(value, &call.token));
+    mentions(result, &call.token) && !there
 }
 
 /// Time from the command of a call to the first sign that its work was done.

@@ -151,7 +151,17 @@ impl Desk {
         if operation == Operation::CardsGet {
             project.held(&asked).await;
         }
-        let body = reply.unwrap_or(Ok(as_if))?;
+        let reply = reply.unwrap_or(Ok(as_if));
+        if let Err(refusal) = &reply {
+            project.transcript.record(Message {
+                direction: Direction::ToTarget,
+                kind: Kind::Refused,
+                channel: "platform".to_owned(),
+                headers: BTreeMap::new(),
+                body: refusal.body(),
+            });
+        }
+        let body = reply?;
         Ok(if operation == Operation::CardsGet { self.cards_reply(&project, body) } else { body })
     }
 

@@ -24,9 +24,10 @@ struct Memory {
     stashed: HashMap<(Scope, String), Value>,
     seen: HashMap<(Scope, Kind), u32>,
     held: HashMap<Scope, Vec<Message>>,
-    commands: HashMap<Scope, u32>,
     cards: HashMap<Scope, Value>,
     passed: HashMap<Kind, u32>,
+    passed_here: HashMap<(String, Kind), u32>,
+    reruns: bool,
     deaf: HashSet<String>,
 }
 
@@ -34,6 +35,7 @@ struct Memory {
 #[derive(Clone, Copy)]
 struct Count {
     of_call: u32,
+    of_project: u32,
     of_all: u32,
 }
 
@@ -57,7 +59,7 @@ impl Crooked {
             memory.cards.insert(scope.clone(), card.clone());
         }
         let original = message.kind;
-        let mut passing = Passing { message: Some(message), extra: Vec::new() };
+        let mut passing = Passing { message: Some(message), extra: Vec::new(), repeat: count.of_call > 1 };
         for fault in self.faults.iter().filter(|fault| fault.on == original) {
             let holds = passing
                 .message
@@ -88,21 +90,23 @@ impl Wire for Crooked {
     }
 }
 
-/// Separates an id from the number of its rerun.
+/// What the id of a rerun ends with. A second repeat is one of the rerun.
 const RERUN: &str = "~rerun";
 
 impl Memory {
     fn count(&mut self, scope: &Scope, kind: Kind) -> Count {
         let of_call = self.seen.entry((scope.clone(), kind)).or_default();
         *of_call += 1;
+        let of_project = self.passed_here.entry((scope.0.clone(), kind)).or_default();
+        *of_project += 1;
         let of_all = self.passed.entry(kind).or_default();
         *of_all += 1;
-        Count { of_call: *of_call, of_all: *of_all }
+        Count { of_call: *of_call, of_project: *of_project, of_all: *of_all }
     }
 
     /// A message of a rerun looks like one of the call that was run first.
     fn recall(&self, mut message: Message) -> Message {
-        if message.direction == Direction::FromTarget && self.commands.values().any(|count| *count > 1) {
+        if message.direction == Direction::FromTarget && self.reruns {
             forget_reruns(&mut message.body);
         }
         message
@@ -113,10 +117,8 @@ fn forget_reruns(value: &mut Value) {
     match value {
         Value::String(text) => {
             // Ids that were derived from the rerun's stay distinct; only the bare id is the first call's.
-            if let Some(end) = text.find(RERUN)
-                && text[end..].len() <= RERUN.len() + 2
-            {
-                text.truncate(end);
+            if let Some(id) = text.strip_suffix(RERUN) {
+                *text = id.to_owned();
             }
         }
         Value::Array(items) => items.iter_mut().for_each(forget_reruns),
@@ -136,14 +138,16 @@ impl Condition {
             Self::Channel(text) => message.channel.contains(text.as_str()),
             Self::Nth(number) => *number == count.of_call,
             Self::After(number) => count.of_all > *number,
+            Self::Busy(number) => count.of_project > *number,
         }
     }
 }
 
-/// A message on its way, and what comes before it.
+/// A message on its way, what comes before it, and whether its like was there before.
 struct Passing {
     message: Option<Message>,
     extra: Vec<Message>,
+    repeat: bool,
 }
 
 impl Passing {
@@ -166,6 +170,10 @@ impl Passing {
             Action::Stringify(pointer) => {
                 change(&mut message.body, pointer, |value| Value::from(value.to_string()))
             }
+            Action::Parse(pointer) => change(&mut message.body, pointer, |value| {
+                let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+                parsed.unwrap_or_else(|| value.clone())
+            }),
             Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
                 value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
             }),
@@ -215,21 +223,12 @@ impl Passing {
                 let extra = emitted(emit, message, scope);
                 self.extra.push(extra);
             }
-            Action::RerunRepeats => {
-                let count = memory.commands.entry(scope.clone()).or_default();
-                *count += 1;
-                if *count > 1 {
-                    let id = format!("{}{RERUN}{count}", scope.1);
-                    put(&mut message.body, "/tool_call_id", Value::from(id));
-                }
+            Action::RerunRepeats if self.repeat => {
+                memory.reruns = true;
+                put(&mut message.body, "/tool_call_id", Value::from(format!("{}{RERUN}", scope.1)));
             }
-            Action::SwallowKnownIds => {
-                let count = memory.commands.entry(scope.clone()).or_default();
-                *count += 1;
-                if *count > 1 {
-                    self.message = None;
-                }
-            }
+            Action::SwallowKnownIds if self.repeat => self.message = None,
+            Action::RerunRepeats | Action::SwallowKnownIds => {}
             Action::FreshCard => self.fresh_card(memory.cards.get(scope).cloned()),
         }
     }
@@ -378,6 +377,25 @@ mod tests {
         };
         check("", Value::Null);
         check(", wide = true", json!(1));
+    }
+
+    #[test]
+    fn a_repeat_runs_again_and_its_answer_looks_like_the_first() {
+        let wire = Crooked::new(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
+        let sent = || {
+            let mut out = wire.outgoing(Message {
+                direction: Direction::ToTarget,
+                kind: Kind::Command,
+                channel: "cg.v1r3.prj_1.public.cmd.tool.x".to_owned(),
+                ..report(json!({"tool_call_id": "call_1"}))
+            });
+            out.remove(0).body
+        };
+        assert_eq!(sent(), json!({"tool_call_id": "call_1"}));
+        let rerun = sent();
+        assert_ne!(rerun, json!({"tool_call_id": "call_1"}));
+        let out = wire.incoming(report(json!({"payload": rerun})));
+        assert_eq!(out[0].body, json!({"payload": {"tool_call_id": "call_1"}}));
     }
 
     #[test]

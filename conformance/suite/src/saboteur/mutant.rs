@@ -66,6 +66,8 @@ pub enum Condition {
     Nth(u32),
     /// More messages of this kind than this have come, of whatever call.
     After(u32),
+    /// More messages of this kind than this have come in its project.
+    Busy(u32),
 }
 
 /// A member and a value.
@@ -90,6 +92,8 @@ pub enum Action {
     Null(String),
     /// Turns a member into a string.
     Stringify(String),
+    /// Turns a text that holds JSON into what it holds.
+    Parse(String),
     /// Lowers the letters of a member.
     Lower(String),
     /// Keeps a member's value for a later message of the same call.

@@ -219,7 +219,7 @@ pub(super) fn inline_token(call: &Call) -> String {
 /// Prepares another call of the same probe; the earlier one becomes one of the others.
 async fn next_call(world: &mut World) -> Result<Call, crate::world::Halt> {
     let earlier = world.call()?.clone();
-    world.scene()?.others.push(earlier.tool_call_id.clone());
+    world.scene()?.others.extend(earlier.names());
     world.prepare(earlier.probe).await?;
     Ok(earlier)
 }

@@ -43,12 +43,13 @@ async fn answered(world: &mut World) -> Step {
 #[then("the call succeeds")]
 async fn succeeds(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(|frames, calls| callback::has_status(frames, calls, "success"))
+    world.judge_call(callback::tells_of_a_result)?;
+    world.judge_call(card::shows_work)
 }
 
 #[then(expr = "the call ends as {status}")]
 async fn ends_as(world: &mut World, status: Status) -> Step {
-    world.answered().await?;
+    world.answered_anyway().await?;
     world.judge_call(|frames, calls| callback::has_status(frames, calls, &status.0))?;
     world.judge_call(|frames, calls| card::has_status(frames, calls, &status.0))
 }

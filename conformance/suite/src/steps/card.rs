@@ -105,6 +105,6 @@ fn has_one_card(world: &mut World) -> Step {
 
 #[then("the call of the other turn is answered on its own")]
 async fn is_another_call(world: &mut World) -> Step {
-    world.settled().await?;
+    world.answered_in_turn().await?;
     world.judge_call(repeat::is_another_call)
 }

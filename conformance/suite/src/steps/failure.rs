@@ -3,6 +3,7 @@
 use cucumber::then;
 
 use crate::judge::{Trouble, errors, seen};
+use crate::manifest::ProbeName;
 use crate::world::{Halt, Step, World};
 
 #[then(expr = "the failed card has {string}")]
@@ -31,7 +32,12 @@ async fn any_has_detail(world: &mut World) -> Step {
 
 #[then(expr = "the call fails with code {string}")]
 async fn fails_with(world: &mut World, code: String) -> Step {
-    any_failed_card(world).await?;
+    // A tool that throws was called validly, so its answer is waited for; a refusal may never come.
+    if world.call()?.probe == ProbeName::Fail {
+        world.answered().await?;
+    } else {
+        any_failed_card(world).await?;
+    }
     let mut own = None;
     world.judge_call(|frames, calls| {
         own = errors::has_code(frames, calls, &code)?;

@@ -119,6 +119,12 @@ impl Call {
         self.card["content"]["arguments"] = filled(&template, &self.token, after_execution);
     }
 
+    /// Its id and its turn, by which its messages are told from those of other calls.
+    pub fn names(&self) -> impl Iterator<Item = String> + use<> {
+        let turn = self.command.get("agent_turn_id").and_then(Value::as_str).map(str::to_owned);
+        std::iter::once(self.tool_call_id.clone()).chain(turn)
+    }
+
     /// The member of the command that names the caller.
     pub fn agent_id(&self) -> Option<&str> {
         self.command.get("agent_id").and_then(Value::as_str)

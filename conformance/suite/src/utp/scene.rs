@@ -107,7 +107,7 @@ impl Scene {
     /// Calls the echo probe and waits for a sign that its work was done. Answers how long that took.
     pub async fn sentinel(&mut self, session: &UtpSession) -> Option<Duration> {
         let call = self.prepare(ProbeName::Echo);
-        self.others.push(call.tool_call_id.clone());
+        self.others.extend(call.names());
         let began = Instant::now();
         self.send(session, &call).await;
         let reports = |frames: &[Frame]| frames.iter().filter(|frame| frame.kind == Kind::Report).count();
@@ -136,28 +136,63 @@ impl Scene {
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
+        if self.project.transcript.wait(session.pace.answer, found).await.is_none() {
+            return false;
+        }
+        // A card that comes after its report breaks one rule; the others are judged with the card there.
+        let complete = |frames: &[Frame]| {
+            let report = seen::report(frames, &calls)?;
+            seen::card_of(frames, report).map(|_| ())
+        };
+        let _ = self.project.transcript.wait(session.pace.late.max(session.pace.quiet), complete).await;
+        true
+    }
+
+    /// Waits for a report of this turn.
+    pub async fn answer_in_turn(&self, session: &UtpSession, turn: &Value) -> bool {
+        let found = |frames: &[Frame]| {
+            let mut reports = frames.iter().filter(|frame| frame.kind == Kind::Report);
+            reports.any(|frame| frame.body.pointer("/payload/agent_turn_id") == Some(turn)).then_some(())
+        };
         self.project.transcript.wait(session.pace.answer, found).await.is_some()
     }
 
     /// Makes a call that counts and reads the number; `None` when the probe gives none.
     pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
+        if session.counter_fails() {
+            return None;
+        }
+        let read = self.read_counter_once(session).await;
+        if read.is_none() {
+            session.give_up_counter();
+        }
+        read
+    }
+
+    async fn read_counter_once(&mut self, session: &UtpSession) -> Option<i64> {
         let call = self.prepare(ProbeName::Count);
-        self.others.push(call.tool_call_id.clone());
+        self.others.extend(call.names());
         self.send(session, &call).await;
-        let calls = Calls { subject: &call, others: &[] };
-        let number = |frames: &[Frame]| {
-            let (_, card) = seen::result_cards(frames)
-                .find(|(_, card)| seen::call_id(card) == Some(call.tool_call_id.as_str()))
-                .or_else(|| {
-                    let report = seen::reports(frames, &calls)
-                        .into_iter()
-                        .find(|frame| frame.text("/payload/tool_call_id") == Some(&call.tool_call_id))?;
-                    seen::card_of(frames, report)
-                })?;
+        let id = call.tool_call_id.as_str();
+        let number = |card: &Value| {
             let result = card.pointer("/content/result")?;
-            Some(result.pointer(&call.result_pointer).and_then(Value::as_i64))
+            result.pointer(&call.result_pointer).and_then(Value::as_i64)
         };
-        self.project.transcript.wait(session.pace.answer, number).await.flatten()
+        // The report says which card is the outcome; without a number in it there is none to wait for.
+        let reported = |frames: &[Frame]| {
+            let report = frames
+                .iter()
+                .filter(|frame| frame.kind == Kind::Report)
+                .find(|frame| seen::owner(frames, frame) == Some(id))?;
+            Some(number(seen::card_of(frames, report)?.1))
+        };
+        if let Some(read) = self.project.transcript.wait(session.pace.answer, reported).await {
+            return read;
+        }
+        self.project.transcript.with(|frames| {
+            let own = seen::result_cards(frames).filter(|(_, card)| seen::call_id(card) == Some(id)).last();
+            own.and_then(|(_, card)| number(card))
+        })
     }
 
     /// Reads the counter before the call under test, alone where the counter is shared.

@@ -88,6 +88,7 @@ pub struct UtpSession {
     pub counter: Counter,
     /// Held by the one scenario that counts, where the counter is shared.
     pub counting: Arc<Mutex<()>>,
+    counter_failed: AtomicBool,
     seed: u64,
     nonce: String,
     lost: Arc<AtomicBool>,
@@ -123,6 +124,14 @@ pub enum SessionError {
         subject: String,
         /// The deadline.
         seconds: u64,
+    },
+    /// The echo probe answers elsewhere than the manifest says.
+    #[error(
+        "the echoed arguments are not at `{pointer}` of `content.result`: correct `result_pointer` of `utp.tool-service.probes.echo`"
+    )]
+    Pointer {
+        /// The manifest's pointer.
+        pointer: String,
     },
     /// The manifest names no echo probe.
     #[error(
@@ -168,6 +177,7 @@ impl UtpSession {
             liveness: Liveness::Stirs,
             counter: Counter::Shared,
             counting: Arc::default(),
+            counter_failed: AtomicBool::new(false),
             seed: plan.seed,
             nonce: nonce(),
             lost,
@@ -183,7 +193,13 @@ impl UtpSession {
             }
         }
         if session.liveness != Liveness::Stirs {
-            session.pace = session.calibrate(&plan.limits, plan.ready_within).await;
+            session.pace = match session.calibrate(&plan.limits, plan.ready_within).await {
+                Ok(pace) => pace,
+                Err(error) => {
+                    session.close().await;
+                    return Err(error);
+                }
+            };
             session.counter = session.observe_counter().await;
         }
         Ok(Arc::new(session))
@@ -210,6 +226,21 @@ impl UtpSession {
     /// Whether the target declares a probe.
     pub fn declares(&self, probe: ProbeName) -> bool {
         self.probes.probes.contains_key(&probe)
+    }
+
+    /// Whether the count probe has been found to give no number.
+    pub fn counter_fails(&self) -> bool {
+        self.counter_failed.load(Ordering::Relaxed)
+    }
+
+    /// The count probe gives no number; nobody waits for one again.
+    pub fn give_up_counter(&self) {
+        self.counter_failed.store(true, Ordering::Relaxed);
+    }
+
+    /// What there is to say when the target's process ended by itself.
+    pub async fn target_ended(&self) -> Option<String> {
+        self.target.lock().await.ended().await
     }
 
     /// Ends the target, when the suite started it.
@@ -265,7 +296,7 @@ impl UtpSession {
     }
 
     /// Measures the target's own latency, with a few calls at a time.
-    async fn calibrate(&self, limits: &PaceLimits, patience: Duration) -> Pace {
+    async fn calibrate(&self, limits: &PaceLimits, patience: Duration) -> Result<Pace, SessionError> {
         let project = self.project("calibration");
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
@@ -279,7 +310,12 @@ impl UtpSession {
             let latency = project.transcript.wait(patience, took).await;
             slowest = slowest.max(latency.unwrap_or_default());
         }
-        Pace::calibrated(slowest, limits)
+        let misplaced =
+            project.transcript.with(|frames| calls.iter().all(|call| seen::is_misplaced(frames, call)));
+        if misplaced {
+            return Err(SessionError::Pointer { pointer: calls[0].result_pointer.clone() });
+        }
+        Ok(Pace::calibrated(slowest, limits))
     }
 
     /// Finds out whether scenarios that count would disturb each other.
