@@ -142,12 +142,11 @@ pub fn reflects(frames: &[Frame], token: &str) -> bool {
         .any(|frame| mentions(&frame.body, token))
 }
 
-/// Whether the result of an echo call holds the token, and not where the manifest says.
+/// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
 pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
     let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
-    let there = result.pointer(&call.result_pointer).is_some_and(|value| mentions(value, &call.token));
-    mentions(result, &call.token) && !there
+    mentions(result, &call.token) && result.pointer(&call.result_pointer).is_none()
 }
 
 /// Time from the command of a call to the first sign that its work was done.
