@@ -13,7 +13,9 @@ use serde_json::Value;
 use tokio::sync::watch;
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
-pub const MAX_FRAMES: usize = 20_000;
+pub const MAX_FRAMES: usize = 2_000;
+/// Copies of one message that are kept when a target sends it again and again without anything in between.
+const MAX_COPIES: usize = 8;
 /// Characters of one string in an excerpt.
 const EXCERPT_STRING: usize = 400;
 /// Members or items of one container in an excerpt.
@@ -145,6 +147,20 @@ struct Frames {
     seen: usize,
 }
 
+impl Frames {
+    /// Whether the last frames are all copies of this message of the target.
+    fn is_flooded_with(&self, message: &Message) -> bool {
+        message.direction == Direction::FromTarget
+            && self.kept.len() >= MAX_COPIES
+            && self.kept[self.kept.len() - MAX_COPIES..].iter().all(|frame| {
+                frame.kind == message.kind
+                    && frame.channel == message.channel
+                    && frame.body == message.body
+                    && frame.headers == message.headers
+            })
+    }
+}
+
 impl Default for Transcript {
     fn default() -> Self {
         Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0) }
@@ -157,7 +173,7 @@ impl Transcript {
         let seen = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
-            if frames.kept.len() < MAX_FRAMES {
+            if frames.kept.len() < MAX_FRAMES && !frames.is_flooded_with(&message) {
                 let n = u32::try_from(frames.seen).unwrap_or(u32::MAX);
                 let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
                 let Message { direction, kind, channel, headers, body } = message;
@@ -242,4 +258,64 @@ pub fn shorten_text(text: &str) -> String {
 /// Locks even when another thread panicked meanwhile: the data stay readable, and a panic is reported elsewhere.
 pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn message(number: usize) -> Message {
+        Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Report,
+            channel: "l0.v1.prj.public.report".to_owned(),
+            headers: BTreeMap::new(),
+            body: json!({"number": number}),
+        }
+    }
+
+    #[test]
+    fn a_flood_of_copies_leaves_room_for_what_comes_after_it() {
+        let transcript = Transcript::default();
+        (0..100_000).for_each(|_| transcript.record(message(1)));
+        transcript.record(message(2));
+        let frames = transcript.frames();
+        assert_eq!(frames.len(), MAX_COPIES + 1);
+        assert_eq!(transcript.seen(), 100_001);
+        assert_eq!(frames.last().map(|frame| frame.n), Some(100_001));
+    }
+
+    #[test]
+    fn a_flood_of_different_messages_is_bounded() {
+        let transcript = Transcript::default();
+        (0..10_000).for_each(|number| transcript.record(message(number)));
+        assert_eq!(transcript.frames().len(), MAX_FRAMES);
+        assert_eq!(transcript.seen(), 10_000);
+    }
+
+    #[tokio::test]
+    async fn a_waiter_hears_of_what_it_waits_for() {
+        let transcript = std::sync::Arc::new(Transcript::default());
+        let waiter = tokio::spawn({
+            let transcript = std::sync::Arc::clone(&transcript);
+            async move {
+                let third = |frames: &[Frame]| (frames.len() == 3).then_some(());
+                transcript.wait(Duration::from_secs(10), third).await
+            }
+        });
+        (0..3).for_each(|number| transcript.record(message(number)));
+        assert_eq!(waiter.await.expect("no panic"), Some(()));
+        let never = transcript.wait(Duration::ZERO, |_| None::<()>).await;
+        assert_eq!(never, None);
+    }
+
+    #[test]
+    fn long_strings_and_large_containers_are_cut() {
+        let long = "é".repeat(1_000_000);
+        let wide: Vec<u32> = (0..1000).collect();
+        let short = shorten(&json!({"text": long, "list": wide}));
+        assert!(short.to_string().len() < 4_000, "{} bytes", short.to_string().len());
+    }
 }

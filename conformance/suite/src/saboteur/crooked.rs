@@ -34,9 +34,9 @@ struct Memory {
 /// How many messages of a kind there were, this one included.
 #[derive(Clone, Copy)]
 struct Count {
-    of_call: u32,
-    of_project: u32,
-    of_all: u32,
+    call: u32,
+    project: u32,
+    wire: u32,
 }
 
 impl Crooked {
@@ -59,7 +59,7 @@ impl Crooked {
             memory.cards.insert(scope.clone(), card.clone());
         }
         let original = message.kind;
-        let mut passing = Passing { message: Some(message), extra: Vec::new(), repeat: count.of_call > 1 };
+        let mut passing = Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1 };
         for fault in self.faults.iter().filter(|fault| fault.on == original) {
             let holds = passing
                 .message
@@ -95,13 +95,15 @@ const RERUN: &str = "~rerun";
 
 impl Memory {
     fn count(&mut self, scope: &Scope, kind: Kind) -> Count {
-        let of_call = self.seen.entry((scope.clone(), kind)).or_default();
-        *of_call += 1;
-        let of_project = self.passed_here.entry((scope.0.clone(), kind)).or_default();
-        *of_project += 1;
-        let of_all = self.passed.entry(kind).or_default();
-        *of_all += 1;
-        Count { of_call: *of_call, of_project: *of_project, of_all: *of_all }
+        let one_more = |count: &mut u32| {
+            *count += 1;
+            *count
+        };
+        Count {
+            call: one_more(self.seen.entry((scope.clone(), kind)).or_default()),
+            project: one_more(self.passed_here.entry((scope.0.clone(), kind)).or_default()),
+            wire: one_more(self.passed.entry(kind).or_default()),
+        }
     }
 
     /// A message of a rerun looks like one of the call that was run first.
@@ -136,9 +138,9 @@ impl Condition {
             Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
             Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
             Self::Channel(text) => message.channel.contains(text.as_str()),
-            Self::Nth(number) => *number == count.of_call,
-            Self::After(number) => count.of_all > *number,
-            Self::Busy(number) => count.of_project > *number,
+            Self::Nth(number) => *number == count.call,
+            Self::After(number) => count.wire > *number,
+            Self::Busy(number) => count.project > *number,
         }
     }
 }
@@ -163,12 +165,12 @@ impl Passing {
                 remove(&mut message.body, pointer);
             }
             Action::Set(at) => {
-                let value = filled(&at.to, message_ids(scope, &message.body));
+                let value = filled(&at.to, &message_ids(scope, &message.body));
                 put(&mut message.body, &at.at, value);
             }
             Action::Null(pointer) => put(&mut message.body, pointer, Value::Null),
             Action::Stringify(pointer) => {
-                change(&mut message.body, pointer, |value| Value::from(value.to_string()))
+                change(&mut message.body, pointer, |value| Value::from(value.to_string()));
             }
             Action::Parse(pointer) => change(&mut message.body, pointer, |value| {
                 let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
@@ -244,8 +246,8 @@ impl Passing {
 
 fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
     let ids = message_ids(scope, &message.body);
-    let body = filled(&emit.body, ids.clone());
-    let channel = match filled(&Value::from(emit.channel.clone()), ids) {
+    let body = filled(&emit.body, &ids);
+    let channel = match filled(&Value::from(emit.channel.clone()), &ids) {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
@@ -266,14 +268,14 @@ fn message_ids(scope: &Scope, body: &Value) -> (String, String) {
     (scope.0.clone(), agent.unwrap_or_default().to_owned())
 }
 
-fn filled(value: &Value, ids: (String, String)) -> Value {
+fn filled(value: &Value, ids: &(String, String)) -> Value {
     match value {
         Value::String(text) => {
             Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1))
         }
-        Value::Object(members) => Value::Object(
-            members.iter().map(|(name, member)| (name.clone(), filled(member, ids.clone()))).collect(),
-        ),
+        Value::Object(members) => {
+            Value::Object(members.iter().map(|(name, member)| (name.clone(), filled(member, ids))).collect())
+        }
         other => other.clone(),
     }
 }

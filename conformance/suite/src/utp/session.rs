@@ -351,7 +351,7 @@ async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionErr
         .name("callmark")
         .no_echo()
         .connection_timeout(CONNECT_DEADLINE)
-        .subscription_capacity(256 * 1024)
+        .subscription_capacity(64 * 1024)
         .event_callback(move |event| {
             let flag = Arc::clone(&flag);
             async move {
