@@ -25,14 +25,14 @@ async fn the_reference_is_conformant_over_the_http_binding() {
     }
     let output =
         support::certify(&manifest, broker.url(), Box::<Reference>::default(), Arc::new(Quiet)).await;
-    let broken: Vec<_> = output
+    let unwell: Vec<_> = output
         .record
         .rules
         .iter()
         .filter(|rule| !matches!(rule.outcome, Outcome::Passed | Outcome::Noted))
         .map(|rule| (&rule.id, rule.outcome))
         .collect();
-    assert!(broken.is_empty(), "{broken:?}");
+    assert!(unwell.is_empty(), "{unwell:?}");
     let over_http =
         output.transcripts.values().flatten().any(|frame| frame.channel.starts_with("POST /projects/"));
     assert!(over_http, "the reference used the other binding");

@@ -247,7 +247,7 @@ pub fn shorten(value: &Value) -> Value {
     }
 }
 
-/// A text, cut at [`EXCERPT_STRING`] characters.
+/// A text, cut at 400 characters.
 pub fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(EXCERPT_STRING) {
         None => text.to_owned(),
