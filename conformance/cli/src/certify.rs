@@ -234,8 +234,8 @@ fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
     }
     write("timings.json", timings(output))?;
     let mut transcript = String::new();
-    for (scenario, frames) in &output.transcripts {
-        for frame in frames {
+    for (scenario, frames) in output.transcripts() {
+        for frame in &frames {
             let line = serde_json::json!({"scenario": scenario, "frame": frame});
             transcript.push_str(&line.to_string());
             transcript.push('\n');

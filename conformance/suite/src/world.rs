@@ -9,6 +9,7 @@ use crate::judge::late::{Late, LateCheck};
 use crate::judge::seen::Calls;
 use crate::judge::{Cause, Finding, Judgement, Trouble, route};
 use crate::manifest::ProbeName;
+use crate::platform::Project;
 use crate::transcript::Frame;
 use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
@@ -107,10 +108,9 @@ impl World {
         Some(serde_json::Value::Object(call.command.clone()))
     }
 
-    /// What is unique in the scenario's ids, and what stands for it in reports.
-    pub fn project(&self) -> Option<(String, String)> {
-        let name = &self.scene.as_ref()?.project.name;
-        Some((name.unique.clone(), name.stable.clone()))
+    /// The scenario's project.
+    pub fn project(&self) -> Option<Arc<Project>> {
+        self.scene.as_ref().map(|scene| Arc::clone(&scene.project))
     }
 
     /// Ends the scenario unless the judgement is good.
@@ -120,11 +120,12 @@ impl World {
 
     /// Judges the call under test over the transcript.
     pub fn judge_call(&mut self, judgement: impl FnOnce(&[Frame], &Calls<'_>) -> Judgement) -> Step {
+        self.call()?;
         let scene = self.scene()?;
-        let frames = scene.project.transcript.frames();
-        let others = scene.others.clone();
-        let subject = self.call()?.clone();
-        self.judge(judgement(&frames, &Calls { subject: &subject, others: &others }))
+        let Some(subject) = &scene.call else { return Err(Halt) };
+        let calls = Calls { subject, others: &scene.others };
+        let judgement = scene.project.transcript.with(|frames| judgement(frames, &calls));
+        self.judge(judgement)
     }
 
     /// The session with the Tool Service. Once the broker is lost, nothing more is tried.
@@ -210,6 +211,17 @@ impl World {
             None => Ok(()),
             Some(trouble) => Err(self.halt(trouble)),
         }
+    }
+
+    /// As [`World::answered`], for the rules that are about the answer itself: a target that never answers
+    /// breaks them, where all others have nothing to look at.
+    pub async fn reported(&mut self) -> Step {
+        let judged = match self.unanswered().await? {
+            Some(Trouble::NotObserved(_)) => self.judge_call(route::is_reported),
+            Some(trouble) => Err(self.halt(trouble)),
+            None => self.judge_call(route::is_reported),
+        };
+        judged
     }
 
     async fn unanswered(&mut self) -> Result<Option<Trouble>, Halt> {

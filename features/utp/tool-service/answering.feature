@@ -10,7 +10,7 @@ Feature: A Tool Service answers commands
       Given a Tool Service
       And a command for the echo probe
       When the worker sends the command
-      Then the call is answered
+      Then a callback is reported for the call
       And a tool.result card is written for the call
 
   @TDG-2-04

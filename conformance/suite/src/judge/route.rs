@@ -117,14 +117,16 @@ pub fn wakes_nowhere_but(frames: &[Frame], calls: &Calls<'_>, worker_target: &st
 
 /// After the agent has moved, no wakeup of it goes to where it was.
 pub fn moved_to(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
-    // What was sent before the command was about an earlier call.
+    wakes_nowhere_but(after_command(frames, calls), calls, worker_target)
+}
+
+/// What came before the command was about an earlier call.
+fn after_command<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> &'a [Frame] {
+    let id = calls.subject.tool_call_id.as_str();
     let sent = frames
         .iter()
-        .position(|frame| {
-            frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(&calls.subject.tool_call_id)
-        })
-        .unwrap_or_default();
-    wakes_nowhere_but(&frames[sent..], calls, worker_target)
+        .position(|frame| frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(id));
+    &frames[sent.unwrap_or_default()..]
 }
 
 /// No wakeup of the caller goes to this worker target.
@@ -172,7 +174,7 @@ pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> J
     if own.as_deref() != Some(channel) {
         return Err(wrong(report, own.as_deref()).into());
     }
-    let strayed = wakeups(frames, calls)
+    let strayed = wakeups(after_command(frames, calls), calls)
         .find(|frame| frame.direction == Direction::FromTarget && frame.token(3) != Some(channel));
     match strayed {
         None => Ok(()),

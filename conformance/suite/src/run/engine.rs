@@ -14,20 +14,30 @@ use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::judge::late::Late;
+use crate::platform::Project;
 use crate::transcript::{Frame, lock};
 use crate::world::World;
 
 /// What a World leaves behind.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remains {
-    pub frames: Vec<Frame>,
+    /// The scenario's project, with its transcript.
+    pub project: Option<Arc<Project>>,
+    /// In place of its frames: those at which a late judgement was made.
+    pub judged: Option<Vec<Frame>>,
     pub notes: Vec<String>,
     /// What is judged again at the end.
     pub late: Vec<Late>,
     /// The command under test.
     pub command: Option<Value>,
-    /// What is unique in the scenario's ids, and what stands for it in reports.
-    pub project: Option<(String, String)>,
+}
+
+impl Remains {
+    /// The messages that the scenario is about.
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        let own = || self.project.as_ref().map(|project| project.transcript.frames()).unwrap_or_default();
+        self.judged.clone().unwrap_or_else(own)
+    }
 }
 
 /// Runs the selected cases against the stage.
@@ -54,11 +64,7 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
-    let transcripts = remains
-        .into_iter()
-        .map(|(id, remains)| (id, without_secrets(remains.frames, &plan.secrets)))
-        .collect();
-    RunOutput { record, transcripts, timings }
+    RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -82,14 +88,14 @@ async fn look_again(
             if let (Err(trouble), None) = (judgement, &facts.trouble) {
                 facts.trouble = Some(trouble);
                 facts.step = case.scenario().steps.last().map(StepPlace::of);
-                remains.frames = frames;
+                remains.judged = Some(frames);
             }
         }
     }
 }
 
 /// Frames as they may be stored.
-fn without_secrets(mut frames: Vec<Frame>, secrets: &[String]) -> Vec<Frame> {
+pub(super) fn without_secrets(mut frames: Vec<Frame>, secrets: &[String]) -> Vec<Frame> {
     if secrets.is_empty() {
         return frames;
     }
@@ -132,11 +138,11 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
         .after(move |feature, _, scenario, _, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let left = Remains {
-                    frames: world.frames(),
+                    project: world.project(),
+                    judged: None,
                     notes: world.notes().to_vec(),
                     late: world.late().to_vec(),
                     command: world.command(),
-                    project: world.project(),
                 };
                 lock(&sink).insert(id.clone(), left);
             }

@@ -32,10 +32,12 @@ pub(super) struct Context<'a> {
 /// The evidence of a finding.
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let Context { case, rule, facts, remains, rerun, secrets } = context;
-    let frames = &remains.frames[..];
+    let frames = &remains.frames()[..];
     let mut parts: Vec<(String, String)> =
         secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    parts.extend(remains.project.clone());
+    parts.extend(
+        remains.project.as_ref().map(|project| (project.name.unique.clone(), project.name.stable.clone())),
+    );
     let names = Names { whole: minted(frames), parts };
     let stable = |value: &Value| shorten(&names.rename(value));
     let (step, location) = match &facts.step {
@@ -50,29 +52,31 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         actual: finding.actual.as_ref().map(&stable),
         pointer: finding.pointer.clone(),
         hint: finding.hint.clone(),
-        frames: involved(finding, remains).map(|frame| excerpt(frame, &names)).collect(),
+        frames: involved(finding, frames, remains.command.as_ref())
+            .map(|frame| excerpt(frame, &names))
+            .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: command(remains).map(|frame| names.text(&reproduce(frame))),
+        reproduce: command(frames, remains.command.as_ref()).map(|frame| names.text(&reproduce(frame))),
     }
 }
 
 /// The command under test and the frames that the finding names.
-fn involved<'a>(finding: &'a Finding, remains: &'a Remains) -> impl Iterator<Item = &'a Frame> {
-    let sent = command(remains).map(|frame| frame.n);
-    remains
-        .frames
+fn involved<'a>(
+    finding: &'a Finding,
+    frames: &'a [Frame],
+    sent: Option<&Value>,
+) -> impl Iterator<Item = &'a Frame> + use<'a> {
+    let sent = command(frames, sent).map(|frame| frame.n);
+    frames
         .iter()
         .filter(move |frame| Some(frame.n) == sent || finding.frames.contains(&frame.n))
         .take(MAX_FRAMES)
 }
 
 /// The message that the scenario is about: the command under test as it was sent, else the last one.
-fn command(remains: &Remains) -> Option<&Frame> {
-    let mut commands = remains.frames.iter().filter(|frame| frame.kind == Kind::Command);
-    commands
-        .clone()
-        .find(|frame| Some(&frame.body) == remains.command.as_ref())
-        .or_else(|| commands.next_back())
+fn command<'a>(frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
+    let mut commands = frames.iter().filter(|frame| frame.kind == Kind::Command);
+    commands.clone().find(|frame| Some(&frame.body) == sent).or_else(|| commands.next_back())
 }
 
 /// A command line that publishes the message by hand.

@@ -144,8 +144,17 @@ impl Progress for Quiet {
 pub struct RunOutput {
     /// The record, the same for every run of one target.
     pub record: RunRecord,
-    /// The messages of every scenario, by scenario id.
-    pub transcripts: BTreeMap<String, Vec<Frame>>,
     /// How long each scenario took.
     pub timings: BTreeMap<String, Duration>,
+    remains: BTreeMap<String, engine::Remains>,
+    secrets: Vec<String>,
+}
+
+impl RunOutput {
+    /// The messages of every scenario, by scenario id, without the manifest's secrets.
+    pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
+        self.remains
+            .iter()
+            .map(|(id, remains)| (id.as_str(), engine::without_secrets(remains.frames(), &self.secrets)))
+    }
 }

@@ -34,6 +34,11 @@ impl std::str::FromStr for TraceProperty {
     }
 }
 
+#[then("a callback is reported for the call")]
+async fn reported(world: &mut World) -> Step {
+    world.reported().await
+}
+
 #[then("the call is answered")]
 async fn answered(world: &mut World) -> Step {
     world.answered().await?;

@@ -7,8 +7,7 @@ use crate::world::{Step, World};
 
 #[then("the caller's Inbox holds the callback")]
 async fn inbox_holds_callback(world: &mut World) -> Step {
-    world.answered().await?;
-    world.judge_call(route::is_reported)?;
+    world.reported().await?;
     world.judge_call(route::is_callback)
 }
 
