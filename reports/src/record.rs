@@ -266,7 +266,7 @@ pub struct Evidence {
 /// One message of the transcript, shortened for reading.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct FrameExcerpt {
-    /// Number of the message within its scenario, from 1.
+    /// Number of the message within the evidence, from 1.
     pub n: u32,
     /// Seen from the target.
     pub direction: Direction,

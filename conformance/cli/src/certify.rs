@@ -233,15 +233,21 @@ fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
         write(format.file_name(), format.render(&output.record))?;
     }
     write("timings.json", timings(output))?;
-    let mut transcript = String::new();
+    let path = out.join("transcript.jsonl");
+    write_transcript(&path, output).map_err(|error| cannot_write(&path, &error))
+}
+
+/// One line a message; written as it goes, since a talkative target makes it long.
+fn write_transcript(path: &Path, output: &RunOutput) -> std::io::Result<()> {
+    use std::io::Write as _;
+    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
     for (scenario, frames) in output.transcripts() {
         for frame in &frames {
             let line = serde_json::json!({"scenario": scenario, "frame": frame});
-            transcript.push_str(&line.to_string());
-            transcript.push('\n');
+            writeln!(file, "{line}")?;
         }
     }
-    write("transcript.jsonl", transcript)
+    file.flush()
 }
 
 /// How long each scenario took, in microseconds. Not part of the record, which is the same for every run.

@@ -74,15 +74,16 @@ impl Failure {
     }
 }
 
-/// Returns on Ctrl-C or SIGTERM, so that what was started can be ended.
+/// Returns on Ctrl-C, SIGTERM or SIGHUP, so that what was started can be ended.
 pub(crate) async fn told_to_end() {
     use tokio::signal::unix::{SignalKind, signal};
     // Without handlers the signal ends the process, which is what it is for.
-    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate())) {
-        (Ok(mut interrupt), Ok(mut terminate)) => {
+    match (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup())) {
+        (Ok(mut interrupt), Ok(mut terminate), Ok(mut hangup)) => {
             tokio::select! {
                 _ = interrupt.recv() => {}
                 _ = terminate.recv() => {}
+                _ = hangup.recv() => {}
             }
         }
         _ => std::future::pending().await,

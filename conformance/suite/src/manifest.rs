@@ -221,9 +221,12 @@ impl Manifest {
         for (name, probe) in utp.tool_service.iter().flat_map(|table| &table.probes) {
             let key = format!("utp.tool-service.probes.{}", name.name());
             if let Some(subject) = &probe.target_subject
-                && subject.split('.').any(|token| token.is_empty() || token == "*" || token == ">")
+                && !is_registered_form(subject)
             {
-                faults.push(format!("`{key}.target_subject` has an empty or a wildcard token: `{subject}`"));
+                faults.push(format!(
+                    "`{key}.target_subject` is `{subject}`, not of the form \
+                     `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
+                ));
             }
         }
         faults
@@ -246,6 +249,13 @@ pub struct ManifestError {
     pub path: String,
     /// One fault each, with its key.
     pub faults: Vec<String>,
+}
+
+/// Whether a subject is one that a tool can be registered under (UTP §4.1, Guide §2).
+fn is_registered_form(subject: &str) -> bool {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    matches!(tokens.as_slice(), ["cg", _, "{project_id}", _, "cmd", "tool", _, ..])
+        && tokens.iter().all(|token| !token.is_empty() && !matches!(*token, "*" | ">"))
 }
 
 fn embedded() -> String {

@@ -3,13 +3,14 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use callmark_reports::record::{Direction, FrameExcerpt};
 use serde::Serialize;
 use serde_json::Value;
+use sha2::{Digest, Sha256};
 use tokio::sync::watch;
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
@@ -170,18 +171,19 @@ impl Default for Transcript {
 impl Transcript {
     /// Appends a message and wakes whoever waits.
     pub fn record(&self, message: Message) {
-        let seen = {
+        let kept = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
             if frames.kept.len() < MAX_FRAMES && !frames.is_flooded_with(&message) {
                 let n = u32::try_from(frames.seen).unwrap_or(u32::MAX);
                 let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-                let Message { direction, kind, channel, headers, body } = message;
+                let Message { direction, kind, channel, headers, mut body } = message;
+                bound(&mut body);
                 frames.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
             }
-            frames.seen
+            frames.kept.len()
         };
-        self.count.send_replace(seen);
+        self.count.send_if_modified(|count| std::mem::replace(count, kept) != kept);
     }
 
     /// Everything so far.
@@ -218,6 +220,28 @@ impl Transcript {
             }
         };
         tokio::time::timeout(deadline, search).await.ok().flatten()
+    }
+}
+
+/// Longest string that a transcript keeps whole.
+const WHOLE_STRING: usize = 16 * 1024;
+/// What is kept of the beginning of a longer one.
+const HEAD: usize = 2 * 1024;
+
+/// Cuts long strings. What is kept tells two of them apart, and still mentions the tokens of the suite.
+fn bound(value: &mut Value) {
+    match value {
+        Value::String(text) if text.len() > WHOLE_STRING => {
+            let end = (0..=HEAD).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
+            let digest = crate::library::hex(&Sha256::digest(text.as_bytes()));
+            let tokens: BTreeSet<&str> =
+                text.match_indices("tok-").filter_map(|(at, _)| text.get(at..at + 16)).collect();
+            let tokens: Vec<&str> = tokens.into_iter().take(16).collect();
+            *text = format!("{}… ({} bytes, sha256 {digest}) {}", &text[..end], text.len(), tokens.join(" "));
+        }
+        Value::Array(items) => items.iter_mut().for_each(bound),
+        Value::Object(members) => members.values_mut().for_each(bound),
+        _ => {}
     }
 }
 
@@ -309,6 +333,18 @@ mod tests {
         assert_eq!(waiter.await.expect("no panic"), Some(()));
         let never = transcript.wait(Duration::ZERO, |_| None::<()>).await;
         assert_eq!(never, None);
+    }
+
+    #[test]
+    fn a_long_string_is_cut_and_keeps_what_it_is_recognised_by() {
+        let cut = |tail: &str| {
+            let mut value = json!(format!("{} tok-0123456789ab {tail}", "é".repeat(500_000)));
+            bound(&mut value);
+            value.as_str().expect("a string").to_owned()
+        };
+        let (one, other) = (cut("a"), cut("b"));
+        assert!(one.len() < 4_000 && one.contains("tok-0123456789ab"), "{one}");
+        assert_ne!(one, other);
     }
 
     #[test]

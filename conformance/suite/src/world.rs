@@ -240,6 +240,16 @@ impl World {
         Ok(Some(missing(&session, finding)))
     }
 
+    /// After everything has settled, gives a late answer to a refused command the chance to come.
+    pub async fn lingered(&mut self) -> Step {
+        self.settled().await?;
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        // None need come, so that none came is not judged here.
+        let _ = self.scene()?.answer_within(session.pace.late, &session, &call).await;
+        Ok(())
+    }
+
     /// Waits for the report of the call's turn.
     pub async fn answered_in_turn(&mut self) -> Step {
         let session = self.session()?;

@@ -52,8 +52,10 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         actual: finding.actual.as_ref().map(&stable),
         pointer: finding.pointer.clone(),
         hint: finding.hint.clone(),
+        // Numbered anew: how the messages of a run interleave differs from run to run.
         frames: involved(finding, frames, remains.command.as_ref())
-            .map(|frame| excerpt(frame, &names))
+            .zip(1..)
+            .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, &names) })
             .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
         reproduce: command(frames, remains.command.as_ref()).map(|frame| names.text(&reproduce(frame))),
@@ -121,12 +123,12 @@ fn without_span(text: &str) -> String {
 
 /// Ids that the target gave to its cards, in the order of their first appearance.
 fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
+    let saved = seen::saved_cards(frames).filter_map(|(_, card)| card.get("card_id"));
+    let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
     let mut names = BTreeMap::new();
-    for (_, card) in seen::saved_cards(frames) {
-        if let Some(id) = card.get("card_id").and_then(Value::as_str).filter(|id| id.len() >= 4) {
-            let next = names.len() + 1;
-            names.entry(id.to_owned()).or_insert_with(|| format!("<card {next}>"));
-        }
+    for id in saved.chain(pointed).filter_map(Value::as_str).filter(|id| id.len() >= 4) {
+        let next = names.len() + 1;
+        names.entry(id.to_owned()).or_insert_with(|| format!("<card {next}>"));
     }
     names
 }

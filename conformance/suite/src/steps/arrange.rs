@@ -127,7 +127,9 @@ fn command_carries_inline(world: &mut World, member: String) -> Step {
 fn command_channel(world: &mut World, channel: String) -> Step {
     let call = world.call()?;
     let mut tokens: Vec<&str> = call.subject.split('.').collect();
-    tokens[3] = &channel;
+    if let Some(token) = tokens.get_mut(3) {
+        *token = &channel;
+    }
     call.subject = tokens.join(".");
     Ok(())
 }

@@ -62,7 +62,7 @@ async fn inherits(world: &mut World, member: String) -> Step {
 
 #[then(expr = "the tool.result card, if there is one, inherits {string}")]
 async fn any_inherits(world: &mut World, member: String) -> Step {
-    world.settled().await?;
+    world.lingered().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => card::inherits(frames, calls, &member),
         None => {

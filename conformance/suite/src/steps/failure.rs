@@ -63,7 +63,7 @@ async fn is_uniform(world: &mut World) -> Step {
 
 /// Waits for what may come; a refused command need not be answered.
 async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
-    world.settled().await?;
+    world.lingered().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => Ok(()),
         None => {

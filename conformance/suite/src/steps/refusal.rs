@@ -55,7 +55,7 @@ async fn note_run(world: &mut World) -> Step {
 
 /// Waits for what may come; where nothing comes there is nothing to look at, which is permitted.
 pub(super) async fn any_callback(world: &mut World) -> Step {
-    world.settled().await?;
+    world.lingered().await?;
     world.judge_call(|frames, calls| match seen::report(frames, calls) {
         Some(_) => Ok(()),
         None => {

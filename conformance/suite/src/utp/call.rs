@@ -66,7 +66,7 @@ impl Call {
         // The counter may be kept per key: all calls of a project count under one.
         let token = match probe {
             ProbeName::Count => format!("key-{}", name.stable),
-            _ => format!("tok-{}", &trace.trace_id[20..]),
+            _ => format!("tok-{}", &trace.trace_id[20..32]),
         };
         let unique = &name.unique;
         let ids = Ids {

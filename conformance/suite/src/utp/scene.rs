@@ -134,9 +134,14 @@ impl Scene {
 
     /// Waits for the report of the call under test. `false` when none came in time.
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
+        self.answer_within(session.pace.answer, session, call).await
+    }
+
+    /// As [`Scene::answer`], with a patience of its own.
+    pub async fn answer_within(&self, patience: Duration, session: &UtpSession, call: &Call) -> bool {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
-        if self.project.transcript.wait(session.pace.answer, found).await.is_none() {
+        if self.project.transcript.wait(patience, found).await.is_none() {
             return false;
         }
         // A card that comes after its report breaks one rule; the others are judged with the card there.

@@ -259,7 +259,7 @@ impl UtpSession {
         let liveness = loop {
             let call = scene.prepare(ProbeName::Echo);
             tokens.push(call.token.clone());
-            let subject = call.subject.clone();
+            let subject = call.subject.replace(&project.name.unique, &project.name.stable);
             scene.send(self, &call).await;
             let worked =
                 |frames: &[Frame]| tokens.iter().any(|token| seen::reflects(frames, token)).then_some(());
