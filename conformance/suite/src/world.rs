@@ -216,12 +216,10 @@ impl World {
     /// As [`World::answered`], for the rules that are about the answer itself: a target that never answers
     /// breaks them, where all others have nothing to look at.
     pub async fn reported(&mut self) -> Step {
-        let judged = match self.unanswered().await? {
-            Some(Trouble::NotObserved(_)) => self.judge_call(route::is_reported),
+        match self.unanswered().await? {
+            None | Some(Trouble::NotObserved(_)) => self.judge_call(route::is_reported),
             Some(trouble) => Err(self.halt(trouble)),
-            None => self.judge_call(route::is_reported),
-        };
-        judged
+        }
     }
 
     async fn unanswered(&mut self) -> Result<Option<Trouble>, Halt> {
