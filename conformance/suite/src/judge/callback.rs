@@ -10,8 +10,8 @@ use crate::transcript::{Frame, Kind};
 pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
 /// The two values of `after_execution` (UTP §3.1).
 pub const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
-/// Members that a callback has by the documents.
-const MEMBERS: [&str; 8] = [
+/// Members that a callback has by the documents (UTP §4.2).
+pub const MEMBERS: [&str; 8] = [
     "tool_call_id",
     "agent_turn_id",
     "turn_epoch",

@@ -1,10 +1,12 @@
 //! The parties that the suite plays for a UTP target: card store, tool registry, roster, report and Inbox.
 //!
-//! `desk` holds their state and records every message; a binding (`nats`, `http`) only translates its
+//! `desk` takes and records every message, `project` holds the state of one scenario; a binding (`nats`, `http`) only translates its
 //! wire form into the desk's operations. A further binding is one more translation, nothing else.
 
 pub mod desk;
 pub mod http;
 pub mod nats;
+pub mod project;
 
-pub use desk::{Desk, Operation, Project, Refusal, Reply};
+pub use desk::{Desk, Operation, Refusal, Reply};
+pub use project::{Project, ProjectName};

@@ -3,21 +3,10 @@
 use cucumber::then;
 
 use super::Status;
+use crate::judge::callback::MEMBERS;
 use crate::judge::captured;
 use crate::utp::capture::CapturedKind;
 use crate::world::{Step, World};
-
-/// Members of a callback that the documents name (UTP §4.2).
-const CALLBACK: [&str; 8] = [
-    "tool_call_id",
-    "agent_turn_id",
-    "turn_epoch",
-    "agent_id",
-    "tool_result_card_id",
-    "status",
-    "after_execution",
-    "step_id",
-];
 
 #[then(expr = "every command carries {string}")]
 fn commands_carry(world: &mut World, member: String) -> Step {
@@ -47,7 +36,7 @@ fn callbacks_keep_status(world: &mut World, ended: Status, called_back: Status) 
 
 #[then("it is noted which extension fields there are")]
 fn note_extensions(world: &mut World) -> Step {
-    let names = captured::extensions(&world.entries()?, &CALLBACK);
+    let names = captured::extensions(&world.entries()?, &MEMBERS);
     world.note(if names.is_empty() {
         "no callback has an extension field".to_owned()
     } else {
