@@ -117,6 +117,46 @@ fn a_record_can_be_rendered_again() {
 }
 
 #[test]
+fn a_mutant_is_killed_and_the_matrix_has_its_schema() {
+    let home = directory();
+    let output = callmark(&["sabotage", "--rule", "UTP-4.2-10", "--format", "json"], home.path());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    let matrix: Value = serde_json::from_slice(&output.stdout).expect("JSON alone on stdout");
+    let faults = callmark_schemas::violations(callmark_schemas::SchemaName::Sabotage, &matrix);
+    assert!(faults.is_empty(), "{faults:?}");
+    assert!(matrix["summary"]["killed"].as_u64() >= Some(1), "{matrix}");
+}
+
+#[test]
+fn a_capture_from_a_file_is_judged() {
+    let home = directory();
+    let line = |status: &str, result: &str| {
+        format!(
+            r#"{{"kind":"callback","body":{{"tool_call_id":"c","agent_turn_id":"t","turn_epoch":1,"agent_id":"a","tool_result_card_id":"r-{result}","status":"{status}","after_execution":"suspend"}}}}
+{{"kind":"card","body":{{"card_id":"r-{result}","type":"tool.result","content":{{"status":"{result}","after_execution":"suspend","result":null,"error":null}}}}}}
+"#
+        )
+    };
+    let command = r#"{"subject":"cg.v1r3.prj.public.cmd.tool.tides.table","body":{"tool_call_id":"c","agent_turn_id":"t","turn_epoch":1,"agent_id":"a"}}
+{"kind":"tool","body":{"project_id":"prj","tool_name":"tides","description":"d","parameters":{},"target_subject":"cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.table","after_execution":"suspend","options":{}}}
+"#;
+    let manifest =
+        "[target]\nname = \"a\"\n[utp.schema]\ncapture = \"bus.jsonl\"\nstatuses = [\"success\"]\n";
+    std::fs::write(home.path().join("callmark.toml"), manifest).expect("a manifest");
+    let check = |capture: String, expect: i32| {
+        std::fs::write(home.path().join("bus.jsonl"), capture).expect("a capture");
+        let output = callmark(&["certify", "--target", "callmark.toml", "--out", "out"], home.path());
+        let text = String::from_utf8_lossy(&output.stdout).into_owned();
+        assert_eq!(code(&output), expect, "{text}{}", stderr(&output));
+        text
+    };
+    check(format!("{command}{}", line("success", "success")), 0);
+    assert!(check(format!("{command}{}", line("ok", "success")), 1).contains("UTP-4.2-20"));
+    assert!(check(line("success", "success"), 3).contains("the capture has no tool command"));
+    check("not json\n".to_owned(), 3);
+}
+
+#[test]
 fn init_writes_a_manifest_once() {
     let home = directory();
     assert_eq!(code(&callmark(&["init"], home.path())), 0);

@@ -78,10 +78,14 @@ fn route(method: &Method, path: &str, body: Value) -> Option<Route> {
     let (operation, body, single) = match (method.as_str(), rest) {
         ("POST", ["cards", "batch"]) => (Operation::CardsGet, body, None),
         ("GET", ["cards", id]) => (Operation::CardsGet, json!({"card_ids": [id]}), Some("card")),
-        ("PUT", ["cards", _]) => {
-            let card =
-                if body.get("card").is_some_and(Value::is_object) { body } else { json!({"card": body}) };
-            (Operation::CardSave, card, None)
+        ("PUT", ["cards", id]) => {
+            let wrapped = body.get("card").is_some_and(Value::is_object);
+            let mut body = if wrapped { body } else { json!({"card": body}) };
+            // The path names the card, so the body need not.
+            if let Some(card) = body["card"].as_object_mut() {
+                card.entry("card_id").or_insert_with(|| json!(id));
+            }
+            (Operation::CardSave, body, None)
         }
         ("GET", ["tools", name]) => (Operation::ToolsGet, json!({"tool_name": name}), Some("tool")),
         ("POST", ["channels", channel, "reports"]) => {
@@ -178,6 +182,14 @@ mod tests {
         check(Method::PATCH, "/projects/p%201/state/agent_state_head", Operation::StateWrite);
         check(Method::PUT, "/projects/p%201/state.agent_state_head/ag", Operation::StateWrite);
         check(Method::GET, "/projects/p%201/state/agent_state_head", Operation::Unknown);
+    }
+
+    #[test]
+    fn a_card_may_leave_its_id_to_the_path() {
+        for body in [json!({"type": "tool.result"}), json!({"card": {"type": "tool.result"}})] {
+            let route = route(&Method::PUT, "/projects/p/cards/c1", body).expect("a project path");
+            assert_eq!(route.body, json!({"card": {"type": "tool.result", "card_id": "c1"}}));
+        }
     }
 
     #[test]
