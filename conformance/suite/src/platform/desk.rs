@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use super::project::{Project, ProjectName, bad_request};
+use super::project::{Project, ProjectName};
+use super::reply::{Refusal, Reply, bad_request};
 use crate::judge::seen;
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::Wire;
@@ -47,27 +48,6 @@ impl Operation {
             Self::StateWrite => Kind::StateWrite,
             Self::Unknown => Kind::Unknown,
         }
-    }
-}
-
-/// The platform's answer.
-pub type Reply = Result<Value, Refusal>;
-
-/// An error answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Refusal {
-    /// HTTP status, also used as `Nats-Service-Error-Code`.
-    pub status: u16,
-    /// Machine-readable code.
-    pub code: &'static str,
-    /// One sentence.
-    pub message: String,
-}
-
-impl Refusal {
-    /// The body `{"error": {…}}`.
-    pub fn body(&self) -> Value {
-        json!({"error": {"code": self.code, "message": self.message}})
     }
 }
 

@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Operation, Refusal, Reply};
+use super::desk::{Desk, Operation};
+use super::reply::{Refusal, Reply};
 use crate::transcript::Kind;
 
 /// Largest request body.

@@ -7,6 +7,8 @@ pub mod desk;
 pub mod http;
 pub mod nats;
 pub mod project;
+pub mod reply;
 
-pub use desk::{Desk, Operation, Refusal, Reply};
+pub use desk::{Desk, Operation};
 pub use project::{Project, ProjectName};
+pub use reply::{Refusal, Reply};

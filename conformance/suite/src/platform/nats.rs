@@ -10,7 +10,8 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Operation, Reply};
+use super::desk::{Desk, Operation};
+use super::reply::Reply;
 use crate::transcript::{Kind, Message};
 
 /// Requests that the platform works on at a time; more wait on the bus.

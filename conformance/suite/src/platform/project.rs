@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::desk::{Refusal, Reply};
+use super::reply::{Refusal, Reply, bad_request};
 use crate::judge::seen;
 use crate::transcript::{Transcript, lock};
 use crate::utp::trace::Traceparent;
@@ -209,9 +209,4 @@ impl Project {
         rows.anchors.insert(anchor, inbox_id.clone());
         Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })
     }
-}
-
-/// A request that cannot be read.
-pub(super) fn bad_request(message: &str) -> Refusal {
-    Refusal { status: 400, code: "bad_request", message: message.to_owned() }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use serde_json::Value;
 
-use super::engine::Remains;
+use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::{Finding, seen};

@@ -4,6 +4,7 @@
 
 mod engine;
 mod evidence;
+mod remains;
 pub mod tags;
 mod verdict;
 mod writer;
@@ -146,7 +147,7 @@ pub struct RunOutput {
     pub record: RunRecord,
     /// How long each scenario took.
     pub timings: BTreeMap<String, Duration>,
-    remains: BTreeMap<String, engine::Remains>,
+    remains: BTreeMap<String, remains::Remains>,
     secrets: Vec<String>,
 }
 
@@ -155,6 +156,6 @@ impl RunOutput {
     pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
         self.remains
             .iter()
-            .map(|(id, remains)| (id.as_str(), engine::without_secrets(remains.frames(), &self.secrets)))
+            .map(|(id, remains)| (id.as_str(), remains::without_secrets(remains.frames(), &self.secrets)))
     }
 }

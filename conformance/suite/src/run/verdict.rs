@@ -6,7 +6,8 @@ use callmark_reports::record::{
     Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary, Verdict,
 };
 
-use super::engine::{Remains, undeclared};
+use super::engine::undeclared;
+use super::remains::Remains;
 use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::catalogue::{Case, Place};
