@@ -5,4 +5,5 @@
 //! sockets like any other implementation.
 
 pub mod broker;
+pub mod toolbus;
 pub mod utp;
