@@ -75,6 +75,9 @@ pub(crate) struct CertifyArguments {
     /// Broker: embedded, server, container or a nats:// URL. Default: the manifest's
     #[arg(long, value_name = "BROKER")]
     pub(crate) broker: Option<BrokerChoice>,
+    /// toolbus: the MCP transport. Default: the manifest's; the reference is certified over stdio
+    #[arg(long, value_name = "T", value_enum)]
+    pub(crate) transport: Option<TransportChoice>,
     /// Where the reports go
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
@@ -109,6 +112,7 @@ impl Default for CertifyArguments {
             tags: None,
             strict: false,
             broker: None,
+            transport: None,
             out: PathBuf::from(DEFAULT_OUT),
             format: Format::Human,
             jobs: DEFAULT_JOBS,
@@ -128,6 +132,23 @@ pub(crate) enum Format {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum TransportChoice {
+    /// Standard input and output
+    Stdio,
+    /// Streamable HTTP
+    Http,
+}
+
+impl From<TransportChoice> for callmark_suite::manifest::Transport {
+    fn from(choice: TransportChoice) -> Self {
+        match choice {
+            TransportChoice::Stdio => Self::Stdio,
+            TransportChoice::Http => Self::Http,
+        }
+    }
+}
+
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub(crate) enum RulesFormat {
     /// Text for people
@@ -143,6 +164,8 @@ pub(crate) enum RulesFormat {
 pub(crate) enum Family {
     /// A UTP Tool Service with its L0
     Utp,
+    /// An MCP server of the tool bus
+    Toolbus,
 }
 
 #[derive(Debug, Args)]
@@ -150,16 +173,19 @@ pub(crate) struct ServeArguments {
     /// What to serve
     #[arg(value_enum)]
     pub(crate) family: Family,
-    /// Broker: embedded, server, container or a nats:// URL
+    /// utp: the broker: embedded, server, container or a nats:// URL
     #[arg(long, value_name = "BROKER", default_value = "embedded")]
     pub(crate) broker: BrokerChoice,
-    /// Where the HTTP binding listens
-    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0")]
+    /// Where HTTP listens
+    #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "CALLMARK_LISTEN")]
     pub(crate) listen: SocketAddr,
+    /// toolbus: speak MCP on standard input and output, not over HTTP
+    #[arg(long)]
+    pub(crate) stdio: bool,
     /// Keep state here, over restarts. Default: in memory
     #[arg(long, value_name = "DIR")]
     pub(crate) data: Option<PathBuf>,
-    /// Make one call of each kind, print what travels, and end
+    /// utp: make one call of each kind, print what travels, and end
     #[arg(long)]
     pub(crate) tour: bool,
 }

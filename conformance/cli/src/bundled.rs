@@ -1,16 +1,17 @@
 //! The bundled target: the reference implementation, started here and reached over sockets like any other.
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
+use callmark_suite::pace::PaceLimits;
 use callmark_suite::saboteur::{Bench, Workshop};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::{Running, Surroundings, Target};
+use callmark_suite::toolbus::session::{ToolbusPlan, ToolbusSession};
 use callmark_suite::utp::capture::{Capture, Exercise, Exercised};
-use callmark_suite::utp::pace::PaceLimits;
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
 use callmark_suite::wire::Wire;
 use callmark_suite::world::Stage;
@@ -21,9 +22,15 @@ use crate::broker::{self, BrokerChoice, RunningBroker};
 /// The project of the tour.
 const TOUR_PROJECT: &str = "prj_tour";
 
-/// The bundled target's manifest.
-pub fn manifest() -> Result<Manifest, ManifestError> {
-    Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))
+/// The bundled target's manifest. `program` is the `callmark` binary, which serves the tool bus when it is told to.
+pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
+    let mut manifest = Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))?;
+    if let Some(toolbus) = &mut manifest.toolbus {
+        let serve = [program.display().to_string(), "serve".to_owned(), "toolbus".to_owned()];
+        toolbus.start = Some(serve.to_vec());
+        toolbus.command = Some(serve.into_iter().chain(["--stdio".to_owned()]).collect());
+    }
+    Ok(manifest)
 }
 
 /// Limits of waiting: everything is in this process, so nothing takes long.
@@ -34,6 +41,11 @@ pub fn limits(scale: f64) -> PaceLimits {
         scale,
         ..PaceLimits::default()
     }
+}
+
+/// As [`limits`], for mutants: most of those that are killed by silence are silent for good.
+fn sabotage_limits() -> PaceLimits {
+    PaceLimits { answer_floor: Duration::from_millis(500), late_floor: Duration::ZERO, ..limits(1.0) }
 }
 
 /// The reference Tool Service.
@@ -82,12 +94,15 @@ impl Exercise for Tour {
     }
 }
 
-/// Sets up benches for the saboteur: an embedded broker and the reference on it.
-pub struct ReferenceWorkshop;
+/// Sets up benches for the saboteur: an embedded broker and the reference on it, or the reference's MCP server.
+pub struct ReferenceWorkshop {
+    /// The `callmark` binary.
+    pub program: PathBuf,
+}
 
 struct ReferenceBench {
     manifest: Manifest,
-    broker: RunningBroker,
+    broker: Option<RunningBroker>,
     service: Option<ToolService>,
     capture: Option<Arc<Capture>>,
     stages: u64,
@@ -96,9 +111,8 @@ struct ReferenceBench {
 impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
-            let manifest = manifest().map_err(|error| error.to_string())?;
-            let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker, service: None, capture: None, stages: 0 };
+            let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
+            let bench = ReferenceBench { manifest, broker: None, service: None, capture: None, stages: 0 };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }
@@ -114,24 +128,50 @@ impl Bench for ReferenceBench {
             self.stages += 1;
             match profile {
                 "utp.schema" => {
-                    Ok(Stage { capture: Some(Arc::new(self.capture().await?.through(&*wire))), utp: None })
+                    let capture = Arc::new(self.capture().await?.through(&*wire));
+                    Ok(Stage { capture: Some(capture), ..Stage::default() })
                 }
-                _ => Ok(Stage { utp: Some(self.session(wire).await?), capture: None }),
+                "toolbus.server" | "toolbus.artifacts" => {
+                    Ok(Stage { toolbus: Some(self.toolbus(wire).await?), ..Stage::default() })
+                }
+                _ => Ok(Stage { utp: Some(self.session(wire).await?), ..Stage::default() }),
             }
         })
     }
 }
 
 impl ReferenceBench {
+    async fn broker_url(&mut self) -> Result<String, String> {
+        if self.broker.is_none() {
+            let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+            self.broker = Some(broker);
+        }
+        Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
+    }
+
+    async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {
+        let table = self.manifest.toolbus.clone().ok_or("the bundled manifest has no `[toolbus]`")?;
+        let plan = ToolbusPlan {
+            table,
+            directory: PathBuf::from("."),
+            log: std::env::temp_dir().join(format!("callmark-sabotage-{}.log", std::process::id())),
+            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
+            wire,
+            seed: self.stages,
+        };
+        ToolbusSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
     /// One capture serves all mutants: each sees it through its own wire.
     async fn capture(&mut self) -> Result<Arc<Capture>, String> {
         if let Some(capture) = &self.capture {
             return Ok(Arc::clone(capture));
         }
+        let url = self.broker_url().await?;
         let set = stage::set(StagePlan {
             manifest: &self.manifest,
             profiles: &["utp.schema".to_owned()],
-            nats_url: self.broker.url(),
+            nats_url: &url,
             limits: limits(1.0),
             seed: 1,
             log: std::path::PathBuf::new(),
@@ -147,22 +187,19 @@ impl ReferenceBench {
     }
 
     async fn session(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<UtpSession>, String> {
+        let url = self.broker_url().await?;
         if self.service.is_none() {
-            let config = ToolServiceConfig::new(self.broker.url());
+            let config = ToolServiceConfig::new(&url);
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
         }
         let table =
             self.manifest.utp.clone().unwrap_or_else(|| unreachable!("the bundled manifest has `[utp]`"));
         let plan = SessionPlan {
-            nats_url: self.broker.url().to_owned(),
+            nats_url: url,
             version: table.protocol_version,
             platform: table.platform,
             probes: table.tool_service.unwrap_or_default(),
-            limits: PaceLimits {
-                answer_floor: Duration::from_millis(500),
-                late_floor: Duration::ZERO,
-                ..limits(1.0)
-            },
+            limits: sabotage_limits(),
             ready_within: Duration::from_secs(3),
             wire,
             seed: self.stages,

@@ -9,12 +9,12 @@ use std::time::Instant;
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
 use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
-use callmark_suite::utp::pace::PaceLimits;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
@@ -26,19 +26,21 @@ use crate::progress::Shown;
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let library = library()?;
-    let manifest = match &arguments.target {
-        Some(path) => Manifest::read(path).map_err(|error| bad_manifest(&error))?,
-        None => bundled::manifest().map_err(Failure::internal)?,
-    };
+    let manifest = manifest(arguments)?;
     let selection = selection(&library, &manifest, arguments)?;
-    let choice = choose_broker(arguments.broker.as_ref(), &manifest)?;
+    // Other families need no broker, so none is started for them.
+    let choice = if selection.profiles.iter().any(|profile| profile.starts_with("utp.")) {
+        Some(choose_broker(arguments.broker.as_ref(), &manifest)?)
+    } else {
+        None
+    };
     std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
     let runtime = tokio::runtime::Builder::new_multi_thread()
         .worker_threads(2)
         .enable_all()
         .build()
         .map_err(Failure::internal)?;
-    let output = runtime.block_on(certify(arguments, &library, &manifest, selection, &choice))?;
+    let output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     write_reports(&arguments.out, &output)?;
     show(arguments, &output.record);
     Ok(match output.record.verdict {
@@ -46,6 +48,28 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         Verdict::Nonconformant => exit::NONCONFORMANT,
         Verdict::Incomplete => exit::INCOMPLETE,
     })
+}
+
+/// The manifest of the target, with what the command line says otherwise.
+fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
+    let mut manifest = match &arguments.target {
+        Some(path) => Manifest::read(path).map_err(|error| bad_manifest(&error))?,
+        None => {
+            let program = std::env::current_exe().map_err(Failure::internal)?;
+            bundled::manifest(&program).map_err(Failure::internal)?
+        }
+    };
+    let Some(choice) = arguments.transport else { return Ok(manifest) };
+    let shown = arguments
+        .target
+        .as_ref()
+        .map_or_else(|| "bundled.toml".to_owned(), |path| path.display().to_string());
+    match &mut manifest.toolbus {
+        Some(toolbus) => toolbus.transport = Some(choice.into()),
+        None => return Err(Failure::usage("`--transport` is for a manifest with a table `[toolbus]`")),
+    }
+    manifest.check(&shown).map_err(|error| bad_manifest(&error))?;
+    Ok(manifest)
 }
 
 /// The features and rules inside this binary.
@@ -136,7 +160,7 @@ async fn certify(
     library: &Library,
     manifest: &Manifest,
     selection: Selection,
-    choice: &BrokerChoice,
+    choice: Option<&BrokerChoice>,
 ) -> Result<RunOutput, Failure> {
     let shown = Arc::new(Shown::new());
     let say = |text: String| {
@@ -144,14 +168,19 @@ async fn certify(
             shown.say(&text);
         }
     };
-    say(format!("broker: {choice}"));
-    let broker = broker::start(choice).await.map_err(|error| no_broker(&error))?;
+    let broker = match choice {
+        Some(choice) => {
+            say(format!("broker: {choice}"));
+            Some(broker::start(choice).await.map_err(|error| no_broker(&error))?)
+        }
+        None => None,
+    };
     let is_bundled = arguments.target.is_none();
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
     let setting = stage::set(StagePlan {
         manifest,
         profiles: &selection.profiles,
-        nats_url: broker.url(),
+        nats_url: broker.as_ref().map_or("", |broker| broker.url()),
         limits: limits(arguments, is_bundled),
         seed: arguments.seed,
         log: arguments.out.join("target.log"),
@@ -166,7 +195,8 @@ async fn certify(
         // An error is no progress, so `--quiet` does not hide it.
         shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
-    let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial);
+    let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial)
+        || manifest.toolbus.as_ref().is_some_and(|toolbus| toolbus.serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = RunPlan {
         selection,
@@ -185,7 +215,9 @@ async fn certify(
         () = exit::told_to_end() => Err(interrupted()),
     };
     set.strike().await;
-    broker.stop().await;
+    if let Some(broker) = broker {
+        broker.stop().await;
+    }
     output
 }
 
@@ -209,14 +241,18 @@ fn rerun(arguments: &CertifyArguments) -> String {
     }
 }
 
-/// Values of the manifest that must not be stored: the target's environment, and credentials of the broker.
+/// Values of the manifest that must not be stored: the target's environment, its HTTP headers, and credentials of the
+/// broker.
 fn secrets(manifest: &Manifest) -> Vec<String> {
-    let Some(utp) = &manifest.utp else { return Vec::new() };
-    let credentials =
-        utp.nats.split_once("://").and_then(|(_, rest)| rest.rsplit_once('@')).map(|(user, _)| user);
-    let words = credentials.into_iter().flat_map(|user| user.split(':'));
-    utp.env
-        .values()
+    let utp = manifest.utp.iter();
+    let credentials = utp.clone().filter_map(|utp| {
+        let (_, rest) = utp.nats.split_once("://")?;
+        rest.rsplit_once('@').map(|(user, _)| user)
+    });
+    let words = credentials.flat_map(|user| user.split(':'));
+    let toolbus = manifest.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
+    utp.flat_map(|utp| utp.env.values())
+        .chain(toolbus)
         .map(String::as_str)
         .chain(words)
         .filter(|value| value.len() >= 4)

@@ -2,11 +2,13 @@
 
 use std::sync::Arc;
 
-use callmark_suite::judge::seen::{self, Calls};
 use callmark_suite::manifest::{Manifest, ProbeName};
+use callmark_suite::pace::PaceLimits;
 use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::toolbus::call::Probe;
+use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::transcript::Frame;
-use callmark_suite::utp::pace::PaceLimits;
+use callmark_suite::utp::judge::seen::{self, Calls};
 use callmark_suite::utp::scene::Scene;
 use callmark_suite::utp::session::{Liveness, UtpSession};
 
@@ -34,15 +36,21 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
 }
 
 async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8, Failure> {
-    let choice = choose_broker(arguments.broker.as_ref(), manifest)?;
-    let broker = broker::start(&choice).await.map_err(|error| no_broker(&error))?;
-    good("broker", &choice.to_string());
+    let broker = match manifest.utp {
+        Some(_) => {
+            let choice = choose_broker(arguments.broker.as_ref(), manifest)?;
+            let broker = broker::start(&choice).await.map_err(|error| no_broker(&error))?;
+            good("broker", &choice.to_string());
+            Some(broker)
+        }
+        None => None,
+    };
     let log = std::env::temp_dir().join(format!("callmark-doctor-{}.log", std::process::id()));
     let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
     let set = stage::set(StagePlan {
         manifest,
         profiles: &profiles,
-        nats_url: broker.url(),
+        nats_url: broker.as_ref().map_or("", |broker| broker.url()),
         limits: PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() },
         seed: 1,
         log: log.clone(),
@@ -64,14 +72,59 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(capture) = &set.stage.capture {
         good("capture", &format!("{} messages", capture.len()));
     }
+    if let Some(session) = &set.stage.toolbus {
+        sound &= server(session);
+    }
     set.strike().await;
-    broker.stop().await;
+    if let Some(broker) = broker {
+        broker.stop().await;
+    }
     let _ = std::fs::remove_file(&log);
+    let _ = std::fs::remove_file(log.with_file_name("toolbus.log"));
     if sound {
         println!("\nready: callmark certify --target {}", arguments.target.display());
         return Ok(exit::CONFORMANT);
     }
     Ok(exit::INCOMPLETE)
+}
+
+/// What the calibration of a tool bus session found.
+fn server(session: &ToolbusSession) -> bool {
+    if let Some(why) = session.why_idle() {
+        bad("server", "fixture", &format!("the echo probe does not give back what it is given: {why}"));
+        return false;
+    }
+    good("server", &format!("echoes a value, results at `{}`", session.result_pointer));
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
+    let mut sound = true;
+    let declared = session.capabilities();
+    for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
+        let name = probe.capability();
+        match session.baseline(probe) {
+            Some(Ok(_)) => good(&name, "answers a plain call"),
+            Some(Err(why)) => {
+                bad(&name, "fixture", &format!("a plain call of `{}` does not work: {why}", probe.key()));
+                sound = false;
+            }
+            None if declared.contains(&name) => {
+                println!("  -  {name:<12} declared, and not tried without a run")
+            }
+            None => println!("  -  {name:<12} not declared: what needs it will be not-applicable"),
+        }
+    }
+    for (name, what) in [
+        ("root", "a context root"),
+        ("root.none", "a server without a context root"),
+        ("restart", "a restart"),
+    ] {
+        if !declared.contains(name) {
+            println!("  -  {name:<12} {what} cannot be had: what needs it will be not-applicable");
+        }
+    }
+    sound
 }
 
 fn liveness(session: &UtpSession) -> bool {

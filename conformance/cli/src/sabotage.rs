@@ -37,9 +37,9 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         let word = if result.killed { "killed" } else { "SURVIVED" };
         eprintln!("[{number}/{total}] {word:<8} {} {}", result.rule, result.id);
     };
-    let matrix =
-        saboteur::run(&library, &chosen, &ReferenceWorkshop, usize::from(arguments.jobs), SCENARIOS, &told)
-            .map_err(Failure::incomplete)?;
+    let workshop = ReferenceWorkshop { program: std::env::current_exe().map_err(Failure::internal)? };
+    let matrix = saboteur::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
+        .map_err(Failure::incomplete)?;
     match arguments.format {
         Format::Json => println!("{}", serde_json::to_string_pretty(&matrix).map_err(Failure::internal)?),
         Format::Human => show(&matrix, &seconds(began)),

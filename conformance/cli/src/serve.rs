@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use callmark_reference::toolbus;
 use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceConfig};
 
 use crate::args::{Family, ServeArguments};
@@ -20,6 +21,11 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
         match arguments.family {
             Family::Utp if arguments.tour => tour(arguments).await,
             Family::Utp => serve(arguments).await,
+            Family::Toolbus if arguments.stdio => {
+                toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::incomplete)?;
+                Ok(exit::CONFORMANT)
+            }
+            Family::Toolbus => serve_toolbus(arguments).await,
         }
     })
 }
@@ -46,6 +52,30 @@ async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     service.shutdown().await;
     l0.shutdown().await;
     broker.stop().await;
+    Ok(exit::CONFORMANT)
+}
+
+/// The server's own configuration: its context root comes from the environment, as the contract says.
+fn toolbus_config(arguments: &ServeArguments) -> toolbus::Config {
+    let mut config = toolbus::Config::from_env();
+    config.state_dir.clone_from(&arguments.data);
+    config.log = Arc::new(|line: &str| eprintln!("{line}"));
+    config
+}
+
+async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let config = toolbus_config(arguments);
+    let root = config.root.clone();
+    let server = toolbus::HttpServer::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    eprintln!("MCP       {}", server.url());
+    match root {
+        Some(root) => eprintln!("artifacts {}", root.display()),
+        None => eprintln!("artifacts none: set SF_CONTEXT_REPO_ROOT to a directory to get them"),
+    }
+    eprintln!("serving the tools of `callmark serve toolbus`; end with Ctrl-C");
+    exit::told_to_end().await;
+    eprintln!("ending");
+    server.shutdown().await;
     Ok(exit::CONFORMANT)
 }
 

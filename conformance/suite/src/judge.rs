@@ -1,18 +1,8 @@
-//! The judge: pure functions over a transcript, one module a subject.
+//! What a judgement is, whatever the protocol: `Ok`, or why not.
 //!
-//! They take frames and what was sent, and answer `Ok` or what is wrong. No I/O, no clock, no state:
-//! the same call gives the same answer live, over a file, and next year.
-
-pub mod callback;
-pub mod captured;
-pub mod card;
-pub mod errors;
-pub mod late;
-pub mod refusal;
-pub mod repeat;
-pub mod route;
-pub mod seen;
-pub mod trace;
+//! The judgements themselves stand with their family (`utp::judge`, `toolbus::judge`): pure functions over a
+//! transcript, without I/O, clock or state, so that the same call gives the same answer live, over a file, and
+//! next year.
 
 use callmark_reports::record::Level;
 use serde_json::Value;

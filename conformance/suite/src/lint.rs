@@ -7,7 +7,8 @@ use cucumber::World as _;
 use crate::catalogue::is_rule_tag;
 use crate::registry::PROFILES;
 use crate::run::Library;
-use crate::world::World;
+use crate::world::Family;
+use crate::{toolbus, utp};
 
 /// Everything that is wrong, one sentence each; empty when all is well.
 pub fn faults(library: &Library) -> Vec<String> {
@@ -87,7 +88,7 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
 }
 
 fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
-    let steps = World::collection();
+    let (utp, toolbus) = (utp::world::World::collection(), toolbus::world::World::collection());
     let mut used = BTreeSet::new();
     for case in library.catalogue.cases() {
         for step in &case.scenario().steps {
@@ -99,8 +100,12 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
             {
                 faults.push(format!("{place}: a typed doc string puts its type into the payload"));
             }
-            match steps.find(step) {
-                Ok(Some((_, _, location, _))) => {
+            let found = match Family::of(&case.profile) {
+                Family::Utp => utp.find(step).map(|found| found.map(|found| found.2)),
+                Family::Toolbus => toolbus.find(step).map(|found| found.map(|found| found.2)),
+            };
+            match found {
+                Ok(Some(location)) => {
                     used.insert(location.map(|location| (location.path, location.line)));
                 }
                 Ok(None) => faults.push(format!("{place}: no step definition for `{}`", step.value)),
@@ -120,16 +125,19 @@ pub fn definitions() -> Vec<(&'static str, u32, String)> {
     use cucumber::codegen::WorldInventory;
     let mut all = Vec::new();
     macro_rules! gather {
-        ($kind:ident) => {
-            for step in cucumber::codegen::inventory::iter::<<World as WorldInventory>::$kind> {
+        ($world:ty, $kind:ident) => {
+            for step in cucumber::codegen::inventory::iter::<<$world as WorldInventory>::$kind> {
                 use cucumber::codegen::StepConstructor as _;
                 let (location, regex, _) = step.inner();
                 all.push((location.path, location.line, regex().to_string()));
             }
         };
     }
-    gather!(Given);
-    gather!(When);
-    gather!(Then);
+    gather!(utp::world::World, Given);
+    gather!(utp::world::World, When);
+    gather!(utp::world::World, Then);
+    gather!(toolbus::world::World, Given);
+    gather!(toolbus::world::World, When);
+    gather!(toolbus::world::World, Then);
     all
 }

@@ -3,6 +3,8 @@
 //! Unknown keys are errors with a suggestion, and all faults of a file are told at once.
 //! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
 
+mod toolbus;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
@@ -13,6 +15,11 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::registry::nearest;
+
+pub use toolbus::{
+    ArtifactsTable, BreakGlassTable, CallTable, Endpoint, Endpoints, InvalidTable, PartialTable, PathSyntax,
+    StateTable, ToolbusProbes, ToolbusTable, Transport,
+};
 
 /// Largest manifest that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -26,6 +33,9 @@ pub struct Manifest {
     /// How it is reached over UTP.
     #[serde(default)]
     pub utp: Option<UtpTable>,
+    /// How it is reached over MCP.
+    #[serde(default)]
+    pub toolbus: Option<ToolbusTable>,
     /// The directory that relative paths and `start` refer to.
     #[serde(skip)]
     pub directory: PathBuf,
@@ -198,6 +208,12 @@ impl Manifest {
         if faults.is_empty() { Ok(manifest) } else { Err(error(faults)) }
     }
 
+    /// Checks again what can be changed after reading.
+    pub fn check(&self, path: &str) -> Result<(), ManifestError> {
+        let faults = self.contradictions();
+        if faults.is_empty() { Ok(()) } else { Err(ManifestError { path: path.to_owned(), faults }) }
+    }
+
     /// The profiles whose tables are there.
     pub fn profiles(&self) -> Vec<&'static str> {
         let utp = self.utp.as_ref();
@@ -208,12 +224,18 @@ impl Manifest {
         if utp.is_some_and(|utp| utp.schema.is_some()) {
             profiles.push("utp.schema");
         }
+        if let Some(toolbus) = &self.toolbus {
+            profiles.push("toolbus.server");
+            if toolbus.artifacts.is_some() {
+                profiles.push("toolbus.artifacts");
+            }
+        }
         profiles
     }
 
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
-        let mut faults = Vec::new();
+        let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();
         let Some(utp) = &self.utp else { return faults };
         if utp.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || utp.protocol_version.is_empty() {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
@@ -277,10 +299,13 @@ fn dotted(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".")
 }
 
+/// Keys of a call.
+const CALL: &[&str] = &["tool", "arguments"];
+
 /// Keys that no manifest has, each with the nearest one that there is.
 fn unknown_keys(value: &Value) -> Vec<String> {
     let known: &[(&str, &[&str])] = &[
-        ("", &["target", "utp"]),
+        ("", &["target", "utp", "toolbus"]),
         ("target", &["name", "version"]),
         (
             "utp",
@@ -300,6 +325,48 @@ fn unknown_keys(value: &Value) -> Vec<String> {
         ("utp.tool-service", &["probes"]),
         ("utp.tool-service.probes", &["echo", "count", "fail", "ctl"]),
         ("utp.schema", &["capture", "statuses"]),
+        (
+            "toolbus",
+            &[
+                "transport",
+                "command",
+                "url",
+                "start",
+                "cwd",
+                "env",
+                "headers",
+                "serial",
+                "start_timeout_seconds",
+                "root",
+                "env_root_names",
+                "endpoints",
+                "result_pointer",
+                "trace_pointer",
+                "path_base",
+                "path_syntax",
+                "scopes",
+                "bounded_limit",
+                "tool_aliases",
+                "probes",
+                "artifacts",
+            ],
+        ),
+        ("toolbus.endpoints", &["second_root", "without_root"]),
+        ("toolbus.endpoints.second_root", &["url", "root"]),
+        ("toolbus.endpoints.without_root", &["url", "root"]),
+        (
+            "toolbus.probes",
+            &["echo", "state", "other", "invalid", "fail", "large", "secret", "partial", "break_glass"],
+        ),
+        ("toolbus.probes.echo", CALL),
+        ("toolbus.probes.state", &["tool", "arguments", "value_pointer"]),
+        ("toolbus.probes.invalid", &["tool", "arguments", "argument"]),
+        ("toolbus.probes.fail", CALL),
+        ("toolbus.probes.large", CALL),
+        ("toolbus.probes.secret", CALL),
+        ("toolbus.probes.partial", &["tool", "arguments", "hint_pointer"]),
+        ("toolbus.probes.break_glass", &["tool", "arguments", "flag"]),
+        ("toolbus.artifacts", &[]),
     ];
     let probe: &[&str] = &["tool_name", "target_subject", "after_execution", "result_pointer", "arguments"];
     let mut faults = Vec::new();
@@ -315,7 +382,7 @@ fn unknown_keys(value: &Value) -> Vec<String> {
         for (key, member) in members {
             let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
             if own.contains(&key.as_str()) {
-                if key != "arguments" && key != "env" {
+                if !matches!(key.as_str(), "arguments" | "env" | "headers" | "tool_aliases") {
                     open.push((full, member));
                 }
             } else {

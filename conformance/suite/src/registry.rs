@@ -26,8 +26,8 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "breadcrumb.tools", complete: false },
     Profile { id: "breadcrumb.workflow", complete: false },
     Profile { id: "breadcrumb.agent", complete: false },
-    Profile { id: "toolbus.server", complete: false },
-    Profile { id: "toolbus.artifacts", complete: false },
+    Profile { id: "toolbus.server", complete: true },
+    Profile { id: "toolbus.artifacts", complete: true },
 ];
 
 /// A role that an implementation can be certified for.

@@ -4,12 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use crate::judge::{Cause, seen};
+use crate::judge::Cause;
 use crate::manifest::{Manifest, ProbeName, UtpTable};
-use crate::target::{Process, Running, Target};
+use crate::pace::PaceLimits;
+use crate::target::{Launch, Process, Running, Target};
+use crate::toolbus::session::{ToolbusPlan, ToolbusSession};
 use crate::transcript::{Frame, Kind};
 use crate::utp::capture::{Capture, Exercise};
-use crate::utp::pace::PaceLimits;
+use crate::utp::judge::seen;
 use crate::utp::scene::Scene;
 use crate::utp::session::{Liveness, SessionError, SessionPlan, UtpSession};
 use crate::wire::{Straight, Wire};
@@ -47,9 +49,7 @@ pub struct SetStage {
 impl SetStage {
     /// Ends what was started.
     pub async fn strike(&self) {
-        if let Some(session) = &self.stage.utp {
-            session.close().await;
-        }
+        self.stage.close().await;
     }
 }
 
@@ -80,6 +80,16 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
         let captured = capture(&plan, set.stage.utp.as_deref()).await;
         take(&mut set, captured);
     }
+    let buses: Vec<&str> =
+        ["toolbus.server", "toolbus.artifacts"].into_iter().filter(|own| wants(own)).collect();
+    if !buses.is_empty() {
+        match open_toolbus(&plan).await {
+            Ok(session) => set.stage.toolbus = Some(session),
+            Err((cause, message)) => {
+                set.blocked.extend(buses.iter().map(|own| ((*own).to_owned(), (cause, message.clone()))));
+            }
+        }
+    }
     set
 }
 
@@ -100,6 +110,22 @@ async fn open_session(
     let utp = plan.manifest.utp.clone().ok_or(SessionError::NoEcho)?;
     let target = target.unwrap_or_else(|| described(plan, &utp));
     UtpSession::open(session_plan(&utp, plan, target, Arc::new(Straight))).await
+}
+
+/// Opens a session with the MCP server of a manifest.
+async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, (Cause, String)> {
+    let Some(table) = plan.manifest.toolbus.clone() else {
+        return Err((Cause::Config, "the manifest has no table `[toolbus]`".to_owned()));
+    };
+    let plan = ToolbusPlan {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("toolbus.log"),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    };
+    ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 fn session_plan(
@@ -126,7 +152,15 @@ fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
     let Some(command) = &utp.start else { return Box::new(Running) };
     let base = &plan.manifest.directory;
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
-    Box::new(Process::new(command.clone(), directory, utp.env.clone(), plan.log.clone()))
+    let environment = utp.env.clone();
+    let launch = Launch {
+        command: command.clone(),
+        directory,
+        environment,
+        removed: Vec::new(),
+        log: plan.log.clone(),
+    };
+    Box::new(Process::new(launch))
 }
 
 fn own_capture(utp: &UtpTable) -> Option<&PathBuf> {

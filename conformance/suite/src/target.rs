@@ -8,7 +8,7 @@ use std::time::Duration;
 use futures::future::BoxFuture;
 use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
-use tokio::process::{Child, Command};
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::manifest::PlatformKind;
 
@@ -58,60 +58,102 @@ impl Target for Running {
     }
 }
 
-/// A target that the suite starts with a command line and ends with the run.
-#[derive(Debug)]
-pub struct Process {
-    command: Vec<String>,
-    directory: PathBuf,
-    environment: BTreeMap<String, String>,
-    log: PathBuf,
-    child: Option<Child>,
-    group: Option<Pid>,
+/// A command line of a manifest, ready to be run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Further environment.
+    pub environment: BTreeMap<String, String>,
+    /// Variables of our own environment that it must not see.
+    pub removed: Vec<String>,
+    /// File that its output goes to; appended to.
+    pub log: PathBuf,
 }
 
-impl Process {
-    /// `command` runs in `directory`; its output goes to the file `log`.
-    pub fn new(
-        command: Vec<String>,
-        directory: PathBuf,
-        environment: BTreeMap<String, String>,
-        log: PathBuf,
-    ) -> Self {
-        Self { command, directory, environment, log, child: None, group: None }
-    }
+/// What becomes of the standard input and output of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipes {
+    /// Nothing comes in, and output goes to the log.
+    None,
+    /// Both belong to the suite.
+    Both,
+}
 
-    fn spawn(&mut self, around: &Surroundings) -> Result<(), String> {
+impl Launch {
+    /// Starts a process in a group of its own.
+    ///
+    /// # Errors
+    /// A text that tells what to change.
+    pub fn spawn(&self, around: &[(&str, &str)], pipes: Pipes) -> Result<Offspring, String> {
         let [program, arguments @ ..] = self.command.as_slice() else {
-            return Err("`start` is empty".to_owned());
+            return Err("its command line is empty".to_owned());
         };
         let open = || {
             if let Some(parent) = self.log.parent() {
                 std::fs::create_dir_all(parent)?;
             }
-            std::fs::File::create(&self.log)
+            std::fs::File::options().create(true).append(true).open(&self.log)
         };
         let log =
             open().map_err(|error| format!("its log `{}` cannot be written: {error}", self.log.display()))?;
         let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let (input, output) = match pipes {
+            Pipes::None => (Stdio::null(), Stdio::from(log)),
+            Pipes::Both => (Stdio::piped(), Stdio::piped()),
+        };
         let mut command = Command::new(program);
-        command
+        self.removed.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        let child = command
             .args(arguments)
             .current_dir(&self.directory)
-            .env("CALLMARK_NATS_URL", &around.nats_url)
-            .env("CALLMARK_PLATFORM_URL", &around.platform_url)
-            .env("CALLMARK_PROTOCOL_VERSION", &around.version)
+            .envs(around.iter().copied())
             .envs(&self.environment)
-            .stdin(Stdio::null())
-            .stdout(log)
+            .stdin(input)
+            .stdout(output)
             .stderr(errors)
             .process_group(0)
-            .kill_on_drop(true);
-        let child = command
+            .kill_on_drop(true)
             .spawn()
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
-        self.group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        self.child = Some(child);
-        Ok(())
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        Ok(Offspring { child, group, command: self.command.join(" "), log: self.log.clone() })
+    }
+}
+
+/// A process that the suite started. Its whole group ends with it.
+#[derive(Debug)]
+pub struct Offspring {
+    child: Child,
+    group: Option<Pid>,
+    command: String,
+    log: PathBuf,
+}
+
+impl Offspring {
+    /// Standard input and output, once, where they belong to the suite.
+    pub fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
+        self.child.stdin.take().zip(self.child.stdout.take())
+    }
+
+    /// What there is to say when it ended by itself.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let (words, log) = (self.last_words(), self.log.display());
+        Some(format!("`{}` ended with {status}; its log `{log}` ends: {words}", self.command))
+    }
+
+    /// Asks it to end, and ends it.
+    pub async fn stop(&mut self) {
+        self.signal(Signal::SIGTERM);
+        let _ = tokio::time::timeout(TERM_GRACE, self.child.wait()).await;
+        // Whatever of the group outlived its leader goes too.
+        self.signal(Signal::SIGKILL);
+        self.group = None;
     }
 
     /// The end of the log, for a message.
@@ -130,36 +172,50 @@ impl Process {
     }
 }
 
+impl Drop for Offspring {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+}
+
+/// A target that the suite starts with a command line and ends with the run.
+#[derive(Debug)]
+pub struct Process {
+    launch: Launch,
+    running: Option<Offspring>,
+}
+
+impl Process {
+    /// A target that is not started yet.
+    pub fn new(launch: Launch) -> Self {
+        Self { launch, running: None }
+    }
+}
+
 impl Target for Process {
     fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move { self.spawn(around) })
+        Box::pin(async move {
+            // What an earlier run left there says nothing about this one.
+            let _ = std::fs::remove_file(&self.launch.log);
+            let around = [
+                ("CALLMARK_NATS_URL", around.nats_url.as_str()),
+                ("CALLMARK_PLATFORM_URL", &around.platform_url),
+                ("CALLMARK_PROTOCOL_VERSION", &around.version),
+            ];
+            self.running = Some(self.launch.spawn(&around, Pipes::None)?);
+            Ok(())
+        })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async {
-            let status = self.child.as_mut()?.try_wait().ok().flatten()?;
-            let words = self.last_words();
-            let log = self.log.display();
-            Some(format!("`{}` ended with {status}; its log `{log}` ends: {words}", self.command.join(" ")))
-        })
+        Box::pin(async { self.running.as_mut()?.ended() })
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
-            self.signal(Signal::SIGTERM);
-            if let Some(child) = self.child.as_mut() {
-                let _ = tokio::time::timeout(TERM_GRACE, child.wait()).await;
+            if let Some(mut running) = self.running.take() {
+                running.stop().await;
             }
-            // Whatever of the group outlived its leader goes too.
-            self.signal(Signal::SIGKILL);
-            self.child = None;
-            self.group = None;
         })
-    }
-}
-
-impl Drop for Process {
-    fn drop(&mut self) {
-        self.signal(Signal::SIGKILL);
     }
 }

@@ -48,6 +48,14 @@ pub enum Kind {
     Refused,
     /// Anything else on the bus.
     Bus,
+    /// A JSON-RPC request of the client.
+    Request,
+    /// The answer to a request.
+    Response,
+    /// A file of the artifact store.
+    Artifact,
+    /// The server ended, and a request stays unanswered.
+    Closed,
 }
 
 impl Kind {
@@ -62,6 +70,8 @@ impl Kind {
             Self::StateWrite => "state",
             Self::Unknown | Self::Refused => "platform",
             Self::Bus => "bus",
+            Self::Request | Self::Response | Self::Closed => "MCP client",
+            Self::Artifact => "artifact store",
         }
     }
 }
@@ -178,7 +188,7 @@ impl Transcript {
                 let n = u32::try_from(frames.seen).unwrap_or(u32::MAX);
                 let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
                 let Message { direction, kind, channel, headers, mut body } = message;
-                bound(&mut body);
+                bound(&mut body, whole_string(kind));
                 frames.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
             }
             frames.kept.len()
@@ -223,15 +233,21 @@ impl Transcript {
     }
 }
 
-/// Longest string that a transcript keeps whole.
-const WHOLE_STRING: usize = 16 * 1024;
+/// Longest string that a transcript keeps whole. What is read as a document of its own must stay one.
+fn whole_string(kind: Kind) -> usize {
+    match kind {
+        Kind::Response | Kind::Artifact => 1024 * 1024,
+        _ => 16 * 1024,
+    }
+}
+
 /// What is kept of the beginning of a longer one.
 const HEAD: usize = 2 * 1024;
 
 /// Cuts long strings. What is kept tells two of them apart, and still mentions the tokens of the suite.
-fn bound(value: &mut Value) {
+fn bound(value: &mut Value, whole: usize) {
     match value {
-        Value::String(text) if text.len() > WHOLE_STRING => {
+        Value::String(text) if text.len() > whole => {
             let end = (0..=HEAD).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
             let digest = crate::library::hex(&Sha256::digest(text.as_bytes()));
             let tokens: BTreeSet<&str> =
@@ -239,8 +255,8 @@ fn bound(value: &mut Value) {
             let tokens: Vec<&str> = tokens.into_iter().take(16).collect();
             *text = format!("{}… ({} bytes, sha256 {digest}) {}", &text[..end], text.len(), tokens.join(" "));
         }
-        Value::Array(items) => items.iter_mut().for_each(bound),
-        Value::Object(members) => members.values_mut().for_each(bound),
+        Value::Array(items) => items.iter_mut().for_each(|item| bound(item, whole)),
+        Value::Object(members) => members.values_mut().for_each(|member| bound(member, whole)),
         _ => {}
     }
 }
@@ -268,6 +284,14 @@ pub fn shorten(value: &Value) -> Value {
             Value::Object(kept)
         }
         plain => plain.clone(),
+    }
+}
+
+/// A command line, cut at 4000 characters: what is longer nobody pastes.
+pub fn shorten_line(text: &str) -> String {
+    match text.char_indices().nth(4000) {
+        None => text.to_owned(),
+        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
     }
 }
 
@@ -339,7 +363,7 @@ mod tests {
     fn a_long_string_is_cut_and_keeps_what_it_is_recognised_by() {
         let cut = |tail: &str| {
             let mut value = json!(format!("{} tok-0123456789ab {tail}", "é".repeat(500_000)));
-            bound(&mut value);
+            bound(&mut value, whole_string(Kind::Report));
             value.as_str().expect("a string").to_owned()
         };
         let (one, other) = (cut("a"), cut("b"));

@@ -7,14 +7,15 @@ use std::time::Duration;
 use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
 use callmark_suite::manifest::Manifest;
+use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
-use callmark_suite::utp::pace::PaceLimits;
 
 /// The bundled manifest with a short wait for a target that never answers.
 pub(crate) fn manifest() -> Manifest {
-    let mut manifest = bundled::manifest().expect("a sound manifest");
+    let mut manifest =
+        bundled::manifest(std::path::Path::new(env!("CARGO_BIN_EXE_callmark"))).expect("a sound manifest");
     if let Some(utp) = manifest.utp.as_mut() {
         utp.start_timeout_seconds = Some(1.5);
     }

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Outcome;
-use cucumber::{Cucumber, Parser, World as _, cli, parser, runner};
+use cucumber::{Cucumber, Parser, cli, parser, runner};
 use futures::FutureExt as _;
 use futures::stream;
 
@@ -14,14 +14,15 @@ use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::transcript::lock;
-use crate::world::World;
+use crate::world::{Family, FamilyWorld};
+use crate::{toolbus, utp};
 
 /// Runs the selected cases against the stage.
 ///
 /// The future is not `Send`: cucumber polls all steps in one task.
 pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let selected = library.select(&plan.selection);
-    let capabilities = plan.capabilities();
+    let capabilities = plan.stage.capabilities();
     let runnable: Vec<&Case> = selected
         .iter()
         .copied()
@@ -30,11 +31,15 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         })
         .collect();
     plan.progress.begin(runnable.len());
-    let (mut facts, mut remains) = if runnable.is_empty() {
-        (BTreeMap::new(), BTreeMap::new())
-    } else {
-        drive(library, plan, &runnable).await
-    };
+    let (utp, toolbus): (Vec<&Case>, Vec<&Case>) =
+        runnable.iter().partition(|case| Family::of(&case.profile) == Family::Utp);
+    let (utp, toolbus) = futures::join!(
+        drive::<utp::world::World>(library, plan, &utp),
+        drive::<toolbus::world::World>(library, plan, &toolbus),
+    );
+    let (mut facts, mut remains) = utp;
+    facts.extend(toolbus.0);
+    remains.extend(toolbus.1);
     look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
@@ -51,7 +56,8 @@ async fn look_again(
     remains: &mut BTreeMap<String, Remains>,
 ) {
     let Some(session) = &plan.stage.utp else { return };
-    let Some(last) = remains.values().flat_map(|remains| &remains.late).map(|late| late.since).max() else {
+    let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(|late| late.since).max()
+    else {
         return;
     };
     tokio::time::sleep_until((last + session.pace.late).into()).await;
@@ -59,7 +65,7 @@ async fn look_again(
         let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
             continue;
         };
-        for late in std::mem::take(&mut remains.late) {
+        for late in std::mem::take(&mut remains.world.late) {
             let (judgement, frames) = late.judge();
             if let (Err(trouble), None) = (judgement, &facts.trouble) {
                 facts.trouble = Some(trouble);
@@ -72,7 +78,11 @@ async fn look_again(
 
 type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
 
-async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+/// Runs the cases of one family.
+async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+    if cases.is_empty() {
+        return Driven::default();
+    }
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
@@ -87,9 +97,9 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
-        .steps(World::collection())
+        .steps(W::collection())
         .max_concurrent_scenarios(Some(plan.jobs.max(1)))
-        .before(move |feature, _, scenario, world: &mut World| {
+        .before(move |feature, _, scenario, world: &mut W| {
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 world.enter(stage.clone(), id);
             }
@@ -97,18 +107,13 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
         })
         .after(move |feature, _, scenario, _, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
-                let left = Remains {
-                    project: world.project(),
-                    judged: None,
-                    notes: world.notes().to_vec(),
-                    late: world.late().to_vec(),
-                    command: world.command(),
-                };
+                let left = Remains { world: world.remains(), judged: None };
                 lock(&sink).insert(id.clone(), left);
+                world.leave();
             }
             async {}.boxed_local()
         });
-    let gatherer = Cucumber::<World, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
+    let gatherer = Cucumber::<W, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
         .with_default_cli()
         .run(library.catalogue.select(cases))
         .await;

@@ -11,8 +11,11 @@ use serde_json::Value;
 use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
-use crate::judge::{Finding, seen};
+use crate::judge::Finding;
+use crate::toolbus;
 use crate::transcript::{Frame, Kind, shorten};
+use crate::utp::judge::seen;
+use crate::world::Family;
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -35,11 +38,22 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let frames = &remains.frames()[..];
     let mut parts: Vec<(String, String)> =
         secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    parts.extend(
-        remains.project.as_ref().map(|project| (project.name.unique.clone(), project.name.stable.clone())),
-    );
-    let names = Names { whole: minted(frames), parts };
-    let stable = |value: &Value| shorten(&names.rename(value));
+    parts.extend(remains.world.names.iter().cloned());
+    let family = Family::of(&case.profile);
+    let whole = match family {
+        Family::Utp => minted(frames),
+        Family::Toolbus => {
+            // Ids of a server also stand within uris and texts.
+            parts.extend(toolbus::evidence::minted(frames));
+            BTreeMap::new()
+        }
+    };
+    let names = Names { whole, parts };
+    let steady = |value: &Value| match family {
+        Family::Utp => names.rename(value),
+        Family::Toolbus => names.rename(&toolbus::evidence::steady(value)),
+    };
+    let stable = |value: &Value| shorten(&steady(value));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
         None => (case.name.clone(), format!("{}:{}:1", case.at.file, case.at.line)),
@@ -53,12 +67,17 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         pointer: finding.pointer.clone(),
         hint: finding.hint.clone(),
         // Numbered anew: how the messages of a run interleave differs from run to run.
-        frames: involved(finding, frames, remains.command.as_ref())
+        frames: involved(finding, frames, remains.world.subject.as_ref())
             .zip(1..)
-            .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, &names) })
+            .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, family, &names) })
             .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: command(frames, remains.command.as_ref()).map(|frame| names.text(&reproduce(frame))),
+        reproduce: match &remains.world.reproduce {
+            Some(line) => Some(crate::transcript::shorten_line(&names.text(line))),
+            None => {
+                command(frames, remains.world.subject.as_ref()).map(|frame| names.text(&reproduce(frame)))
+            }
+        },
     }
 }
 
@@ -77,7 +96,7 @@ fn involved<'a>(
 
 /// The message that the scenario is about: the command under test as it was sent, else the last one.
 fn command<'a>(frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
-    let mut commands = frames.iter().filter(|frame| frame.kind == Kind::Command);
+    let mut commands = frames.iter().filter(|frame| matches!(frame.kind, Kind::Command | Kind::Request));
     commands.clone().find(|frame| Some(&frame.body) == sent).or_else(|| commands.next_back())
 }
 
@@ -102,8 +121,11 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
-fn excerpt(frame: &Frame, names: &Names) -> FrameExcerpt {
-    let mut excerpt = frame.excerpt();
+fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
+    let mut excerpt = match family {
+        Family::Utp => frame.excerpt(),
+        Family::Toolbus => Frame { body: toolbus::evidence::steady(&frame.body), ..frame.clone() }.excerpt(),
+    };
     excerpt.channel = names.text(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {

@@ -9,7 +9,7 @@ pub mod tags;
 mod verdict;
 mod writer;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,7 +17,6 @@ use callmark_reports::record::{Outcome, RunRecord, TargetInfo};
 
 use crate::catalogue::{Case, Catalogue, CatalogueError};
 use crate::judge::Cause;
-use crate::manifest::ProbeName;
 use crate::registry::{Registry, RegistryError};
 use crate::transcript::Frame;
 use crate::world::Stage;
@@ -92,7 +91,7 @@ pub struct RunPlan {
     pub target: TargetInfo,
     /// Whether warnings are failures.
     pub strict: bool,
-    /// Scenarios at a time.
+    /// Scenarios of one family at a time.
     pub jobs: usize,
     /// Seed of all ids.
     pub seed: u64,
@@ -102,22 +101,6 @@ pub struct RunPlan {
     pub secrets: Vec<String>,
     /// Who is told of the progress.
     pub progress: Arc<dyn Progress>,
-}
-
-impl RunPlan {
-    /// What the target declares, as `@cap:` tags name it.
-    fn capabilities(&self) -> BTreeSet<String> {
-        let mut capabilities = BTreeSet::new();
-        if let Some(session) = &self.stage.utp {
-            let probes = ProbeName::ALL.into_iter().filter(|probe| session.declares(*probe));
-            capabilities.extend(probes.map(|probe| format!("probe.{}", probe.name())));
-        }
-        if let Some(capture) = &self.stage.capture {
-            capabilities.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
-            capabilities.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
-        }
-        capabilities
-    }
 }
 
 /// Is told how a run goes on.

@@ -1,32 +1,22 @@
 //! What a scenario leaves behind for the verdict, the evidence and the transcript.
 
-use std::sync::Arc;
-
-use serde_json::Value;
-
 use super::evidence::Names;
-use crate::judge::late::Late;
-use crate::platform::Project;
 use crate::transcript::Frame;
+use crate::world;
 
-/// What a World leaves behind.
+/// What a World left, and what the end of the run added.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Remains {
-    /// The scenario's project, with its transcript.
-    pub project: Option<Arc<Project>>,
+    /// Of the World.
+    pub world: world::Remains,
     /// In place of its frames: those at which a late judgement was made.
     pub judged: Option<Vec<Frame>>,
-    pub notes: Vec<String>,
-    /// What is judged again at the end.
-    pub late: Vec<Late>,
-    /// The command under test.
-    pub command: Option<Value>,
 }
 
 impl Remains {
     /// The messages that the scenario is about.
     pub(super) fn frames(&self) -> Vec<Frame> {
-        let own = || self.project.as_ref().map(|project| project.transcript.frames()).unwrap_or_default();
+        let own = || self.world.transcript.as_ref().map(|transcript| transcript.frames()).unwrap_or_default();
         self.judged.clone().unwrap_or_else(own)
     }
 }

@@ -14,7 +14,6 @@ use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::library;
 use crate::registry::{PROFILES, Rule};
-use crate::utp::session::Liveness;
 
 /// Makes the record.
 pub(super) fn fold(
@@ -151,16 +150,13 @@ impl Fold<'_> {
     }
 
     fn without_trouble(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
-        let idle = self.plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Stirs);
-        if idle && case.profile.starts_with("utp.") && case.profile != "utp.schema" {
-            let reason =
-                "the target never did the work of its echo probe, so nothing counts as a pass".to_owned();
-            return (Outcome::NotObserved, Some(reason), None);
+        if let Some(reason) = self.plan.stage.idle(&case.profile) {
+            return (Outcome::NotObserved, Some(reason.to_owned()), None);
         }
         let notes = self
             .remains
             .get(&case.id)
-            .map(|remains| remains.notes.join("; "))
+            .map(|remains| remains.world.notes.join("; "))
             .filter(|text| !text.is_empty());
         let outcome = if rule.level == Level::May { Outcome::Noted } else { Outcome::Passed };
         (outcome, notes, None)

@@ -10,7 +10,7 @@ use cucumber::{Event, Writer, cli, parser, writer};
 
 use crate::catalogue::Place;
 use crate::judge::{Cause, Trouble};
-use crate::world::World;
+use crate::world::FamilyWorld;
 
 /// What became of one scenario.
 #[derive(Clone, Debug)]
@@ -59,7 +59,12 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
         Self { facts: BTreeMap::new(), done }
     }
 
-    fn scenario(&mut self, feature: &gherkin::Feature, scenario: &gherkin::Scenario, event: Scenario<World>) {
+    fn scenario<W: FamilyWorld>(
+        &mut self,
+        feature: &gherkin::Feature,
+        scenario: &gherkin::Scenario,
+        event: Scenario<W>,
+    ) {
         let place = place(feature, scenario);
         let facts = self.facts.entry(place.clone()).or_insert_with(|| Facts {
             trouble: None,
@@ -85,7 +90,7 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
 }
 
 impl Facts {
-    fn step(&mut self, step: &gherkin::Step, event: Step<World>) {
+    fn step<W: FamilyWorld>(&mut self, step: &gherkin::Step, event: Step<W>) {
         let trouble = match event {
             Step::Started | Step::Passed(..) => return,
             Step::Skipped => suite_fault("no step definition matches".to_owned()),
@@ -126,10 +131,10 @@ fn panic_text(info: &event::Info) -> String {
     text.unwrap_or("without a message").to_owned()
 }
 
-impl<Done: Fn(&Place, &Facts)> Writer<World> for Gatherer<Done> {
+impl<W: FamilyWorld, Done: Fn(&Place, &Facts)> Writer<W> for Gatherer<Done> {
     type Cli = cli::Empty;
 
-    async fn handle_event(&mut self, event: parser::Result<Event<Cucumber<World>>>, _: &Self::Cli) {
+    async fn handle_event(&mut self, event: parser::Result<Event<Cucumber<W>>>, _: &Self::Cli) {
         let Ok(Event { value, .. }) = event else { return };
         let Cucumber::Feature(feature, event) = value else { return };
         match event {

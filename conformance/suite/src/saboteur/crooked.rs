@@ -6,7 +6,9 @@ use std::sync::Mutex;
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use super::mutant::{Action, Condition, Emit, Fault, Named};
+use super::mutant::{Action, Condition, Emit, Fault, Named, Wrap};
+use super::view;
+use crate::toolbus::server::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::Wire;
 
@@ -29,6 +31,7 @@ struct Memory {
     passed_here: HashMap<(String, Kind), u32>,
     reruns: bool,
     deaf: HashSet<String>,
+    known: HashSet<String>,
 }
 
 /// How many messages of a kind there were, this one included.
@@ -59,12 +62,13 @@ impl Crooked {
             memory.cards.insert(scope.clone(), card.clone());
         }
         let original = message.kind;
-        let mut passing = Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1 };
+        let (message, form) = view::open(message);
+        let mut passing =
+            Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1, wrap: None };
         for fault in self.faults.iter().filter(|fault| fault.on == original) {
-            let holds = passing
-                .message
-                .as_ref()
-                .is_some_and(|message| fault.when.iter().all(|condition| condition.holds(message, count)));
+            let holds = passing.message.as_ref().is_some_and(|message| {
+                fault.when.iter().all(|condition| condition.holds(message, count, &scope, &memory))
+            });
             if holds {
                 for action in &fault.actions {
                     passing.apply(action, &scope, &mut memory);
@@ -72,7 +76,7 @@ impl Crooked {
             }
         }
         let mut out = passing.extra;
-        out.extend(passing.message);
+        out.extend(passing.message.map(|message| view::close(message, form, passing.wrap.as_ref())));
         if original == Kind::Report {
             out.extend(memory.held.remove(&scope).unwrap_or_default());
         }
@@ -130,7 +134,7 @@ fn forget_reruns(value: &mut Value) {
 }
 
 impl Condition {
-    fn holds(&self, message: &Message, count: Count) -> bool {
+    fn holds(&self, message: &Message, count: Count, scope: &Scope, memory: &Memory) -> bool {
         let member = |pointer: &str| message.body.pointer(pointer).filter(|value| !value.is_null());
         match self {
             Self::Has(pointer) => member(pointer).is_some(),
@@ -138,6 +142,9 @@ impl Condition {
             Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
             Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
             Self::Channel(text) => message.channel.contains(text.as_str()),
+            Self::Header(header) => message.headers.get(&header.name) == Some(&header.to),
+            Self::Kept(name) => memory.stashed.contains_key(&(scope.clone(), name.clone())),
+            Self::KeptIs(kept) => memory.stashed.get(&(scope.clone(), kept.name.clone())) == Some(&kept.to),
             Self::Nth(number) => *number == count.call,
             Self::After(number) => count.wire > *number,
             Self::Busy(number) => count.project > *number,
@@ -150,6 +157,7 @@ struct Passing {
     message: Option<Message>,
     extra: Vec<Message>,
     repeat: bool,
+    wrap: Option<Wrap>,
 }
 
 impl Passing {
@@ -165,7 +173,7 @@ impl Passing {
                 remove(&mut message.body, pointer);
             }
             Action::Set(at) => {
-                let value = filled(&at.to, &message_ids(scope, &message.body));
+                let value = filled(&at.to, &message_ids(scope, &message.body), &message.body);
                 put(&mut message.body, &at.at, value);
             }
             Action::Null(pointer) => put(&mut message.body, pointer, Value::Null),
@@ -187,6 +195,32 @@ impl Passing {
             Action::Paste(named) => {
                 if let Some(value) = memory.stashed.get(&shared(named)) {
                     put(&mut message.body, &named.at, value.clone());
+                }
+            }
+            Action::Measure(named) => {
+                let length = message.body.pointer(&named.at).map_or(0, |value| value.to_string().len());
+                memory.stashed.insert(shared(named), Value::from(length));
+            }
+            Action::Fill(named) => {
+                let length = memory.stashed.get(&shared(named)).and_then(Value::as_u64).unwrap_or_default();
+                let text = "x".repeat(usize::try_from(length).unwrap_or_default());
+                put(&mut message.body, &named.at, Value::from(text));
+            }
+            Action::DropKnown(pointer) => {
+                if let Some(value) = message.body.pointer(pointer).cloned()
+                    && !memory.known.insert(value.to_string())
+                {
+                    remove(&mut message.body, pointer);
+                }
+            }
+            Action::Become(value) => message.body = value.clone(),
+            Action::Wrap(wrap) => self.wrap = Some(wrap.clone()),
+            Action::StoreUnshaped => {
+                if message.body.pointer("/params/arguments/output").is_some() {
+                    let mut extra = beside(message);
+                    remove(&mut extra.body, "/params/arguments/output");
+                    remove(&mut message.body, "/params/arguments/store_as");
+                    self.extra.push(extra);
                 }
             }
             Action::Header(header) => {
@@ -246,8 +280,14 @@ impl Passing {
 
 fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
     let ids = message_ids(scope, &message.body);
-    let body = filled(&emit.body, &ids);
-    let channel = match filled(&Value::from(emit.channel.clone()), &ids) {
+    let body = filled(&emit.body, &ids, &message.body);
+    if emit.kind == Kind::Request {
+        let id = beside(message).body["id"].clone();
+        let mut request = Message { body, ..message.clone() };
+        request.body["id"] = id;
+        return request;
+    }
+    let channel = match filled(&Value::from(emit.channel.clone()), &ids, &message.body) {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
@@ -268,19 +308,33 @@ fn message_ids(scope: &Scope, body: &Value) -> (String, String) {
     (scope.0.clone(), agent.unwrap_or_default().to_owned())
 }
 
-fn filled(value: &Value, ids: &(String, String)) -> Value {
+/// A further request, whose answer nobody waits for.
+fn beside(message: &Message) -> Message {
+    let mut extra = message.clone();
+    let id = extra.body.get("id").and_then(Value::as_i64).unwrap_or_default();
+    extra.body["id"] = Value::from(id + 1_000_000_000);
+    extra
+}
+
+fn filled(value: &Value, ids: &(String, String), body: &Value) -> Value {
     match value {
+        Value::String(text) if text.starts_with("{/") && text.ends_with('}') => {
+            body.pointer(&text[1..text.len() - 1]).cloned().unwrap_or_default()
+        }
         Value::String(text) => {
             Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1))
         }
-        Value::Object(members) => {
-            Value::Object(members.iter().map(|(name, member)| (name.clone(), filled(member, ids))).collect())
-        }
+        Value::Object(members) => Value::Object(
+            members.iter().map(|(name, member)| (name.clone(), filled(member, ids, body))).collect(),
+        ),
         other => other.clone(),
     }
 }
 
 fn scope(message: &Message) -> Scope {
+    if let Some(scenario) = message.headers.get(SCENARIO) {
+        return (scenario.clone(), message.headers.get(CALL).cloned().unwrap_or_default());
+    }
     let tokens: Vec<&str> = message.channel.split(['.', ' ', '/']).collect();
     let project = tokens.iter().find(|token| token.starts_with("prj_")).copied().unwrap_or_default();
     let pointers = [
@@ -313,8 +367,12 @@ fn remove(body: &mut Value, pointer: &str) -> Option<Value> {
     body.pointer_mut(parent)?.as_object_mut()?.shift_remove(&last)
 }
 
-/// Sets a member; its parent must be there.
+/// Sets a member; its parent must be there. At the empty pointer a text grows.
 fn put(body: &mut Value, pointer: &str, value: Value) {
+    if let (Value::String(text), "", Value::String(more)) = (&mut *body, pointer, &value) {
+        text.push_str(more);
+        return;
+    }
     let Some((parent, last)) = split(pointer) else { return };
     match body.pointer_mut(parent) {
         Some(Value::Object(members)) => {

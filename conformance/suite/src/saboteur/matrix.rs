@@ -161,9 +161,7 @@ async fn try_mutant(library: &Library, mutant: &Mutant, bench: &mut dyn Bench, j
         progress: Arc::new(Quiet),
     };
     let record = crate::run::run(library, &plan).await.record;
-    if let Some(session) = &plan.stage.utp {
-        session.close().await;
-    }
+    plan.stage.close().await;
     let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
     let outcome = record
         .rules

@@ -8,6 +8,7 @@ pub mod crooked;
 pub mod matrix;
 pub mod mutant;
 pub mod null;
+mod view;
 
 pub use matrix::{Bench, Matrix, MutantResult, Workshop, run};
 pub use mutant::{Mutant, MutantError, mutants};

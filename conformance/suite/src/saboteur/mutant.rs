@@ -62,6 +62,12 @@ pub enum Condition {
     Equals(At),
     /// The channel contains this.
     Channel(String),
+    /// A header has this value.
+    Header(Header),
+    /// Something is kept under this name for the call.
+    Kept(String),
+    /// This is kept for the call.
+    KeptIs(Kept),
     /// It is the nth message of this kind for its call, from 1.
     Nth(u32),
     /// More messages of this kind than this have come, of whatever call.
@@ -80,7 +86,21 @@ pub struct At {
     pub to: Value,
 }
 
+/// A name and the value that is kept under it.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Kept {
+    /// The name.
+    #[serde(rename = "as")]
+    pub name: String,
+    /// The value.
+    pub to: Value,
+}
+
 /// A change. Members are named by JSON Pointers.
+///
+/// In the answer of an MCP server the JSON of the first content block is seen as the member `envelope`. An empty
+/// pointer is the end of a text.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Action {
@@ -100,6 +120,16 @@ pub enum Action {
     Stash(Named),
     /// Sets a member to a value that was kept; nothing when none was.
     Paste(Named),
+    /// Keeps the length of a member in bytes, as JSON.
+    Measure(Named),
+    /// Sets a member to a string of the length that was kept.
+    Fill(Named),
+    /// Removes a member whose value was seen before.
+    DropKnown(String),
+    /// Replaces the whole body.
+    Become(Value),
+    /// Puts text around the JSON of a text.
+    Wrap(Wrap),
     /// Sets a header.
     Header(Header),
     /// Replaces a part of a header.
@@ -126,6 +156,8 @@ pub enum Action {
     SwallowKnownIds,
     /// The report points to a copy of the card, saved under another id.
     FreshCard,
+    /// A call that stores a shaped result becomes two: one that stores the whole, one that shapes.
+    StoreUnshaped,
 }
 
 /// A member and the name under which its value is kept.
@@ -140,6 +172,18 @@ pub struct Named {
     /// Whether all calls of the project share the value.
     #[serde(default)]
     pub wide: bool,
+}
+
+/// Text around other text.
+#[derive(Clone, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Wrap {
+    /// What comes before it.
+    #[serde(default)]
+    pub before: String,
+    /// What comes after it.
+    #[serde(default)]
+    pub after: String,
 }
 
 /// A header whose parts are separated by hyphens.
@@ -191,7 +235,7 @@ pub struct Replace {
 pub struct Emit {
     /// Its kind.
     pub kind: Kind,
-    /// Its channel; `{project_id}` and `{agent_id}` are filled in.
+    /// Its channel; `{project_id}` and `{agent_id}` are filled in, and `{/pointer}` with a member of the message.
     pub channel: String,
     /// Its body; strings are filled in likewise.
     #[serde(default)]

@@ -47,8 +47,8 @@ pub async fn serve(
         while let Some(command) = commands.next().await {
             let tokens: Vec<&str> = command.subject.split('.').collect();
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
-            let body = crate::platform::nats::body(&command.payload);
-            let headers = crate::platform::nats::headers(&command);
+            let body = crate::utp::platform::nats::body(&command.payload);
+            let headers = crate::utp::platform::nats::headers(&command);
             let Some(answer) = answer(null, &body) else { continue };
             if let Some(card) = answer.card {
                 let subject = format!("l0.v1.{project}.cards.save");

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::subject;
 use super::trace::Traceparent;
 use crate::manifest::{ProbeName, ProbeTable};
-use crate::platform::ProjectName;
+use crate::utp::platform::ProjectName;
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";

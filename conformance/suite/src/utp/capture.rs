@@ -17,8 +17,8 @@ use serde_json::Value;
 use thiserror::Error;
 
 use crate::manifest::SchemaTable;
-use crate::platform::nats;
 use crate::transcript::{Frame, Kind, Message};
+use crate::utp::platform::nats;
 use crate::wire::Wire;
 
 /// Largest capture file.
@@ -225,7 +225,8 @@ impl Capture {
     }
 
     fn declared(table: &SchemaTable) -> Self {
-        let all = || crate::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
+        let all =
+            || crate::utp::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
         Self {
             entries: Vec::new(),
             statuses: table.statuses.clone().unwrap_or_else(all),

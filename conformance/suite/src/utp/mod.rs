@@ -1,9 +1,13 @@
-//! UTP as the suite drives it: the worker's side of a call, a session with a Tool Service, trace context.
+//! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, the
+//! parties around it (`platform`), the judgements, and the vocabulary of the features (`steps`, `world`).
 
 pub mod call;
 pub mod capture;
-pub mod pace;
+pub mod judge;
+pub mod platform;
 pub mod scene;
 pub mod session;
+mod steps;
 pub mod subject;
 pub mod trace;
+pub mod world;

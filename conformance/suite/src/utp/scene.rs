@@ -11,10 +11,10 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::call::{self, AGENT, Blueprint, CHANNEL, Call, WORKER_TARGET};
 use super::session::{Counter, UtpSession};
-use crate::judge::seen::{self, Calls};
 use crate::manifest::ProbeName;
-use crate::platform::{Project, nats};
 use crate::transcript::{Frame, Kind, Message};
+use crate::utp::judge::seen::{self, Calls};
+use crate::utp::platform::{Project, nats};
 
 /// For a message to leave this process. A client that has lost its broker keeps messages without end.
 const SEND_DEADLINE: Duration = Duration::from_secs(5);

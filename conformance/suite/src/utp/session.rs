@@ -11,13 +11,13 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use super::pace::{Pace, PaceLimits};
 use super::scene::Scene;
-use crate::judge::seen;
 use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
-use crate::platform::{self, Desk, Project, ProjectName};
+use crate::pace::{Pace, PaceLimits};
 use crate::target::{Surroundings, Target};
 use crate::transcript::Frame;
+use crate::utp::judge::seen;
+use crate::utp::platform::{self, Desk, Project, ProjectName};
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.

@@ -1,29 +1,21 @@
-//! The World of one scenario: the stage that all scenarios share, and a sub-state for each family.
+//! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
 
 use std::sync::Arc;
 use std::time::Instant;
 
 use cucumber::World as CucumberWorld;
 
-use crate::judge::late::{Late, LateCheck};
-use crate::judge::seen::Calls;
-use crate::judge::{Cause, Finding, Judgement, Trouble, route};
+use crate::judge::{Cause, Finding, Judgement, Trouble};
 use crate::manifest::ProbeName;
-use crate::platform::Project;
 use crate::transcript::Frame;
 use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
+use crate::utp::judge::late::{Late, LateCheck};
+use crate::utp::judge::route;
+use crate::utp::judge::seen::Calls;
 use crate::utp::scene::Scene;
 use crate::utp::session::{Liveness, UtpSession};
-
-/// What all scenarios of a run share.
-#[derive(Clone, Default)]
-pub struct Stage {
-    /// A Tool Service under test.
-    pub utp: Option<Arc<UtpSession>>,
-    /// Captured messages under test.
-    pub capture: Option<Arc<Capture>>,
-}
+use crate::world::{FamilyWorld, Halt, Remains, Stage, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -47,41 +39,33 @@ impl std::fmt::Debug for World {
     }
 }
 
-/// Ends a scenario; what happened is in the World.
-#[derive(Debug)]
-pub struct Halt;
-
-impl std::fmt::Display for Halt {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("the scenario ended; its World says why")
-    }
-}
-
-/// What a step answers.
-pub type Step = Result<(), Halt>;
-
-impl World {
-    /// Puts the World on the stage before its first step.
-    pub fn enter(&mut self, stage: Stage, scenario: &str) {
+impl FamilyWorld for World {
+    fn enter(&mut self, stage: Stage, scenario: &str) {
         self.stage = stage;
         scenario.clone_into(&mut self.scenario);
     }
 
-    /// Why the scenario ended early.
-    pub fn trouble(&self) -> Option<&Trouble> {
+    fn trouble(&self) -> Option<&Trouble> {
         self.trouble.as_ref()
     }
 
-    /// What MAY rules recorded.
-    pub fn notes(&self) -> &[String] {
-        &self.notes
+    fn remains(&self) -> Remains {
+        let project = self.scene.as_ref().map(|scene| &scene.project);
+        Remains {
+            transcript: project.map(|project| Arc::clone(&project.transcript)),
+            names: project
+                .map(|project| (project.name.unique.clone(), project.name.stable.clone()))
+                .into_iter()
+                .collect(),
+            notes: self.notes.clone(),
+            late: self.late.clone(),
+            subject: self.command(),
+            reproduce: None,
+        }
     }
+}
 
-    /// Judgements to be made again when the run is over.
-    pub fn late(&self) -> &[Late] {
-        &self.late
-    }
-
+impl World {
     /// Has a judgement made again when the run is over.
     pub fn judge_later(&mut self, check: LateCheck) -> Step {
         let desk = Arc::clone(&self.session()?.desk);
@@ -103,14 +87,9 @@ impl World {
     }
 
     /// The command under test, as it was or would be sent.
-    pub fn command(&self) -> Option<serde_json::Value> {
+    fn command(&self) -> Option<serde_json::Value> {
         let call = self.scene.as_ref()?.call.as_ref()?;
         Some(serde_json::Value::Object(call.command.clone()))
-    }
-
-    /// The scenario's project.
-    pub fn project(&self) -> Option<Arc<Project>> {
-        self.scene.as_ref().map(|scene| Arc::clone(&scene.project))
     }
 
     /// Ends the scenario unless the judgement is good.

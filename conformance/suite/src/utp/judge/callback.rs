@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::seen::{self, Calls};
-use super::{Finding, Judgement, Trouble};
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 
 /// The five values of `status` (UTP §4.2).

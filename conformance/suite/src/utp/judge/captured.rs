@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, quoted};
-use super::{Finding, Judgement, Trouble};
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::utp::capture::Entry;
 use crate::utp::subject;
 

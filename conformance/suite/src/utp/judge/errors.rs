@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::callback::quoted;
 use super::seen::{self, Calls};
-use super::{Finding, Judgement, Trouble};
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 
 /// The common error codes (UTP §5). The list is extensible.

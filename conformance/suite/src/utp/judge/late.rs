@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::seen::Calls;
-use super::{Judgement, callback, refusal};
-use crate::platform::{Desk, Project};
+use super::{callback, refusal};
+use crate::judge::Judgement;
 use crate::transcript::Frame;
 use crate::utp::call::Call;
+use crate::utp::platform::{Desk, Project};
 
 /// What is looked at again.
 #[derive(Clone, Debug)]

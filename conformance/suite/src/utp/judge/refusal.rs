@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::callback::STATUSES;
 use super::seen::{self, Calls};
-use super::{Finding, Judgement};
+use crate::judge::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
 /// Statuses that say that the tool ran.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::seen::{self, Calls};
-use super::{Finding, Judgement, Trouble};
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 
 /// Two deliveries of one command had the effect of one.

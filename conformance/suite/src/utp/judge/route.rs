@@ -4,9 +4,9 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::seen::{self, Calls};
-use super::{Finding, Judgement, Trouble};
-use crate::platform::desk::CORRELATION;
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
+use crate::utp::platform::desk::CORRELATION;
 
 /// The call was answered: a report came for it.
 pub fn is_reported(frames: &[Frame], calls: &Calls<'_>) -> Judgement {

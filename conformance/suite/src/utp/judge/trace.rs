@@ -6,7 +6,7 @@
 use serde_json::Value;
 
 use super::seen::{self, Calls};
-use super::{Finding, Judgement, Trouble};
+use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 use crate::utp::trace::Traceparent;
 

@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::project::{Project, ProjectName};
 use super::reply::{Refusal, Reply, bad_request};
-use crate::judge::seen;
 use crate::transcript::{Kind, Message, lock};
+use crate::utp::judge::seen;
 use crate::wire::Wire;
 
 /// Name under which the transcript keeps which call a wakeup of ours is for; it is not sent.

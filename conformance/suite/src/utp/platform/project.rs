@@ -1,14 +1,14 @@
 //! One project: the world of one scenario as its target sees it. Cards, tool rows, roster, Inbox, transcript.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::reply::{Refusal, Reply, bad_request};
-use crate::judge::seen;
 use crate::transcript::{Transcript, lock};
+use crate::utp::judge::seen;
 use crate::utp::trace::Traceparent;
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
@@ -42,7 +42,7 @@ pub struct Project {
     /// What makes it unique, and what stands for that in reports.
     pub name: ProjectName,
     /// Every message of the project.
-    pub transcript: Transcript,
+    pub transcript: Arc<Transcript>,
     rows: Mutex<Rows>,
     /// The card that the store holds back, if any.
     held: watch::Sender<Option<String>>,
@@ -72,7 +72,7 @@ impl Project {
         Self {
             id: name.id(),
             name,
-            transcript: Transcript::default(),
+            transcript: Arc::default(),
             rows: Mutex::default(),
             held: watch::Sender::new(None),
         }

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::capture::CapturedKind;
-use crate::world::{Halt, Step, World};
+use crate::utp::world::World;
+use crate::world::{Halt, Step};
 
 /// What is sent in place of a command.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -158,7 +159,9 @@ async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
     let asked = |frames: &[Frame]| {
         frames
             .iter()
-            .any(|frame| frame.kind == Kind::CardsGet && crate::judge::seen::mentions(&frame.body, &card_id))
+            .any(|frame| {
+                frame.kind == Kind::CardsGet && crate::utp::judge::seen::mentions(&frame.body, &card_id)
+            })
             .then_some(())
     };
     let project = Arc::clone(&world.scene()?.project);

@@ -3,10 +3,12 @@
 use cucumber::{Parameter, given};
 use serde_json::{Value, json};
 
-use super::{Json, Probe};
+use super::Probe;
+use crate::parameters::Json;
 use crate::utp::call::Call;
 use crate::utp::scene::Scene;
-use crate::world::{Step, World};
+use crate::utp::world::World;
+use crate::world::Step;
 
 /// What can be wrong with a tool.call card.
 #[derive(Clone, Copy, Debug, Parameter)]

@@ -4,10 +4,11 @@ use cucumber::{Parameter, then};
 
 use super::Status;
 use super::refusal::any_callback;
-use crate::judge::callback::{self, AFTER_EXECUTION, STATUSES};
-use crate::judge::late::LateCheck;
-use crate::judge::{card, route, trace};
-use crate::world::{Step, World};
+use crate::utp::judge::callback::{self, AFTER_EXECUTION, STATUSES};
+use crate::utp::judge::late::LateCheck;
+use crate::utp::judge::{card, route, trace};
+use crate::utp::world::World;
+use crate::world::Step;
 
 /// What is asked of the callback's trace.
 #[derive(Clone, Copy, Debug, Parameter)]

@@ -3,10 +3,11 @@
 use cucumber::then;
 
 use super::Status;
-use crate::judge::callback::MEMBERS;
-use crate::judge::captured;
 use crate::utp::capture::CapturedKind;
-use crate::world::{Step, World};
+use crate::utp::judge::callback::MEMBERS;
+use crate::utp::judge::captured;
+use crate::utp::world::World;
+use crate::world::Step;
 
 #[then(expr = "every command carries {string}")]
 fn commands_carry(world: &mut World, member: String) -> Step {

@@ -2,8 +2,10 @@
 
 use cucumber::then;
 
-use crate::judge::{Trouble, card, repeat, seen};
-use crate::world::{Step, World};
+use crate::judge::Trouble;
+use crate::utp::judge::{card, repeat, seen};
+use crate::utp::world::World;
+use crate::world::Step;
 
 #[then("a tool.result card is written for the call")]
 fn is_written(world: &mut World) -> Step {

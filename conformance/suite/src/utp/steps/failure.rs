@@ -2,9 +2,11 @@
 
 use cucumber::then;
 
-use crate::judge::{Trouble, errors, seen};
+use crate::judge::Trouble;
 use crate::manifest::ProbeName;
-use crate::world::{Halt, Step, World};
+use crate::utp::judge::{errors, seen};
+use crate::utp::world::World;
+use crate::world::{Halt, Step};
 
 #[then(expr = "the failed card has {string}")]
 async fn has_member(world: &mut World, member: String) -> Step {

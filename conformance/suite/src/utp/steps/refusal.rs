@@ -3,9 +3,11 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
-use crate::judge::late::LateCheck;
-use crate::judge::{Trouble, refusal, seen};
-use crate::world::{Step, World};
+use crate::judge::Trouble;
+use crate::utp::judge::late::LateCheck;
+use crate::utp::judge::{refusal, seen};
+use crate::utp::world::World;
+use crate::world::Step;
 
 #[then("the tool does not run")]
 async fn does_not_run(world: &mut World) -> Step {

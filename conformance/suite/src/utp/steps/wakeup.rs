@@ -2,8 +2,9 @@
 
 use cucumber::then;
 
-use crate::judge::route;
-use crate::world::{Step, World};
+use crate::utp::judge::route;
+use crate::utp::world::World;
+use crate::world::Step;
 
 #[then("the caller's Inbox holds the callback")]
 async fn inbox_holds_callback(world: &mut World) -> Step {

@@ -1,0 +1,165 @@
+//! The artifact store as a black box: files below a context root, found by what their paths or contents name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::answer;
+use super::scene::{Made, Scene};
+use super::server::{CALL, ROOT, SCENARIO, TOOL, measured};
+use crate::transcript::{Frame, Kind, Message};
+use crate::wire::Wire;
+
+/// Largest file that is read.
+const MAX_FILE: u64 = 32 * 1024 * 1024;
+/// Most files that are looked at below one root.
+const MAX_FILES: usize = 20_000;
+
+/// The two artifacts of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `…/<span>.context`, for people.
+    Context,
+    /// `…/<span>/result.json`, for machines.
+    Json,
+}
+
+impl Form {
+    /// The name in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Context => "`.context`",
+            Self::Json => "`result.json`",
+        }
+    }
+
+    /// Whether a path is one of this form.
+    pub fn is(self, path: &str) -> bool {
+        match self {
+            Self::Context => path.ends_with(".context"),
+            Self::Json => path.ends_with(".json"),
+        }
+    }
+
+    /// Where the contract's uri form puts it.
+    pub fn tail(self, trace: &str, span: &str) -> String {
+        match self {
+            Self::Context => format!("runs/{trace}/tool_calls/{span}.context"),
+            Self::Json => format!("runs/{trace}/tool_calls/{span}/result.json"),
+        }
+    }
+}
+
+/// Looks for the artifacts of a call, and writes them down as what the target stored.
+pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
+    let Some(root) = &scene.server.root else { return Vec::new() };
+    let before = scene.frames().len();
+    let uris = uris(scene, made);
+    let ids: Vec<String> = ["span_id", "trace_id"]
+        .iter()
+        .filter_map(|name| made.call.arguments.get(*name)?.as_str().map(str::to_owned))
+        .collect();
+    let paths: Vec<String> = files(root)
+        .into_iter()
+        .filter_map(|path| path.strip_prefix(root).ok().map(|path| path.display().to_string()))
+        .collect();
+    for form in [Form::Context, Form::Json] {
+        let mut found = Vec::new();
+        for path in paths.iter().filter(|path| form.is(path)) {
+            let by_uri = uris.iter().any(|uri| path.ends_with(uri.as_str()));
+            let by_path = ids.first().is_some_and(|span| path.contains(span.as_str()));
+            if by_uri || by_path {
+                found.push(path.clone());
+            }
+        }
+        if found.is_empty() {
+            // A store that names its files otherwise still says in them which call it was.
+            let named = |path: &&String| {
+                let text = read(&root.join(path.as_str()));
+                text.as_str().is_some_and(|text| ids.first().is_some_and(|span| text.contains(span.as_str())))
+            };
+            found = paths.iter().filter(|path| form.is(path)).filter(named).cloned().collect();
+        }
+        for path in found.into_iter().take(8) {
+            let body = read(&root.join(&path));
+            write_down(scene, made, path, body, wire);
+        }
+    }
+    scene.frames().split_off(before)
+}
+
+/// Paths that the envelope's uris end with.
+fn uris(scene: &Scene, made: &Made) -> Vec<String> {
+    let answer = scene.client.transcript.with(|frames| answer::of(frames, made.id));
+    let envelope = answer.readable().unwrap_or_default();
+    let members = envelope.as_object().into_iter().flatten();
+    members
+        .filter_map(|(_, value)| value.as_str()?.strip_prefix("artifact://").map(str::to_owned))
+        .filter(|tail| !tail.is_empty())
+        .collect()
+}
+
+/// Files below a directory, by path.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut open = vec![directory.to_owned()];
+    let mut found = Vec::new();
+    while let Some(next) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if found.len() < MAX_FILES {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A file's text; a list of one number where it is not UTF-8, its length.
+fn read(path: &Path) -> Value {
+    let small = std::fs::metadata(path).is_ok_and(|about| about.len() <= MAX_FILE);
+    match std::fs::read(path) {
+        Ok(bytes) if small => match String::from_utf8(bytes) {
+            Ok(text) => Value::from(text),
+            Err(error) => Value::from(vec![error.as_bytes().len()]),
+        },
+        _ => Value::Null,
+    }
+}
+
+/// Writes down every file of the scenario, wherever it lies, and gives the places of those outside the root.
+pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
+    let Some(root) = &scene.server.root else { return Vec::new() };
+    let outside = scene.session.outside();
+    let inside = root.strip_prefix(outside).unwrap_or(root).display().to_string();
+    let before = scene.frames().len();
+    let ours = files(outside)
+        .into_iter()
+        .filter_map(|path| path.strip_prefix(outside).ok().map(|path| path.display().to_string()))
+        .filter(|path| path.contains(&scene.unique));
+    for path in ours {
+        write_down(scene, made, path, Value::Null, wire);
+    }
+    let found = scene.frames().split_off(before);
+    let below = format!("{inside}/");
+    found.into_iter().map(|frame| frame.channel).filter(|path| !path.starts_with(&below)).collect()
+}
+
+fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn Wire) {
+    let headers = BTreeMap::from([
+        (SCENARIO.to_owned(), scene.client.scenario.clone()),
+        (CALL.to_owned(), made.id.to_string()),
+        (TOOL.to_owned(), made.call.tool.clone()),
+        (ROOT.to_owned(), scene.kind.name().to_owned()),
+    ]);
+    let message =
+        Message { direction: Direction::FromTarget, kind: Kind::Artifact, channel: path, headers, body };
+    for message in wire.incoming(message) {
+        scene.client.transcript.record(measured(message));
+    }
+}

@@ -1,0 +1,40 @@
+//! What is kept in `mcp_state` (Tool bus v1 L20).
+
+use serde_json::Value;
+
+use super::Reply;
+use crate::judge::Judgement;
+use crate::toolbus::answer;
+
+/// The state holds this value.
+pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value) -> Judgement {
+    if read.is_some_and(|read| answer::same(read, expected)) {
+        return Ok(());
+    }
+    let asked = &reply.made.call;
+    let scope = asked.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
+    let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
+    Err(reply
+        .finding(
+            format!("`store_as` of `{}` does not put the result into the state{place}", reply.tool()),
+            "store what the call returns, after shaping, under the key and in the scope that were asked for",
+        )
+        .expected(expected.clone())
+        .actual(read.or(Some(&Value::from("nothing is stored there"))))
+        .into())
+}
+
+/// The state holds nothing that came from the call.
+pub fn does_not_hold(reply: &Reply<'_>, read: Option<&Value>, why: &str) -> Judgement {
+    match read {
+        None => Ok(()),
+        Some(read) => Err(reply
+            .finding(
+                why.to_owned(),
+                "store only where `store_as` asks for it, and only there, and only what a call gave",
+            )
+            .expected("nothing is stored there")
+            .actual(Some(read))
+            .into()),
+    }
+}

@@ -1,0 +1,63 @@
+//! What moves JSON-RPC messages between the suite and an MCP server.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+
+/// Largest message that is read. A result of 4 MiB, quoted twice, still fits.
+pub(super) const MAX_MESSAGE: usize = 24 * 1024 * 1024;
+/// For a message to leave this process.
+pub(super) const SEND_DEADLINE: Duration = Duration::from_secs(10);
+
+/// Something that came from a server.
+#[derive(Debug)]
+pub(super) enum Incoming {
+    /// A JSON-RPC message.
+    Message(Value),
+    /// The answer to one request, and not JSON-RPC: an HTTP error, or a body of another kind.
+    Other {
+        /// Id of the request.
+        id: i64,
+        /// HTTP status.
+        status: u16,
+        /// JSON where it is JSON, else the text.
+        body: Value,
+    },
+    /// A request did not reach the server, or its answer did not come back.
+    Lost {
+        /// Id of the request.
+        id: i64,
+        /// Why.
+        why: String,
+    },
+    /// Nothing more will come, and why.
+    Closed(String),
+}
+
+/// Takes what comes.
+pub(super) type Sink = Arc<dyn Fn(Incoming) + Send + Sync>;
+
+/// A way to a server.
+pub(super) trait Link: Send + Sync {
+    /// Sends one message.
+    ///
+    /// # Errors
+    /// Why it did not leave.
+    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>>;
+
+    /// The protocol version that was agreed on; every later message names it where the transport asks for that.
+    fn agreed(&self, version: &str);
+
+    /// Ends the session, and the server where the suite started it.
+    fn close(&self) -> BoxFuture<'_, ()>;
+
+    /// A command line that sends `request` by hand.
+    fn by_hand(&self, request: &Value) -> String;
+}
+
+/// A word of a shell command line.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}

@@ -1,0 +1,19 @@
+//! The tool bus as the suite drives and judges it: an MCP client that sees the raw wire.
+//!
+//! A `link` moves JSON-RPC messages (stdio or streamable HTTP), a `server` is one MCP session over it, the
+//! `session` of a run starts servers and knows the probes, a `scene` is one scenario's calls.
+//! Deliberately absent: an MCP SDK. It would hide what is judged, such as a second content block.
+
+pub mod answer;
+pub mod artifacts;
+pub mod call;
+pub mod evidence;
+mod http;
+pub mod judge;
+mod link;
+pub mod scene;
+pub mod server;
+pub mod session;
+mod stdio;
+mod steps;
+pub mod world;

@@ -1,0 +1,511 @@
+//! The session of a run with an MCP server: which servers are started, and what was found out before the
+//! first scenario.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use thiserror::Error;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+
+use super::answer::{self, Answer};
+use super::call::{self, Filling, Markers, Probe};
+use super::http::Http;
+use super::link::{Link, Sink};
+use super::server::{Client, Server};
+use super::stdio::Stdio;
+use crate::judge::Cause;
+use crate::manifest::{ToolbusTable, Transport};
+use crate::pace::{Pace, PaceLimits};
+use crate::target::{Launch, Offspring, Pipes};
+use crate::transcript::lock;
+use crate::wire::Wire;
+
+/// In place of the address of a server that is gone when the report is read.
+const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
+/// Servers of their own that scenarios have at a time.
+const LEASES: usize = 4;
+
+/// Which context root a server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RootKind {
+    /// Configured under the first of the two names.
+    First,
+    /// Configured under the second name alone.
+    Second,
+    /// None.
+    None,
+}
+
+impl RootKind {
+    /// The name in frames.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+            Self::None => "none",
+        }
+    }
+}
+
+/// What a session is opened with.
+pub struct ToolbusPlan {
+    /// The manifest's table.
+    pub table: ToolbusTable,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of started servers goes.
+    pub log: PathBuf,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ToolbusError {
+    /// No place for context roots.
+    #[error("no directory for context roots can be made: {0}")]
+    Directory(String),
+    /// No server.
+    #[error("no MCP session with the server: {0}")]
+    Connect(String),
+    /// The manifest names no echo probe.
+    #[error("the manifest names no `toolbus.probes.echo`, so nothing can show that the server works")]
+    NoEcho,
+    /// The echo probe answers elsewhere than the manifest says.
+    #[error(
+        "the echoed value is at `{found}` of the envelope, not at `{expected}`: correct `toolbus.result_pointer` or \
+         `toolbus.path_base`"
+    )]
+    Pointer {
+        /// Where it is.
+        found: String,
+        /// Where the manifest says that it is.
+        expected: String,
+    },
+    /// The tool is not there.
+    #[error("the server lists no tool `{tool}`{hint}: correct `tool` of `{key}`")]
+    NoTool {
+        /// The manifest's name.
+        tool: String,
+        /// A name like it.
+        hint: String,
+        /// The key of the manifest.
+        key: String,
+    },
+}
+
+impl ToolbusError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Directory(_) => Cause::Suite,
+            Self::Connect(_) => Cause::Reachability,
+            Self::NoEcho => Cause::Config,
+            Self::Pointer { .. } | Self::NoTool { .. } => Cause::Fixture,
+        }
+    }
+}
+
+/// An open session.
+pub struct ToolbusSession {
+    /// The manifest's table.
+    pub table: ToolbusTable,
+    /// Waiting times.
+    pub pace: Pace,
+    /// JSON Pointer to the results in the envelope.
+    pub result_pointer: String,
+    /// Where servers are started.
+    pub directory: TempDir,
+    plan: ToolbusPlan,
+    echoed: Result<(), String>,
+    baselines: BTreeMap<Probe, Result<Value, String>>,
+    shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
+    leases: Arc<Leases>,
+    started: AtomicUsize,
+    nonce: String,
+}
+
+impl ToolbusSession {
+    /// Starts the first server, and learns where its results are and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub async fn open(plan: ToolbusPlan) -> Result<Arc<Self>, ToolbusError> {
+        let table = plan.table.clone();
+        let directory = tempfile::Builder::new()
+            .prefix("callmark-toolbus-")
+            .tempdir()
+            .map_err(|error| ToolbusError::Directory(error.to_string()))?;
+        if Probe::Echo.table(&table).is_none() {
+            return Err(ToolbusError::NoEcho);
+        }
+        // What an earlier run left there says nothing about this one.
+        let _ = std::fs::remove_file(&plan.log);
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut session = Self {
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
+            directory,
+            table,
+            plan,
+            echoed: Ok(()),
+            baselines: BTreeMap::new(),
+            shared: AsyncMutex::default(),
+            leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
+            started: AtomicUsize::new(0),
+            nonce: format!("{now:x}{}", std::process::id()),
+        };
+        let server = session.server(RootKind::First).await.map_err(ToolbusError::Connect)?;
+        let learned = session.learn(&server).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    async fn learn(&mut self, server: &Server) -> Result<(), ToolbusError> {
+        self.check_names(server)?;
+        let began = Instant::now();
+        let mut slowest = Duration::ZERO;
+        for round in 0..3 {
+            let round_began = Instant::now();
+            let sent =
+                json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
+            let deadline =
+                self.plan.table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+            let answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
+            slowest = slowest.max(round_began.elapsed());
+            self.echoed = self.locate(&answer, &sent)?;
+            if self.echoed.is_err() || began.elapsed() > Duration::from_secs(5) {
+                break;
+            }
+        }
+        self.pace = Pace::calibrated(slowest, &self.plan.limits);
+        if self.echoed.is_err() {
+            return Ok(());
+        }
+        let probes =
+            [Probe::State, Probe::Other(0), Probe::Other(1), Probe::Large, Probe::Secret, Probe::Partial];
+        for probe in probes {
+            if probe.table(&self.table).is_none() {
+                continue;
+            }
+            let bare = self.try_call(server, probe, &Value::Null, false, self.pace.answer).await;
+            // A tool that wants its semantic arguments is a finding, not a wrong manifest.
+            let answer = match bare {
+                Answer::Success(_) => bare,
+                _ => self.try_call(server, probe, &Value::Null, true, self.pace.answer).await,
+            };
+            let is_reader = probe == Probe::State;
+            let outcome = match &answer {
+                Answer::Success(_) => Ok(answer.envelope().unwrap_or_default()),
+                // A reader may call an unknown key an error.
+                Answer::Error(_) | Answer::ToolError(_) if is_reader => Ok(Value::Null),
+                other => Err(crate::transcript::shorten(&other.shown()).to_string()),
+            };
+            self.baselines.insert(probe, outcome);
+        }
+        Ok(())
+    }
+
+    /// Names that the server does not list are a fault of the manifest, if it lists any.
+    fn check_names(&self, server: &Server) -> Result<(), ToolbusError> {
+        if server.tools.is_empty() {
+            return Ok(());
+        }
+        for probe in Probe::ALL {
+            let Some(table) = probe.table(&self.table) else { continue };
+            if !server.tools.contains(&table.tool) {
+                let near = crate::registry::nearest(&table.tool, server.tools.iter().map(String::as_str));
+                let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
+                return Err(ToolbusError::NoTool { tool: table.tool, hint, key: probe.key() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds the echoed value in an envelope.
+    fn locate(&mut self, answer: &Answer, sent: &Value) -> Result<Result<(), String>, ToolbusError> {
+        let told = |answer: &Answer| crate::transcript::shorten(&answer.shown()).to_string();
+        let envelope = match answer.envelope() {
+            Ok(envelope) => envelope,
+            Err(why) => return Ok(Err(format!("{why}: {}", told(answer)))),
+        };
+        let base = call::pointer(&self.table.path_base);
+        let expected = format!("{}{base}", self.result_pointer);
+        if envelope.pointer(&expected).is_some_and(|value| answer::same(value, sent)) {
+            return Ok(Ok(()));
+        }
+        let Some(found) = answer::find(&envelope, sent) else {
+            return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", told(answer))));
+        };
+        match found.strip_suffix(&base) {
+            Some(pointer) if self.table.result_pointer.is_none() => {
+                pointer.clone_into(&mut self.result_pointer);
+                Ok(Ok(()))
+            }
+            _ => Err(ToolbusError::Pointer { found, expected }),
+        }
+    }
+
+    async fn try_call(
+        &self,
+        server: &Server,
+        probe: Probe,
+        value: &Value,
+        correlated: bool,
+        deadline: Duration,
+    ) -> Answer {
+        let Some(table) = probe.table(&self.table) else { return Answer::Missing };
+        let nonce = self.unique(&format!("calibration {}", probe.name()));
+        let filling = Filling {
+            value: value.clone(),
+            key: format!("none-{nonce}"),
+            scope: self.table.scopes.first().cloned().unwrap_or_default(),
+            bytes: 1024,
+            markers: Markers::new(&nonce),
+        };
+        let mut arguments = call::arguments(probe, &table, &filling);
+        if correlated {
+            arguments.insert("trace_id".to_owned(), Value::from(format!("tr-{nonce}")));
+            arguments.insert("span_id".to_owned(), Value::from(format!("sp-{nonce}")));
+        }
+        let body = json!({"jsonrpc": "2.0", "method": "tools/call",
+                          "params": {"name": table.tool, "arguments": arguments}});
+        let client = Client { scenario: nonce, transcript: Arc::default() };
+        let id = server.request(&client, &table.tool, body).await;
+        // What does not come is told as missing.
+        let _ = server.answer(&client, id, deadline).await;
+        client.transcript.with(|frames| answer::of(frames, id))
+    }
+
+    /// What the target declares, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = Probe::ALL
+            .into_iter()
+            .filter(|probe| probe.table(table).is_some())
+            .map(Probe::capability)
+            .collect();
+        let endpoint =
+            |kind: &Option<crate::manifest::Endpoint>| kind.as_ref().is_some_and(|own| own.root.is_some());
+        let facts = [
+            ("root", table.is_started() || table.root.is_some()),
+            ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
+            ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
+            ("restart", table.is_started()),
+            ("scope.first", !table.scopes.is_empty()),
+            ("scope.second", table.scopes.len() > 1),
+            ("scope.session", table.scopes.iter().any(|scope| scope == "session")),
+            ("scope.persistent", table.scopes.iter().any(|scope| scope == "persistent")),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    /// What messages of the target cross.
+    pub fn wire(&self) -> &dyn Wire {
+        &*self.plan.wire
+    }
+
+    /// Whether the echo probe gave back what it was given.
+    pub fn works(&self) -> bool {
+        self.echoed.is_ok()
+    }
+
+    /// Why it did not.
+    pub fn why_idle(&self) -> Option<&str> {
+        self.echoed.as_ref().err().map(String::as_str)
+    }
+
+    /// The envelope of a plain call of a probe, or why the manifest's call does not work.
+    pub fn baseline(&self, probe: Probe) -> Option<&Result<Value, String>> {
+        self.baselines.get(&probe)
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.plan.seed.to_string(), scenario, &self.nonce] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        crate::library::hex(&hash.finalize())[..12].to_owned()
+    }
+
+    /// The server that scenarios share. One that has ended is replaced.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn server(&self, kind: RootKind) -> Result<Arc<Server>, String> {
+        let mut shared = self.shared.lock().await;
+        if let Some(server) = shared.get(&kind)
+            && server.why_closed().is_none()
+        {
+            return Ok(Arc::clone(server));
+        }
+        let server = Arc::new(self.connect(kind, None).await?);
+        if let Some(ended) = shared.insert(kind, Arc::clone(&server)) {
+            ended.close().await;
+        }
+        Ok(server)
+    }
+
+    /// A server for one scenario at a time, or a session of its own where the suite does not start servers.
+    /// One that came through its scenario serves a later one: starting a server may be dear.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn own_server(&self) -> Result<Lease, String> {
+        let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
+        let free = lock(&self.leases.free).pop();
+        let server = match free {
+            Some(server) if server.why_closed().is_none() => server,
+            _ => Arc::new(self.connect(RootKind::First, None).await?),
+        };
+        Ok(Lease { server, leases: Arc::clone(&self.leases), _room: room })
+    }
+
+    /// Ends a server and starts one that finds what it left.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn restart(&self, lease: &mut Lease) -> Result<(), String> {
+        let root = lease.server.root.clone();
+        lease.server.close().await;
+        lease.server = Arc::new(self.connect(RootKind::First, root).await?);
+        Ok(())
+    }
+
+    /// The directory below which all context roots lie, each with some empty levels above it.
+    pub fn outside(&self) -> &Path {
+        self.directory.path()
+    }
+
+    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Server, String> {
+        let table = &self.table;
+        let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+        let wire = Arc::clone(&self.plan.wire);
+        if !table.is_started() {
+            let (url, root) = match kind {
+                RootKind::First => (table.url.clone(), table.root.clone()),
+                RootKind::Second => pair(table.endpoints.second_root.as_ref()),
+                RootKind::None => pair(table.endpoints.without_root.as_ref()),
+            };
+            let url = url.ok_or("the manifest names no such endpoint")?;
+            let shown = url.clone();
+            let link = |sink: Sink| {
+                Ok(Box::new(Http::new(url, shown, &table.headers, None, sink)?) as Box<dyn Link>)
+            };
+            return Server::open(link, root, wire, deadline).await;
+        }
+        let root = match (kind, root) {
+            (RootKind::None, _) => None,
+            (_, Some(root)) => Some(root),
+            (_, None) => Some(self.new_root()?),
+        };
+        let shown = root.as_ref().map(|root| root.display().to_string()).unwrap_or_default();
+        let [first, second] = &table.env_root_names;
+        let own = match kind {
+            RootKind::First => Some((first.as_str(), shown.as_str())),
+            RootKind::Second => Some((second.as_str(), shown.as_str())),
+            RootKind::None => None,
+        };
+        match table.transport() {
+            Transport::Stdio => {
+                let launch = self.launch(table.command.clone().unwrap_or_default());
+                let around: Vec<(&str, &str)> = own.into_iter().collect();
+                let link = |sink: Sink| Ok(Box::new(Stdio::start(&launch, &around, sink)?) as Box<dyn Link>);
+                Server::open(link, root, wire, deadline).await
+            }
+            Transport::Http => {
+                let launch = self.launch(table.start.clone().unwrap_or_default());
+                let listen = free_address()?;
+                let mut around: Vec<(&str, &str)> = own.into_iter().collect();
+                around.push(("CALLMARK_LISTEN", &listen));
+                let process: Offspring = launch.spawn(&around, Pipes::None)?;
+                let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
+                let (url, shown) =
+                    (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
+                let link = |sink: Sink| {
+                    Ok(Box::new(Http::new(url, shown, &table.headers, Some(process), sink)?) as Box<dyn Link>)
+                };
+                Server::open(link, root, wire, deadline).await
+            }
+        }
+    }
+
+    fn launch(&self, command: Vec<String>) -> Launch {
+        let base = &self.plan.directory;
+        Launch {
+            command,
+            directory: self.table.cwd.as_ref().map_or_else(|| base.clone(), |own| base.join(own)),
+            environment: self.table.env.clone(),
+            removed: self.table.env_root_names.to_vec(),
+            log: self.plan.log.clone(),
+        }
+    }
+
+    fn new_root(&self) -> Result<PathBuf, String> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        // What climbs out of it by a few levels still lands where the suite looks.
+        let root = self.directory.path().join(format!("server{number}/a/b/c/d/e/context"));
+        std::fs::create_dir_all(&root).map_err(|error| format!("`{}`: {error}", root.display()))?;
+        Ok(root)
+    }
+
+    /// Ends all servers.
+    pub async fn close(&self) {
+        let shared = std::mem::take(&mut *self.shared.lock().await);
+        let own = std::mem::take(&mut *lock(&self.leases.free));
+        let all = shared.into_values().chain(own);
+        futures::future::join_all(all.map(|server| async move { server.close().await })).await;
+    }
+}
+
+/// A server that one scenario has for itself.
+pub struct Lease {
+    /// The server.
+    pub server: Arc<Server>,
+    leases: Arc<Leases>,
+    _room: OwnedSemaphorePermit,
+}
+
+/// Servers that wait for a scenario.
+struct Leases {
+    free: Mutex<Vec<Arc<Server>>>,
+    room: Arc<Semaphore>,
+}
+
+impl Drop for Lease {
+    fn drop(&mut self) {
+        // A server that still owes an answer would give it into another scenario.
+        if self.server.why_closed().is_none() && !self.server.owes() {
+            lock(&self.leases.free).push(Arc::clone(&self.server));
+        }
+    }
+}
+
+fn pair(endpoint: Option<&crate::manifest::Endpoint>) -> (Option<String>, Option<PathBuf>) {
+    (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
+}
+
+/// A loopback address on which nothing listens just now.
+fn free_address() -> Result<String, String> {
+    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    Ok(address.to_string())
+}

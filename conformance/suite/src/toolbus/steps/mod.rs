@@ -1,0 +1,76 @@
+//! Steps of the tool bus features, one module a part of a scenario.
+
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands captured values to a step by value")]
+
+mod act;
+mod arrange;
+mod artifact;
+mod envelope;
+mod failure;
+mod result;
+
+use std::str::FromStr;
+
+use cucumber::Parameter;
+
+use super::artifacts::Form;
+use super::call::Probe;
+
+/// A probe, as features name it.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "tool",
+    regex = "echo|state|first other|second other|invalid|fail|large|secret|partial|break-glass"
+)]
+pub(super) struct ProbeName(pub Probe);
+
+impl FromStr for ProbeName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let probe = Probe::ALL.into_iter().find(|probe| probe.name() == text);
+        probe.map(Self).ok_or_else(|| format!("`{text}` is no probe"))
+    }
+}
+
+/// A scope of the state: by its place in the manifest, or by its name.
+#[derive(Clone, Debug, Parameter)]
+#[param(name = "scope", regex = "first|second|session|persistent")]
+pub(super) struct Scope(pub String);
+
+impl FromStr for Scope {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(text.to_owned()))
+    }
+}
+
+impl Scope {
+    /// The value of `store_scope`.
+    pub(super) fn value(&self, scopes: &[String]) -> String {
+        let own = match self.0.as_str() {
+            "first" => scopes.first(),
+            "second" => scopes.get(1),
+            _ => None,
+        };
+        own.cloned().unwrap_or_else(|| self.0.clone())
+    }
+}
+
+/// One of the two artifacts.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "artifact", regex = "text|JSON")]
+pub(super) struct Artifact(pub Form);
+
+impl FromStr for Artifact {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "text" => Ok(Self(Form::Context)),
+            "JSON" => Ok(Self(Form::Json)),
+            other => Err(format!("`{other}` is no artifact")),
+        }
+    }
+}

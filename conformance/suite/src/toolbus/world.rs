@@ -1,0 +1,227 @@
+//! The World of one tool bus scenario: the stage that all scenarios share, and its scene.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+use serde_json::Value;
+
+use super::answer::{self, Answer};
+use super::artifacts;
+use super::call::Probe;
+use super::evidence;
+use super::judge::Reply;
+use super::scene::{Call, Made, Scene};
+use super::session::{RootKind, ToolbusSession};
+use crate::judge::{Cause, Judgement, Trouble};
+use crate::transcript::{Frame, shorten};
+use crate::world::{FamilyWorld, Halt, Remains, Stage, Step};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    stage: Stage,
+    scenario: String,
+    scene: Option<Scene>,
+    trouble: Option<Trouble>,
+    notes: Vec<String>,
+    /// Artifacts as they were when a step remembered them.
+    pub(super) remembered: Vec<Frame>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("World")
+            .field("scenario", &self.scenario)
+            .field("trouble", &self.trouble)
+            .finish_non_exhaustive()
+    }
+}
+
+impl FamilyWorld for World {
+    fn enter(&mut self, stage: Stage, scenario: &str) {
+        self.stage = stage;
+        scenario.clone_into(&mut self.scenario);
+    }
+
+    fn trouble(&self) -> Option<&Trouble> {
+        self.trouble.as_ref()
+    }
+
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let request = scene.made.last().and_then(|made| answer::request(&scene.frames(), made.id).cloned());
+        let subject = request.map(|frame| frame.body);
+        Remains {
+            transcript: Some(Arc::clone(&scene.client.transcript)),
+            names: vec![
+                (format!("-{}", scene.unique), String::new()),
+                (scene.unique.clone(), "<unique>".to_owned()),
+                (scene.session.directory.path().display().to_string(), "<roots>".to_owned()),
+            ],
+            notes: self.notes.clone(),
+            late: Vec::new(),
+            reproduce: subject
+                .as_ref()
+                .map(|request| scene.server.by_hand(&shorten(&evidence::steady(request)))),
+            subject,
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &mut self.scene {
+            scene.lease = None;
+        }
+    }
+}
+
+impl World {
+    /// The session with the server.
+    pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Halt> {
+        let session = self.stage.toolbus.clone();
+        session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
+    }
+
+    /// Opens the scene with the server that scenarios share.
+    pub(super) async fn open(&mut self, kind: RootKind) -> Step {
+        let session = self.session()?;
+        let server = session.server(kind).await;
+        self.enter_scene(&session, server, kind)
+    }
+
+    /// Opens the scene with a server of its own.
+    pub(super) async fn open_own(&mut self) -> Step {
+        let session = self.session()?;
+        let lease = session.own_server().await;
+        let server = lease.as_ref().map(|lease| Arc::clone(&lease.server)).map_err(Clone::clone);
+        self.enter_scene(&session, server, RootKind::First)?;
+        self.scene()?.lease = lease.ok();
+        Ok(())
+    }
+
+    fn enter_scene(
+        &mut self,
+        session: &Arc<ToolbusSession>,
+        server: Result<Arc<super::server::Server>, String>,
+        kind: RootKind,
+    ) -> Step {
+        match server {
+            Ok(server) => {
+                self.scene = Some(Scene::new(session, server, kind, &self.scenario));
+                Ok(())
+            }
+            Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
+        }
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an MCP server`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the next call. A probe that does not work without any semantic argument is a fault of the manifest.
+    pub(super) fn prepare(&mut self, probe: Probe, value: Value) -> Step {
+        let session = self.session()?;
+        if let Some(Err(why)) = session.baseline(probe) {
+            let message = format!("a plain call of `{}` does not work: {why}", probe.key());
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
+        }
+        let scene = self.scene()?;
+        let Some(call) = scene.prepare(probe, value) else {
+            return Err(self.suite_fault("the scenario uses a probe that it does not ask for with `@cap:`"));
+        };
+        self.scene()?.call = Some(call);
+        Ok(())
+    }
+
+    /// The call that is being prepared.
+    pub(super) fn call(&mut self) -> Result<&mut Call, Halt> {
+        if self.scene()?.call.is_none() {
+            return Err(self.suite_fault("no step prepared a call (`Given a call of the … probe`)"));
+        }
+        self.scene()?.call.as_mut().ok_or(Halt)
+    }
+
+    /// Makes the prepared call.
+    pub(super) async fn make(&mut self) -> Result<Made, Halt> {
+        let call = self.call()?.clone();
+        Ok(self.scene()?.make(call).await)
+    }
+
+    /// The calls that were made, the last one being under test.
+    pub(super) fn made(&mut self) -> Result<Vec<Made>, Halt> {
+        let made = self.scene()?.made.clone();
+        if made.is_empty() {
+            return Err(self.suite_fault("no step made a call (`When the client makes the call`)"));
+        }
+        Ok(made)
+    }
+
+    /// Judges the call under test.
+    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&Reply<'_>) -> Judgement) -> Step {
+        let made = self.made()?;
+        self.judge_calls(&made[made.len() - 1..], |replies| judgement(&replies[0]))
+    }
+
+    /// Judges all calls of the scenario.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
+        let made = self.made()?;
+        self.judge_calls(&made, judgement)
+    }
+
+    /// Judges the first and the last call.
+    pub(super) fn judge_pair(&mut self, judgement: impl FnOnce(&Reply<'_>, &Reply<'_>) -> Judgement) -> Step {
+        let made = self.made()?;
+        let pair = [made[0].clone(), made[made.len() - 1].clone()];
+        self.judge_calls(&pair, |replies| judgement(&replies[0], &replies[1]))
+    }
+
+    fn judge_calls(&mut self, made: &[Made], judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
+        let session = self.session()?;
+        let frames = self.scene()?.frames();
+        let (result, trace) = (session.result_pointer.clone(), session.table.trace_pointer.clone());
+        let replies: Vec<Reply<'_>> =
+            made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
+        let silent = !session.works() && replies.iter().any(|reply| reply.answer == Answer::Missing);
+        let judgement = judgement(&replies);
+        if silent && matches!(judgement, Err(Trouble::Broken(_))) {
+            let message = "the server does not answer calls, and never did".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+
+    /// Writes down the artifacts of a call. A store may be a moment behind its server.
+    pub(super) async fn look_for_artifacts(&mut self, made: &Made) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        if artifacts::record(scene, made, session.wire()).is_empty() {
+            tokio::time::sleep(session.pace.quiet).await;
+            artifacts::record(scene, made, session.wire());
+        }
+        Ok(())
+    }
+
+    /// Ends the scenario unless the judgement is good.
+    pub(super) fn judge(&mut self, judgement: Judgement) -> Step {
+        judgement.map_err(|trouble| self.halt(trouble))
+    }
+
+    /// Records what a MAY rule is about.
+    pub(super) fn note(&mut self, text: impl Into<String>) {
+        self.notes.push(text.into());
+    }
+
+    /// Ends the scenario.
+    pub(super) fn halt(&mut self, trouble: Trouble) -> Halt {
+        self.trouble = Some(trouble);
+        Halt
+    }
+
+    pub(super) fn suite_fault(&mut self, message: &str) -> Halt {
+        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+    }
+}

@@ -1,0 +1,14 @@
+//! Judgements over the messages of a Tool Service, one module a subject.
+//!
+//! They take frames and what was sent, and answer `Ok` or what is wrong.
+
+pub mod callback;
+pub mod captured;
+pub mod card;
+pub mod errors;
+pub mod late;
+pub mod refusal;
+pub mod repeat;
+pub mod route;
+pub mod seen;
+pub mod trace;

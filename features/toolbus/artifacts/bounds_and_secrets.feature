@@ -1,0 +1,106 @@
+@role:toolbus.artifacts
+Feature: Artifacts are bounded and hold no secrets
+  Whatever a tool gives back, its artifacts stay small and show no value that stood under the key of a
+  secret, unless the caller breaks the glass that the tool offers for that.
+
+  @cap:root
+  Rule: Artifacts are bounded
+
+    Scenario Outline: The <form> artifact of a large result does not grow with it
+      Given an MCP server of its own
+      And a call of the large probe for 1024 KiB
+      And its correlation ids
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      @cap:probe.large
+      Examples:
+        | rule   | form |
+        | BUS-62 | text |
+        | BUS-63 | JSON |
+
+    Scenario Outline: The <form> artifact of a large <shape> does not grow with it
+      Given an MCP server of its own
+      And a call of the echo probe with a <shape> of 768 KiB
+      And its correlation ids
+      And the client has made the call
+      And a call of the echo probe with a <shape> of 3072 KiB
+      And its correlation ids
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then the <form> artifacts are bounded
+
+      Examples:
+        | rule   | form | shape  |
+        | BUS-62 | text | string |
+        | BUS-62 | text | list   |
+        | BUS-63 | JSON | string |
+        | BUS-63 | JSON | list   |
+        | BUS-63 | JSON | object |
+
+  @cap:root @cap:probe.secret
+  Rule: Artifacts hold no secret
+
+    Scenario Outline: The <form> artifact does not hold the secret under "<place>"
+      Given an MCP server
+      And a call of the secret probe with a secret under "<place>"
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact does not hold the secret under "<place>"
+
+      Examples:
+        | rule   | form | place         |
+        | BUS-64 | text | password      |
+        | BUS-64 | text | api_key       |
+        | BUS-64 | text | authorization |
+        | BUS-64 | text | nested        |
+        | BUS-65 | JSON | password      |
+        | BUS-65 | JSON | api_key       |
+        | BUS-65 | JSON | authorization |
+        | BUS-65 | JSON | nested        |
+
+  @BUS-66 @cap:root
+  Rule: Shaping is no way round redaction
+
+    Scenario Outline: A path to a secret under "<key>" does not show it
+      Given an MCP server
+      And a call of the echo probe with a secret under "<key>"
+      And its correlation ids
+      And the output is {"path": "<key>"}
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | key           |
+        | password      |
+        | api_key       |
+
+    Scenario: Neither does a path to an element of a list
+      Given an MCP server
+      And a call of the echo probe with a secret under "password" in a list
+      And its correlation ids
+      And the output is {"path": "accounts[0].password"}
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+  @BUS-67 @cap:root @cap:probe.break-glass
+  Rule: A tool may offer to show secrets to a caller who says so
+
+    Scenario: Without the flag no secret is shown
+      Given an MCP server
+      And a call of the break-glass probe
+      And its correlation ids
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+    Scenario: What the flag shows is noted
+      Given an MCP server
+      And a call of the break-glass probe
+      And its correlation ids
+      And the break-glass flag is set
+      When the client makes the call
+      Then whether secrets are shown is noted

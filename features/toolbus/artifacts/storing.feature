@@ -1,0 +1,130 @@
+@role:toolbus.artifacts
+Feature: Every call leaves its artifacts
+  With a context root configured, each call writes a text artifact for people and a JSON artifact for
+  machines below it. They stay where they are.
+
+  Rule: Each call stores both artifacts
+
+    Scenario Outline: The <probe> probe leaves a <form> artifact
+      Given an MCP server
+      And a call of the <probe> probe
+      And its correlation ids
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      @cap:root
+      Examples:
+        | rule   | probe | form |
+        | BUS-52 | echo  | text |
+        | BUS-53 | echo  | JSON |
+
+      @cap:root @cap:probe.first-other
+      Examples: another tool
+        | rule   | probe       | form |
+        | BUS-52 | first other | text |
+        | BUS-53 | first other | JSON |
+
+      @cap:root @cap:probe.second-other
+      Examples: a third tool
+        | rule   | probe        | form |
+        | BUS-52 | second other | text |
+        | BUS-53 | second other | JSON |
+
+    @BUS-54 @cap:root.second
+    Scenario Outline: So it is when the root has its second name: the <form> artifact
+      Given an MCP server whose context root is configured under the second name alone
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the call leaves a <form> artifact
+
+      Examples:
+        | form |
+        | text |
+        | JSON |
+
+    @BUS-68 @cap:root @cap:probe.fail
+    Scenario: A call that fails is a call too
+      Given an MCP server of its own
+      And a call of the fail probe
+      And its correlation ids
+      When the client makes the call
+      Then the failed call leaves artifacts
+
+  @cap:root
+  Rule: Artifacts lie below the root, where their ids say
+
+    @BUS-55 @cap:restart
+    Scenario: Plain ids stay inside
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then nothing is written outside the context root
+
+    @BUS-55 @cap:restart
+    Scenario Outline: <escape> as "<argument>" does not lead outside
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      And the id "<argument>" is <escape>
+      When the client makes the call
+      Then nothing is written outside the context root
+
+      Examples:
+        | argument | escape           |
+        | trace_id | a climbing path  |
+        | span_id  | a climbing path  |
+        | trace_id | an absolute path |
+        | span_id  | an absolute path |
+
+    Scenario Outline: The <form> artifact has the contract's uri form
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the <form> artifact lies where its ids say
+
+      Examples:
+        | rule   | form |
+        | BUS-56 | text |
+        | BUS-57 | JSON |
+
+    @BUS-60
+    Scenario: Calls with different spans do not share artifacts
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      And the client has made the call
+      And the argument "span_id" is "sp-02"
+      When the client makes the call
+      Then each call has its own artifacts
+
+  @cap:root
+  Rule: Artifacts can be read by those they are for
+
+    @BUS-58
+    Scenario: The text artifact is text
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the text artifact can be read by a person
+
+    @BUS-59
+    Scenario: The JSON artifact is one document
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the JSON artifact is one JSON document
+
+  @BUS-61 @cap:root @cap:restart
+  Rule: A reference is stable
+
+    Scenario: After further calls and a restart the artifacts are unchanged
+      Given an MCP server of its own
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call and 20 others, and the server is started anew
+      Then its artifacts are unchanged

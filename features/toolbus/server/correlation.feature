@@ -1,0 +1,106 @@
+@role:toolbus.server
+Feature: Correlation ids pass through every call
+  A caller may name a trace, a span and a parent span. Every tool takes them, none needs them, and those
+  that were given come back in the envelope.
+
+  Rule: Every tool takes the correlation ids
+
+    Scenario Outline: The <probe> probe takes "<argument>"
+      Given an MCP server
+      And a call of the <probe> probe
+      And the argument "<argument>" is "id-01"
+      When the client makes the call
+      Then the call succeeds
+
+      Examples:
+        | rule   | argument       | probe |
+        | BUS-04 | trace_id       | echo  |
+        | BUS-05 | span_id        | echo  |
+        | BUS-06 | parent_span_id | echo  |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | rule   | argument       | probe       |
+        | BUS-04 | trace_id       | first other |
+        | BUS-05 | span_id        | first other |
+        | BUS-06 | parent_span_id | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | rule   | argument       | probe        |
+        | BUS-04 | trace_id       | second other |
+        | BUS-05 | span_id        | second other |
+        | BUS-06 | parent_span_id | second other |
+
+      @cap:probe.state
+      Examples: the state
+        | rule   | argument       | probe |
+        | BUS-04 | trace_id       | state |
+        | BUS-05 | span_id        | state |
+        | BUS-06 | parent_span_id | state |
+
+  Rule: The ids of a call come back in its trace
+
+    Scenario Outline: "<argument>" comes back
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples:
+        | rule   | argument       |
+        | BUS-07 | trace_id       |
+        | BUS-08 | span_id        |
+        | BUS-09 | parent_span_id |
+
+    Scenario Outline: "<argument>" comes back when it is given alone
+      Given an MCP server
+      And a call of the echo probe
+      And the argument "<argument>" is "id-02"
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples:
+        | rule   | argument |
+        | BUS-07 | trace_id |
+        | BUS-08 | span_id  |
+
+    @cap:probe.first-other
+    Scenario Outline: "<argument>" comes back from another tool
+      Given an MCP server
+      And a call of the first other probe
+      And its correlation ids
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      Examples:
+        | rule   | argument       |
+        | BUS-07 | trace_id       |
+        | BUS-08 | span_id        |
+        | BUS-09 | parent_span_id |
+
+  @BUS-10
+  Rule: The correlation ids are optional
+
+    Scenario: A call without ids succeeds and has a trace
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call
+      Then the response has its trace
+
+    @cap:probe.first-other
+    Scenario: So does a call of another tool
+      Given an MCP server
+      And a call of the first other probe
+      When the client makes the call
+      Then the response has its trace
+
+  @BUS-11 @cap:root
+  Rule: Calls without ids are told apart
+
+    Scenario: Two calls without ids have different artifacts
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call twice
+      Then the calls have different artifacts

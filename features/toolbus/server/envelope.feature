@@ -1,0 +1,146 @@
+@role:toolbus.server
+Feature: A result comes in a stable envelope
+  A successful call answers with one text block. Its text is strict JSON: an object with the tool, the
+  action, the trace and the results, bounded and without secrets, and a reference to the JSON artifact
+  where there is a context root.
+
+  Rule: The response is one text block of strict JSON with stable keys
+
+    Scenario Outline: The response of the <probe> probe <property>
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the response <property>
+
+      Examples:
+        | rule   | probe | property              |
+        | BUS-39 | echo  | has one content block |
+        | BUS-40 | echo  | is a text block       |
+        | BUS-41 | echo  | is strict JSON        |
+        | BUS-42 | echo  | names the tool        |
+        | BUS-43 | echo  | has its action        |
+        | BUS-44 | echo  | has its trace         |
+        | BUS-46 | echo  | has the stable keys   |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | rule   | probe       | property              |
+        | BUS-39 | first other | has one content block |
+        | BUS-40 | first other | is a text block       |
+        | BUS-41 | first other | is strict JSON        |
+        | BUS-42 | first other | names the tool        |
+        | BUS-43 | first other | has its action        |
+        | BUS-44 | first other | has its trace         |
+        | BUS-46 | first other | has the stable keys   |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | rule   | probe        | property              |
+        | BUS-39 | second other | has one content block |
+        | BUS-40 | second other | is a text block       |
+        | BUS-41 | second other | is strict JSON        |
+        | BUS-42 | second other | names the tool        |
+        | BUS-43 | second other | has its action        |
+        | BUS-44 | second other | has its trace         |
+        | BUS-46 | second other | has the stable keys   |
+
+      @cap:probe.state
+      Examples: the state
+        | rule   | probe | property              |
+        | BUS-39 | state | has one content block |
+        | BUS-41 | state | is strict JSON        |
+        | BUS-42 | state | names the tool        |
+        | BUS-43 | state | has its action        |
+        | BUS-46 | state | has the stable keys   |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | rule   | probe   | property              |
+        | BUS-39 | partial | has one content block |
+        | BUS-41 | partial | is strict JSON        |
+        | BUS-46 | partial | has the stable keys   |
+
+      @cap:probe.secret
+      Examples: a result with secrets
+        | rule   | probe  | property              |
+        | BUS-39 | secret | has one content block |
+        | BUS-41 | secret | is strict JSON        |
+
+      @cap:probe.large
+      Examples: a large result
+        | rule   | probe | property              |
+        | BUS-39 | large | has one content block |
+        | BUS-41 | large | is strict JSON        |
+
+    @BUS-46
+    Scenario: The same call has the same keys each time
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call twice
+      Then the envelopes have the same keys
+
+  @BUS-45
+  Rule: The envelope carries the result
+
+    Scenario Outline: <value> is in the envelope
+      Given an MCP server
+      And a call of the echo probe with <value>
+      When the client makes the call
+      Then the envelope carries the value
+
+      Examples:
+        | value                                           |
+        | {"alpha": "été \\"quoted\\"", "list": [1, [2]]} |
+        | {"none": null, "no": false, "zero": 0}          |
+
+  @BUS-47 @cap:probe.large
+  Rule: The envelope is bounded
+
+    Scenario: Four times the result does not give four times the text
+      Given an MCP server of its own
+      And a call of the large probe for 1024 KiB
+      And the client has made the call
+      And a call of the large probe for 4096 KiB
+      When the client makes the call
+      Then the texts are bounded
+
+  @BUS-48 @cap:probe.secret
+  Rule: The envelope shows no secret
+
+    Scenario: Values under keys of secrets are not shown
+      Given an MCP server
+      And a call of the secret probe
+      When the client makes the call
+      Then no secret is in the response
+
+  Rule: The envelope points at the JSON artifact where there is one
+
+    @BUS-49 @cap:root
+    Scenario: The reference is an artifact uri
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+    @BUS-49 @cap:root
+    Scenario: So it is without correlation ids
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
+    @BUS-50 @cap:root
+    Scenario: The reference leads to a JSON document
+      Given an MCP server
+      And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+    @BUS-51 @cap:root.none
+    Scenario: Without a context root a call still succeeds
+      Given an MCP server without a context root
+      And a call of the echo probe
+      When the client makes the call
+      Then the envelope points at no artifact

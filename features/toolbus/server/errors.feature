@@ -1,0 +1,121 @@
+@role:toolbus.server
+Feature: A failure is an MCP error
+  A tool that cannot do its work answers with an error and never with an envelope. A JSON-RPC error is what
+  the contract's examples name; a result with `isError` is taken with a warning.
+
+  @BUS-69
+  Rule: A failed call is answered by an MCP error
+
+    Scenario: A tool that does not exist
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+    Scenario Outline: A call of the <probe> probe
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call is answered by an MCP error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+  Rule: The error tells what kind of failure it is
+
+    @BUS-70 @cap:probe.invalid
+    Scenario: Invalid arguments are invalid params
+      Given an MCP server of its own
+      And a call of the invalid probe
+      When the client makes the call
+      Then the error says that the params are invalid
+
+    @BUS-71 @cap:probe.fail
+    Scenario: A failure at run time is not
+      Given an MCP server of its own
+      And a call of the fail probe
+      When the client makes the call
+      Then the error does not say that the params are invalid
+
+    @BUS-72
+    Scenario: The error of an unknown tool has a message
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      When the client makes the call
+      Then the error has a message
+
+    @BUS-72
+    Scenario Outline: The error of the <probe> probe has a message
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the error has a message
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+  @BUS-73
+  Rule: A failure does not stop the server
+
+    Scenario: After a call of an unknown tool
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
+
+    Scenario Outline: After a call of the <probe> probe
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
+  @cap:probe.partial
+  Rule: A result that calls for a follow-up says what comes next
+
+    @BUS-74
+    Scenario: The envelope names the next step
+      Given an MCP server
+      And a call of the partial probe
+      When the client makes the call
+      Then the envelope says what comes next
+
+    @BUS-75
+    Scenario: The hint has the same form each time
+      Given an MCP server
+      And a call of the partial probe
+      When the client makes the call twice
+      Then both envelopes say it in the same form
+
+  @BUS-76 @cap:probe.invalid
+  Rule: An error shows no secret
+
+    Scenario: A secret among invalid arguments is not repeated
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And a secret among its arguments
+      When the client makes the call
+      Then no secret is in the error

@@ -1,0 +1,105 @@
+@role:toolbus.server
+Feature: A caller may choose the response mode
+  `ai` is the default and gives the envelope as strict JSON; `compact` is, for now, the same. The choice
+  holds for one call.
+
+  @BUS-32
+  Rule: Every tool takes response_mode and none needs it
+
+    Scenario Outline: The <probe> probe takes the mode "<mode>"
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call in "<mode>" mode
+      Then the call succeeds
+
+      Examples:
+        | probe | mode    |
+        | echo  | ai      |
+        | echo  | compact |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | probe       | mode    |
+        | first other | ai      |
+        | first other | compact |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | probe        | mode    |
+        | second other | ai      |
+        | second other | compact |
+
+    Scenario Outline: The <probe> probe needs no mode
+      Given an MCP server
+      And a call of the <probe> probe
+      When the client makes the call
+      Then the call succeeds
+
+      Examples:
+        | probe |
+        | echo  |
+
+      @cap:probe.first-other
+      Examples: another tool
+        | probe       |
+        | first other |
+
+  Rule: Both modes give the envelope as strict JSON
+
+    Scenario Outline: The response in "<mode>" mode <property>
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call in "<mode>" mode
+      Then the response <property>
+
+      Examples:
+        | rule   | mode    | property            |
+        | BUS-33 | ai      | is strict JSON      |
+        | BUS-34 | compact | is strict JSON      |
+        | BUS-34 | compact | has the stable keys |
+
+    @BUS-34
+    Scenario: The mode "compact" changes no value
+      Given an MCP server
+      And a call of the echo probe with {"alpha": [1, {"beta": "x"}], "gamma": 1}
+      When the client makes the call in "compact" mode
+      Then the result is still the value
+
+  @BUS-35
+  Rule: The default is ai
+
+    Scenario: A call without a mode gives what a call in ai mode gives
+      Given an MCP server
+      And a call of the echo probe
+      And the client has made the call
+      When the client makes the call in "ai" mode
+      Then the envelopes are alike
+
+  @BUS-36
+  Rule: compact is for now the same as ai
+
+    Scenario: A call in compact mode leaves nothing out
+      Given an MCP server
+      And a call of the echo probe
+      And the client has made the call
+      When the client makes the call in "compact" mode
+      Then the second envelope is not trimmed
+
+  @BUS-37
+  Rule: The mode holds for one call
+
+    Scenario: The mode of one call is not that of the next
+      Given an MCP server of its own
+      And a call of the echo probe
+      And the client has made the call
+      When the client makes the call in `compact` mode and then without a mode
+      Then the envelopes are alike
+
+  @BUS-38
+  Rule: An unknown mode never gives another form of text
+
+    Scenario: The mode "xml" is refused or ignored
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call in "xml" mode
+      Then the answer is an error or strict JSON

@@ -1,0 +1,107 @@
+@role:toolbus.server
+Feature: A caller shapes the result with output
+  `path` selects a part, `pick` keeps keys, `omit` drops keys, `map` shapes each element of a list. Paths in
+  these features are written in dots, below the value that the echo probe gives back; the manifest says how
+  the server writes them.
+
+  Rule: Each form of output shapes the result
+
+    Scenario Outline: <output> over <value> gives <result>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is <result>
+
+      Examples: path
+        | rule   | value                            | output            | result       |
+        | BUS-12 | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "alpha"} | {"beta": 5}  |
+        | BUS-12 | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "gamma"} | 1            |
+        | BUS-12 | {"alpha": [1, 2], "gamma": 1}      | {"path": "alpha"} | [1, 2]       |
+
+      Examples: nested path
+        | rule   | value                                       | output                       | result |
+        | BUS-13 | {"alpha": {"beta": 5, "delta": 6}, "gamma": 1} | {"path": "alpha.beta"}    | 5      |
+        | BUS-13 | {"rows": [{"id": 7, "x": 1}, {"id": 8, "x": 2}]} | {"path": "rows[1].id"}  | 8      |
+
+      Examples: pick and omit
+        | rule   | value                                 | output                      | result                    |
+        | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma"]}         | {"gamma": 1}              |
+        | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma", "alpha"]} | {"alpha": 0, "gamma": 1} |
+        | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha"]}         | {"gamma": 1, "delta": 2}  |
+
+      Examples: map
+        | rule   | value                                             | output                                       | result                   |
+        | BUS-16 | {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}]}   | {"path": "rows", "map": {"pick": ["id"]}}    | [{"id": 1}, {"id": 3}]   |
+        | BUS-16 | {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}]}   | {"path": "rows", "map": {"omit": ["id"]}}    | [{"x": 2}, {"x": 4}]     |
+
+      Examples: together
+        | rule   | value                                               | output                                | result                   |
+        | BUS-17 | {"alpha": {"beta": 5, "delta": 6}, "beta": 7}        | {"path": "alpha", "pick": ["beta"]}   | {"beta": 5}              |
+        | BUS-17 | {"alpha": {"beta": 5, "delta": 6}, "beta": 7}        | {"path": "alpha", "omit": ["beta"]}   | {"delta": 6}             |
+
+      @level:should
+      Examples: path and map
+        | rule   | value                                               | output                                    | result                 |
+        | BUS-17 | {"rows": [{"id": 1, "x": 2}], "id": 9}               | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 1}]            |
+
+  @BUS-18
+  Rule: Without output nothing is left out
+
+    Scenario: The whole result comes back
+      Given an MCP server
+      And a call of the echo probe with {"alpha": {"beta": [1, 2, 3]}, "gamma": 1, "delta": "x"}
+      When the client makes the call
+      Then each result is the value of its call
+
+  @BUS-19
+  Rule: Output shapes the result and leaves the envelope alone
+
+    Scenario Outline: The envelope <property> when the result is shaped
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      When the client makes the call
+      Then the response <property>
+
+      Examples:
+        | property            |
+        | names the tool      |
+        | has its action      |
+        | has its trace       |
+
+  @BUS-20
+  Rule: Every tool's result can be shaped
+
+    Scenario Outline: The result of the <probe> probe is shaped
+      Given an MCP server
+      And a call of the <probe> probe
+      And the output picks one key of the result
+      When the client makes the call
+      Then the result has only the key that was picked
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a further tool
+        | probe        |
+        | second other |
+
+  @BUS-21
+  Rule: A shape that does not fit never gives the whole result
+
+    Scenario Outline: <output> does not give back <value>
+      Given an MCP server
+      And a call of the echo probe with <value>
+      And the output is <output>
+      When the client makes the call
+      Then the result is not the whole value
+
+      Examples:
+        | value                              | output                                         |
+        | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "missing"}                            |
+        | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "missing.deeper"}                     |
+        | {"alpha": {"id": 5}, "gamma": 1}   | {"path": "alpha", "map": {"pick": ["id"]}}     |

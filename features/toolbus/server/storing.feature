@@ -1,0 +1,153 @@
+@role:toolbus.server
+Feature: A call can store its result in mcp_state
+  `store_as` names a key, `store_scope` the scope. What is stored is the shaped result. The suite reads the
+  state through the tool that the manifest names as its reader.
+
+  @cap:probe.state
+  Rule: The shaped result is stored under the key
+
+    @BUS-22
+    Scenario: What output keeps is what is stored
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds {"gamma": 1} under "key-1"
+
+    @BUS-22
+    Scenario: What a path selects is what is stored
+      Given an MCP server
+      And a call of the echo probe with {"alpha": {"beta": 5}, "gamma": 1}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds {"beta": 5} under "key-1"
+
+    @BUS-23
+    Scenario: Without output the whole result is stored
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": [1, 2]}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds the result under "key-1"
+
+    @BUS-31
+    Scenario: A second result takes the place of the first
+      Given an MCP server
+      And a call of the echo probe with {"turn": 1}
+      And the result is stored under "key-1"
+      And the client has made the call
+      And a call of the echo probe with {"turn": 2}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds the result under "key-1"
+
+  Rule: A call that stores still gives its result back
+
+    @BUS-24
+    Scenario: The shaped result comes back
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the result is {"gamma": 1}
+
+    @BUS-24
+    Scenario: The whole result comes back
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then each result is the value of its call
+
+  @BUS-25 @cap:probe.state
+  Rule: Without store_as nothing is stored
+
+    Scenario: A plain call leaves the state alone
+      Given an MCP server
+      And a call of the echo probe
+      When the client makes the call
+      Then the state holds nothing of the call
+
+  @cap:probe.state
+  Rule: store_scope selects the scope
+
+    @BUS-26
+    Scenario Outline: A result that is stored in the <scope> scope is read from there
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-2" in the <scope> scope
+      When the client makes the call
+      Then the state holds <result> under "key-2" in the <scope> scope
+
+      @cap:scope.first
+      Examples:
+        | scope | result       |
+        | first | {"gamma": 1} |
+
+      @cap:scope.second
+      Examples: the other one
+        | scope  | result       |
+        | second | {"gamma": 1} |
+
+    @BUS-27 @cap:scope.second
+    Scenario Outline: A result that is stored in the <scope> scope is not read from the <other> one
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-3" in the <scope> scope
+      When the client makes the call
+      Then the state holds nothing under "key-3" in the <other> scope
+
+      Examples:
+        | scope  | other  |
+        | first  | second |
+        | second | first  |
+
+  @BUS-28 @cap:probe.state @cap:restart @cap:scope.session @cap:scope.persistent
+  Rule: What is persistent outlives a restart, and a session does not
+
+    Scenario: The persistent scope survives
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-4" in the persistent scope
+      When the client makes the call and the server is started anew
+      Then the state holds {"gamma": 1} under "key-4" in the persistent scope
+
+    Scenario: The session scope is gone
+      Given an MCP server of its own
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-4" in the session scope
+      When the client makes the call and the server is started anew
+      Then the state holds nothing under "key-4" in the session scope
+
+  @BUS-29 @cap:probe.state
+  Rule: Every tool's result can be stored
+
+    Scenario Outline: The result of the <probe> probe is stored
+      Given an MCP server
+      And a call of the <probe> probe
+      And the result is stored under "key-5"
+      When the client makes the call
+      Then the state holds the result under "key-5"
+
+      @cap:probe.first-other
+      Examples:
+        | probe       |
+        | first other |
+
+      @cap:probe.second-other
+      Examples: a further tool
+        | probe        |
+        | second other |
+
+  @BUS-30 @cap:probe.state @cap:probe.fail
+  Rule: A call that fails stores nothing
+
+    Scenario: The key of a failed call stays empty
+      Given an MCP server of its own
+      And a call of the fail probe
+      And the result is stored under "key-6"
+      When the client makes the call
+      Then the state holds nothing under "key-6"
