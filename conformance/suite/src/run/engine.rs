@@ -14,7 +14,11 @@ use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::transcript::lock;
+use crate::utp::session::Liveness;
 use crate::world::World;
+
+/// Tag of scenarios that may end a target.
+const LAST: &str = "last";
 
 /// Runs the selected cases against the stage.
 ///
@@ -30,17 +34,32 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         })
         .collect();
     plan.progress.begin(runnable.len());
-    let (mut facts, mut remains) = if runnable.is_empty() {
-        (BTreeMap::new(), BTreeMap::new())
-    } else {
-        drive(library, plan, &runnable).await
-    };
+    let (mut facts, mut remains) = (BTreeMap::new(), BTreeMap::new());
+    // What may end a target comes last and one by one, so that it is known what ended it.
+    let (last, first): (Vec<&Case>, Vec<&Case>) = runnable.iter().partition(|case| case.tags.contains(LAST));
+    for (cases, jobs) in [(first, jobs(plan)), (last, if answers(plan) { 1 } else { plan.jobs })] {
+        if !cases.is_empty() {
+            let (more_facts, more_remains) = drive(library, plan, &cases, jobs).await;
+            facts.extend(more_facts);
+            remains.extend(more_remains);
+        }
+    }
     look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
     RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
+}
+
+/// Scenarios at a time. Who asked for one gets one.
+fn jobs(plan: &RunPlan) -> usize {
+    let worth = plan.stage.utp.as_ref().map_or(1, |session| session.pace.jobs);
+    if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
+}
+
+fn answers(plan: &RunPlan) -> bool {
+    plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Answers)
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -72,7 +91,7 @@ async fn look_again(
 
 type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
 
-async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case], jobs: usize) -> Driven {
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
@@ -88,7 +107,7 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
         .steps(World::collection())
-        .max_concurrent_scenarios(Some(plan.jobs.max(1)))
+        .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, _, scenario, world: &mut World| {
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 world.enter(stage.clone(), id);
@@ -97,8 +116,12 @@ async fn drive(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
         })
         .after(move |feature, _, scenario, _, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
+                let project = world.project();
+                if let Some(project) = &project {
+                    project.retire();
+                }
                 let left = Remains {
-                    project: world.project(),
+                    project,
                     judged: None,
                     notes: world.notes().to_vec(),
                     late: world.late().to_vec(),

@@ -3,6 +3,7 @@
 pub mod call;
 pub mod capture;
 pub mod pace;
+mod readiness;
 pub mod scene;
 pub mod session;
 pub mod subject;
