@@ -345,7 +345,8 @@ mod tests {
     fn large_messages_are_bounded_together() {
         let transcript = Transcript::default();
         for number in 0..2_000 {
-            transcript.record(Message { body: json!([number, vec!["y".repeat(1_000); 20]]), ..message(number) });
+            transcript
+                .record(Message { body: json!([number, vec!["y".repeat(1_000); 20]]), ..message(number) });
         }
         let kept: usize = transcript.frames().iter().map(|frame| bounds::weight(&frame.body)).sum();
         assert!(kept <= MAX_WEIGHT + bounds::MESSAGE, "{kept} bytes");

@@ -144,9 +144,9 @@ impl Project {
     }
 
     /// Puts a card into the store.
-    pub fn seed_card(&self, card: Value) {
+    pub fn seed_card(&self, card: &Value) {
         if let Some(id) = card.get("card_id").and_then(Value::as_str).map(str::to_owned) {
-            lock(&self.rows).cards.insert(id, Card::seeded(&card));
+            lock(&self.rows).cards.insert(id, Card::seeded(card));
         }
     }
 

@@ -49,7 +49,7 @@ impl Sign {
         if let Some(latency) = calls.iter().find_map(|call| seen::latency(frames, call)) {
             return Some(Self::Worked(latency));
         }
-        frames.iter().any(|frame| seen::is_outcome(frame)).then_some(Self::Idle)
+        frames.iter().any(seen::is_outcome).then_some(Self::Idle)
     }
 }
 

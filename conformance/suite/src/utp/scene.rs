@@ -78,7 +78,7 @@ impl Scene {
             name: &self.project.name,
             seed: &seed,
         });
-        self.project.seed_card(call.card.clone());
+        self.project.seed_card(&call.card);
         call
     }
 
