@@ -4,6 +4,8 @@
 //! What comes out of here is short and shows such characters as `\u{202e}`.
 //! Deliberately absent: escaping for HTML, XML and Markdown, which each renderer does last.
 
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// Cap on anything that is shown as a line.
@@ -55,6 +57,24 @@ pub(crate) fn spans(text: &str) -> Vec<(bool, &str)> {
     }
     let parts = text.split('`').enumerate().map(|(n, part)| (n % 2 == 1, part));
     parts.filter(|(_, part)| !part.is_empty()).collect()
+}
+
+/// JSON text with every character that acts written as an escape. Such characters can stand in strings only,
+/// except for line breaks, which stay.
+pub(crate) fn escape_acting(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for c in json.chars() {
+        if c != '\n' && acts(c) {
+            let mut units = [0; 2];
+            for unit in c.encode_utf16(&mut units) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(c);
+        }
+    }
+    out
 }
 
 /// `1 rule`, `2 rules`.
@@ -109,6 +129,14 @@ mod tests {
         assert_eq!(line("a\u{202e}b\u{1b}[31m\nc\0", 100), r"a\u{202e}b\u{1b}[31m\nc\u{0}");
         assert_eq!(block("a\r\n\tb\u{feff}", 100), "a\\r\n\tb\\u{feff}");
         assert_eq!(line("Grüße, 世界, مرحبا 🎉", 100), "Grüße, 世界, مرحبا 🎉");
+    }
+
+    #[test]
+    fn escaped_json_reads_back() {
+        let value = serde_json::json!({"a\u{202e}": ["b\u{2066}c\u{1b}", "é\u{e0001}\u{200f}\n"]});
+        let escaped = escape_acting(&format!("{value:#}"));
+        assert!(!escaped.chars().any(|c| c != '\n' && acts(c)), "{escaped}");
+        assert_eq!(serde_json::from_str::<Value>(&escaped).ok(), Some(value));
     }
 
     #[test]

@@ -174,7 +174,7 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
     if probe == ProbeName::Ctl {
         let table = scene.table(probe).clone();
         call.set_arguments(&table, "terminate");
-        project.seed_card(call.card.clone());
+        project.seed_card(&call.card);
     }
     scene.send(session, &call).await;
     if !scene.answer(session, &call).await {

@@ -3,6 +3,7 @@
 //! Invariant: nothing here knows the reference implementation; it is reached over sockets like any other.
 //! Invariant: nothing here prints.
 
+mod bounds;
 pub mod catalogue;
 pub mod judge;
 pub mod library;

@@ -14,6 +14,8 @@ pub struct Pace {
     pub quiet: Duration,
     /// After the last such check, before they are made again at the end of the run.
     pub late: Duration,
+    /// Scenarios at a time that the target is worth, beside those that were asked for.
+    pub jobs: usize,
     scale: f64,
 }
 
@@ -41,23 +43,36 @@ impl Default for PaceLimits {
     }
 }
 
-/// Longest deadline for an answer, before scaling.
+/// Longest deadline for an answer, before scaling, unless the target itself took longer in the calibration.
 const ANSWER_CEILING: Duration = Duration::from_secs(120);
 /// Longest quiet window, before scaling.
 const QUIET_CEILING: Duration = Duration::from_secs(5);
 
+/// From this latency on a target is slow.
+const SLOW: Duration = Duration::from_millis(500);
+/// Scenarios at a time for a slow target that works side by side.
+const SLOW_JOBS: usize = 64;
+
 impl Pace {
     /// The pace for a target whose slowest calibrated round trip took `latency`.
     pub fn calibrated(latency: Duration, limits: &PaceLimits) -> Self {
+        let ceiling = ANSWER_CEILING.max(limits.answer_floor).max(latency * 4);
         let scaled = |time: Duration| time.mul_f64(limits.scale.clamp(0.01, 1000.0));
         Self {
-            answer: scaled(
-                (latency * 100).clamp(limits.answer_floor, ANSWER_CEILING.max(limits.answer_floor)),
-            ),
+            answer: scaled((latency * 100).clamp(limits.answer_floor, ceiling)),
             quiet: scaled((latency * 4).clamp(limits.quiet_floor, QUIET_CEILING.max(limits.quiet_floor))),
             late: scaled((latency * 8).clamp(limits.late_floor, QUIET_CEILING.max(limits.late_floor))),
+            jobs: 1,
             scale: limits.scale,
         }
+    }
+
+    /// A slow target that takes calls side by side, as the calibration's against one alone shows, is given
+    /// more scenarios at a time; one that takes them in turn would only be late.
+    #[must_use]
+    pub fn side_by_side(self, alone: Duration, together: Duration) -> Self {
+        let slow = together >= SLOW && together < alone * 2;
+        Self { jobs: if slow { SLOW_JOBS } else { 1 }, ..self }
     }
 
     /// The quiet window after a sentinel that took `latency`: longer when the target is slower just now.
@@ -79,6 +94,20 @@ mod tests {
         assert_eq!(fast.answer, Duration::from_secs(8));
         assert_eq!(slow.answer, Duration::from_secs(50));
         assert_eq!(slow.quiet, Duration::from_secs(2));
+    }
+
+    #[test]
+    fn a_target_that_works_in_turn_is_waited_for_as_long_as_its_queue() {
+        let limits = PaceLimits::default();
+        let serial = Pace::calibrated(Duration::from_secs(80), &limits);
+        assert_eq!(serial.answer, Duration::from_secs(320));
+        let jobs = |alone, together| {
+            let (alone, together) = (Duration::from_millis(alone), Duration::from_millis(together));
+            Pace::calibrated(together, &limits).side_by_side(alone, together).jobs
+        };
+        assert_eq!(jobs(5_000, 5_100), SLOW_JOBS);
+        assert_eq!(jobs(5_000, 40_000), 1);
+        assert_eq!(jobs(2, 3), 1);
     }
 
     #[test]

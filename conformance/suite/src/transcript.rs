@@ -3,20 +3,33 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use callmark_reports::record::{Direction, FrameExcerpt};
 use serde::Serialize;
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tokio::sync::watch;
+
+use crate::bounds;
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
+/// Bytes of bodies that one transcript keeps.
+const MAX_WEIGHT: usize = 4 * 1024 * 1024;
+/// From these bytes on a transcript keeps less of each message.
+const FULL_WEIGHT: usize = 2 * 1024 * 1024;
+/// Bytes of a message that are kept from then on.
+const LATE_MESSAGE: usize = 4 * 1024;
+/// Bytes of a channel or of a header's value that are kept.
+const MAX_TEXT: usize = 2 * 1024;
+/// Headers of one message that are kept.
+const MAX_HEADERS: usize = 64;
 /// Copies of one message that are kept when a target sends it again and again without anything in between.
 const MAX_COPIES: usize = 8;
+/// Bytes of a document that are kept.
+const DOCUMENT: usize = 1024 * 1024;
 /// Characters of one string in an excerpt.
 const EXCERPT_STRING: usize = 400;
 /// Members or items of one container in an excerpt.
@@ -72,6 +85,16 @@ impl Kind {
             Self::Bus => "bus",
             Self::Request | Self::Response | Self::Closed => "MCP client",
             Self::Artifact => "artifact store",
+        }
+    }
+}
+
+impl Kind {
+    /// Bytes of one message that are kept. What is read as a document of its own must stay one.
+    fn budget(self) -> usize {
+        match self {
+            Self::Response | Self::Artifact => DOCUMENT,
+            _ => bounds::MESSAGE,
         }
     }
 }
@@ -155,10 +178,29 @@ pub struct Transcript {
 #[derive(Debug, Default)]
 struct Frames {
     kept: Vec<Frame>,
+    weight: usize,
     seen: usize,
 }
 
 impl Frames {
+    fn has_room_for(&self, message: &Message) -> bool {
+        self.kept.len() < MAX_FRAMES && self.weight < MAX_WEIGHT && !self.is_flooded_with(message)
+    }
+
+    /// Keeps what there is room for.
+    fn push(&mut self, n: u32, at_us: u64, message: Message) {
+        let Message { direction, kind, channel, headers, mut body } = message;
+        bounds::bound(&mut body, if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE });
+        self.weight += bounds::weight(&body);
+        let channel = bounds::cut(&channel, MAX_TEXT);
+        let headers = headers
+            .into_iter()
+            .take(MAX_HEADERS)
+            .map(|(name, value)| (bounds::cut(&name, MAX_TEXT), bounds::cut(&value, MAX_TEXT)))
+            .collect();
+        self.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
+    }
+
     /// Whether the last frames are all copies of this message of the target.
     fn is_flooded_with(&self, message: &Message) -> bool {
         message.direction == Direction::FromTarget
@@ -184,12 +226,10 @@ impl Transcript {
         let kept = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
-            if frames.kept.len() < MAX_FRAMES && !frames.is_flooded_with(&message) {
+            if frames.has_room_for(&message) {
                 let n = u32::try_from(frames.seen).unwrap_or(u32::MAX);
                 let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
-                let Message { direction, kind, channel, headers, mut body } = message;
-                bound(&mut body, whole_string(kind));
-                frames.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
+                frames.push(n, at_us, message);
             }
             frames.kept.len()
         };
@@ -230,34 +270,6 @@ impl Transcript {
             }
         };
         tokio::time::timeout(deadline, search).await.ok().flatten()
-    }
-}
-
-/// Longest string that a transcript keeps whole. What is read as a document of its own must stay one.
-fn whole_string(kind: Kind) -> usize {
-    match kind {
-        Kind::Response | Kind::Artifact => 1024 * 1024,
-        _ => 16 * 1024,
-    }
-}
-
-/// What is kept of the beginning of a longer one.
-const HEAD: usize = 2 * 1024;
-
-/// Cuts long strings. What is kept tells two of them apart, and still mentions the tokens of the suite.
-fn bound(value: &mut Value, whole: usize) {
-    match value {
-        Value::String(text) if text.len() > whole => {
-            let end = (0..=HEAD).rev().find(|end| text.is_char_boundary(*end)).unwrap_or_default();
-            let digest = crate::library::hex(&Sha256::digest(text.as_bytes()));
-            let tokens: BTreeSet<&str> =
-                text.match_indices("tok-").filter_map(|(at, _)| text.get(at..at + 16)).collect();
-            let tokens: Vec<&str> = tokens.into_iter().take(16).collect();
-            *text = format!("{}… ({} bytes, sha256 {digest}) {}", &text[..end], text.len(), tokens.join(" "));
-        }
-        Value::Array(items) => items.iter_mut().for_each(|item| bound(item, whole)),
-        Value::Object(members) => members.values_mut().for_each(|member| bound(member, whole)),
-        _ => {}
     }
 }
 
@@ -360,15 +372,15 @@ mod tests {
     }
 
     #[test]
-    fn a_long_string_is_cut_and_keeps_what_it_is_recognised_by() {
-        let cut = |tail: &str| {
-            let mut value = json!(format!("{} tok-0123456789ab {tail}", "é".repeat(500_000)));
-            bound(&mut value, whole_string(Kind::Report));
-            value.as_str().expect("a string").to_owned()
-        };
-        let (one, other) = (cut("a"), cut("b"));
-        assert!(one.len() < 4_000 && one.contains("tok-0123456789ab"), "{one}");
-        assert_ne!(one, other);
+    fn large_messages_are_bounded_together() {
+        let transcript = Transcript::default();
+        for number in 0..2_000 {
+            transcript
+                .record(Message { body: json!([number, vec!["y".repeat(1_000); 20]]), ..message(number) });
+        }
+        let kept: usize = transcript.frames().iter().map(|frame| bounds::weight(&frame.body)).sum();
+        assert!(kept <= MAX_WEIGHT + bounds::MESSAGE, "{kept} bytes");
+        assert_eq!(transcript.seen(), 2_000);
     }
 
     #[test]

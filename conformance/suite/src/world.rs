@@ -108,6 +108,8 @@ pub struct Remains {
     pub transcript: Option<Arc<Transcript>>,
     /// What this run made up, and the stable name that stands for it in reports.
     pub names: Vec<(String, String)>,
+    /// What ends the unique part of every id of the run, where reports leave that out.
+    pub nonce: Option<String>,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
     /// What is judged again at the end.

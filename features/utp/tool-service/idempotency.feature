@@ -38,6 +38,18 @@ Feature: A repeated command has one effect
         | twice in a row |
         | twice at once  |
 
+    @cap:probe.fail
+    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+      Given a live Tool Service
+      And a command for the fail probe
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
   @UTP-3.2-06
   Rule: Callbacks of a repeated command point to one tool.result card
 

@@ -114,3 +114,23 @@ Feature: A refused command that is answered is answered in form
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
       And the answer stays in channel "ch_7"
+
+  Rule: The callback of a refused command routes and points, and says nothing else
+
+    @UTP-4.2-27
+    Scenario: The callback has no member "result"
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback lacks "result"
+
+    @UTP-4.3-15
+    Scenario: The callback repeats nothing of the error
+      Given a live Tool Service
+      And a command for the echo probe
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback holds routing and pointer members only

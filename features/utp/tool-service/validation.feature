@@ -117,6 +117,7 @@ Feature: A Tool Service validates commands before it runs a tool
   @UTP-1-01
   Rule: A message that is no command does not stop the service
 
+    @last
     Scenario Outline: The service survives <what>
       Given a live Tool Service
       And a command for the echo probe

@@ -47,6 +47,14 @@ Feature: The report wakes the agent that called
       When the worker sends the command
       Then the caller is woken on "pool_blue" and no target of the service's own
 
+    @cap:probe.fail
+    Scenario: The caller of a failed call is woken where the roster says
+      Given a live Tool Service
+      And a command for the fail probe
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is woken on "pool_blue" and no target of the service's own
+
   @TDG-2-08
   Rule: The wakeup target is not fixed to worker_generic
 
@@ -57,12 +65,28 @@ Feature: The report wakes the agent that called
       When the worker sends the command
       Then the caller is never woken on "worker_generic"
 
+    @cap:probe.fail
+    Scenario: Nothing is sent to worker_generic after a failed call
+      Given a live Tool Service
+      And a command for the fail probe
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is never woken on "worker_generic"
+
   @TDG-2-09
   Rule: The roster at the time of the callback counts
 
     Scenario: The agent moves between command and answer
       Given a live Tool Service
       And a command for the echo probe
+      And the caller is served by "pool_blue"
+      When the worker sends the command and the caller moves to "pool_red" before the answer
+      Then the caller is woken on "pool_red" only
+
+    @cap:probe.fail
+    Scenario: The agent moves between command and failure
+      Given a live Tool Service
+      And a command for the fail probe
       And the caller is served by "pool_blue"
       When the worker sends the command and the caller moves to "pool_red" before the answer
       Then the caller is woken on "pool_red" only

@@ -14,8 +14,12 @@ use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::transcript::lock;
+use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
 use crate::{toolbus, utp};
+
+/// Tag of scenarios that may end a target.
+const LAST: &str = "last";
 
 /// Runs the selected cases against the stage.
 ///
@@ -34,8 +38,8 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let (utp, toolbus): (Vec<&Case>, Vec<&Case>) =
         runnable.iter().partition(|case| Family::of(&case.profile) == Family::Utp);
     let (utp, toolbus) = futures::join!(
-        drive::<utp::world::World>(library, plan, &utp),
-        drive::<toolbus::world::World>(library, plan, &toolbus),
+        drive_all::<utp::world::World>(library, plan, &utp),
+        drive_all::<toolbus::world::World>(library, plan, &toolbus),
     );
     let (mut facts, mut remains) = utp;
     facts.extend(toolbus.0);
@@ -46,6 +50,16 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
     RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
+}
+
+/// Scenarios at a time. Who asked for one gets one.
+fn jobs(plan: &RunPlan) -> usize {
+    let worth = plan.stage.utp.as_ref().map_or(1, |session| session.pace.jobs);
+    if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
+}
+
+fn answers(plan: &RunPlan) -> bool {
+    plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Answers)
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -79,10 +93,21 @@ async fn look_again(
 type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
 
 /// Runs the cases of one family.
-async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
-    if cases.is_empty() {
-        return Driven::default();
+async fn drive_all<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+    let mut driven = Driven::default();
+    // What may end a target comes last and one by one, so that it is known what ended it.
+    let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
+    for (cases, jobs) in [(first, jobs(plan)), (last, if answers(plan) { 1 } else { plan.jobs })] {
+        if !cases.is_empty() {
+            let (facts, remains) = drive::<W>(library, plan, &cases, jobs).await;
+            driven.0.extend(facts);
+            driven.1.extend(remains);
+        }
     }
+    driven
+}
+
+async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case], jobs: usize) -> Driven {
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
@@ -98,7 +123,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
         .steps(W::collection())
-        .max_concurrent_scenarios(Some(plan.jobs.max(1)))
+        .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, _, scenario, world: &mut W| {
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 world.enter(stage.clone(), id);

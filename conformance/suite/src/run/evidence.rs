@@ -3,7 +3,7 @@
 //! Ids and times that the target mints differ from run to run; they are replaced by names, so that two
 //! runs of one target give the same bytes.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use serde_json::Value;
@@ -13,8 +13,9 @@ use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::Finding;
 use crate::toolbus;
-use crate::transcript::{Frame, Kind, shorten};
+use crate::transcript::{Frame, Kind, shorten, shorten_line};
 use crate::utp::judge::seen;
+use crate::utp::platform::{STABLE, http::decode};
 use crate::world::Family;
 
 /// Frames of one evidence.
@@ -36,24 +37,20 @@ pub(super) struct Context<'a> {
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let Context { case, rule, facts, remains, rerun, secrets } = context;
     let frames = &remains.frames()[..];
+    let subject = remains.world.subject.as_ref();
+    let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
+    let family = Family::of(&case.profile);
     let mut parts: Vec<(String, String)> =
         secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
     parts.extend(remains.world.names.iter().cloned());
-    let family = Family::of(&case.profile);
-    let whole = match family {
-        Family::Utp => minted(frames),
-        Family::Toolbus => {
-            // Ids of a server also stand within uris and texts.
-            parts.extend(toolbus::evidence::minted(frames));
-            BTreeMap::new()
-        }
-    };
-    let names = Names { whole, parts };
-    let steady = |value: &Value| match family {
-        Family::Utp => names.rename(value),
-        Family::Toolbus => names.rename(&toolbus::evidence::steady(value)),
-    };
-    let stable = |value: &Value| shorten(&steady(value));
+    let mut whole = BTreeMap::new();
+    match family {
+        Family::Utp => whole = named(finding, frames, &involved),
+        // Ids of a server also stand within uris and texts.
+        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
+    }
+    let names = Names { whole, parts, nonce: remains.world.nonce.clone() };
+    let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
         None => (case.name.clone(), format!("{}:{}:1", case.at.file, case.at.line)),
@@ -67,16 +64,15 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         pointer: finding.pointer.clone(),
         hint: finding.hint.clone(),
         // Numbered anew: how the messages of a run interleave differs from run to run.
-        frames: involved(finding, frames, remains.world.subject.as_ref())
+        frames: involved
+            .iter()
             .zip(1..)
             .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, family, &names) })
             .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
         reproduce: match &remains.world.reproduce {
-            Some(line) => Some(crate::transcript::shorten_line(&names.text(line))),
-            None => {
-                command(frames, remains.world.subject.as_ref()).map(|frame| names.text(&reproduce(frame)))
-            }
+            Some(line) => Some(shorten_line(&names.text(line))),
+            None => command(frames, subject).map(|frame| names.text(&reproduce(frame))),
         },
     }
 }
@@ -121,12 +117,17 @@ fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
 }
 
+/// A value without what differs from run to run for reasons of its family.
+fn steady(family: Family, value: &Value) -> Value {
+    match family {
+        Family::Utp => value.clone(),
+        Family::Toolbus => toolbus::evidence::steady(value),
+    }
+}
+
 fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
-    let mut excerpt = match family {
-        Family::Utp => frame.excerpt(),
-        Family::Toolbus => Frame { body: toolbus::evidence::steady(&frame.body), ..frame.clone() }.excerpt(),
-    };
-    excerpt.channel = names.text(&excerpt.channel);
+    let mut excerpt = Frame { body: steady(family, &frame.body), ..frame.clone() }.excerpt();
+    excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {
         let minted = frame.direction == Direction::FromTarget && name == "traceparent";
@@ -143,16 +144,39 @@ fn without_span(text: &str) -> String {
     }
 }
 
-/// Ids that the target gave to its cards, in the order of their first appearance.
-fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
+/// Ids that the target gave to its cards, in the order in which the evidence shows them.
+fn named(finding: &Finding, frames: &[Frame], involved: &[&Frame]) -> BTreeMap<String, String> {
     let saved = seen::saved_cards(frames).filter_map(|(_, card)| card.get("card_id"));
     let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
+    let minted: BTreeSet<&str> =
+        saved.chain(pointed).filter_map(Value::as_str).filter(|id| id.len() >= 4).collect();
     let mut names = BTreeMap::new();
-    for id in saved.chain(pointed).filter_map(Value::as_str).filter(|id| id.len() >= 4) {
-        let next = names.len() + 1;
-        names.entry(id.to_owned()).or_insert_with(|| format!("<card {next}>"));
+    let mut meet = |text: &str| {
+        if minted.contains(text) && !names.contains_key(text) {
+            names.insert(text.to_owned(), format!("<card {}>", names.len() + 1));
+        }
+    };
+    for frame in involved {
+        frame.channel.split('/').for_each(|segment| meet(&decode(segment)));
+        strings(&frame.body, &mut meet);
+    }
+    for value in finding.expected.iter().chain(&finding.actual) {
+        strings(value, &mut meet);
     }
     names
+}
+
+/// Every string in a value, in order.
+fn strings(value: &Value, meet: &mut impl FnMut(&str)) {
+    match value {
+        Value::String(text) => meet(text),
+        Value::Array(items) => items.iter().for_each(|item| strings(item, meet)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            meet(name);
+            strings(member, meet);
+        }),
+        _ => {}
+    }
 }
 
 /// What stands in reports in place of what a run made up, and of secrets.
@@ -162,6 +186,8 @@ pub(super) struct Names {
     pub whole: BTreeMap<String, String>,
     /// Parts of strings.
     pub parts: Vec<(String, String)>,
+    /// End of the unique part of every id of the run; without one, ids and times stay as they are.
+    pub nonce: Option<String>,
 }
 
 impl Names {
@@ -169,7 +195,20 @@ impl Names {
         if let Some(name) = self.whole.get(text) {
             return name.clone();
         }
-        self.parts.iter().fold(text.to_owned(), |text, (from, to)| text.replace(from, to))
+        let text = match &self.nonce {
+            Some(nonce) => without_nonce(text, nonce),
+            None => text.to_owned(),
+        };
+        self.parts.iter().fold(text, |text, (from, to)| text.replace(from, to))
+    }
+
+    /// A subject, or an HTTP method and path whose segments may be ids.
+    fn channel(&self, channel: &str) -> String {
+        let segment = |segment: &str| match self.whole.get(&decode(segment)) {
+            Some(name) => name.clone(),
+            None => self.text(segment),
+        };
+        channel.split('/').map(segment).collect::<Vec<_>>().join("/")
     }
 
     pub(super) fn rename(&self, value: &Value) -> Value {
@@ -181,7 +220,7 @@ impl Names {
                     .iter()
                     .map(|(name, member)| {
                         let time = matches!(name.as_str(), "created_at" | "updated_at" | "timestamp");
-                        let stamped = time && !member.is_null() && !self.whole.is_empty();
+                        let stamped = time && !member.is_null() && self.nonce.is_some();
                         let member = if stamped { Value::from("<time>") } else { self.rename(member) };
                         (self.text(name), member)
                     })
@@ -189,5 +228,70 @@ impl Names {
             ),
             plain => plain.clone(),
         }
+    }
+}
+
+/// Takes the nonce of a run out of every unique part, of whatever project: what stays is the stable part.
+fn without_nonce(text: &str, nonce: &str) -> String {
+    let mut kept = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(at) = rest.find(nonce) {
+        kept.push_str(&rest[..at]);
+        let stable = kept.bytes().rev().take_while(u8::is_ascii_hexdigit).count();
+        if stable < STABLE {
+            kept.push_str(nonce);
+        }
+        rest = &rest[at + nonce.len()..];
+    }
+    kept + rest
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn names() -> Names {
+        let whole = BTreeMap::from([("a/b ü".to_owned(), "<card 1>".to_owned())]);
+        Names { whole, nonce: Some("c0ffee".to_owned()), ..Names::default() }
+    }
+
+    #[test]
+    fn ids_of_every_project_lose_what_differs_from_run_to_run() {
+        let check = |text: &str, expect: &str| assert_eq!(names().text(text), expect, "{text}");
+        check("cg.v1r3.prj_0123456789c0ffee.public", "cg.v1r3.prj_0123456789.public");
+        check("call_1_9876543210c0ffee-other", "call_1_9876543210-other");
+        check("call_0123456789c0ffee_0123456789c0ffee", "call_0123456789_0123456789");
+        check("a cup of c0ffee, 12c0ffee", "a cup of c0ffee, 12c0ffee");
+        check("a/b ü", "<card 1>");
+    }
+
+    #[test]
+    fn an_id_in_a_path_is_renamed_too() {
+        let check = |channel: &str, expect: &str| assert_eq!(names().channel(channel), expect, "{channel}");
+        check(
+            "PUT /projects/prj_0123456789c0ffee/cards/a%2Fb%20%C3%BC",
+            "PUT /projects/prj_0123456789/cards/<card 1>",
+        );
+        check("l0.v1.prj_0123456789c0ffee.cards.save", "l0.v1.prj_0123456789.cards.save");
+    }
+
+    #[test]
+    fn cards_are_numbered_as_the_evidence_shows_them() {
+        let frame = |n: u32, id: &str| Frame {
+            n,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind: Kind::CardSave,
+            channel: "l0.v1.prj.cards.save".to_owned(),
+            headers: BTreeMap::new(),
+            body: json!({"card": {"card_id": id}}),
+        };
+        let frames = [frame(1, "of the sentinel"), frame(2, "of the call"), frame(3, "of another")];
+        let finding = Finding::new("message", "hint").actual(Some(&json!(["of another", "no card"])));
+        let names = named(&finding, &frames, &[&frames[1]]);
+        let expect = [("of another", "<card 2>"), ("of the call", "<card 1>")];
+        assert!(names.iter().map(|(id, name)| (id.as_str(), name.as_str())).eq(expect), "{names:?}");
     }
 }

@@ -59,6 +59,7 @@ impl FamilyWorld for World {
                 (scene.unique.clone(), "<unique>".to_owned()),
                 (scene.session.directory.path().display().to_string(), "<roots>".to_owned()),
             ],
+            nonce: None,
             notes: self.notes.clone(),
             late: Vec::new(),
             reproduce: subject

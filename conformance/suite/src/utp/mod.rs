@@ -5,6 +5,7 @@ pub mod call;
 pub mod capture;
 pub mod judge;
 pub mod platform;
+mod readiness;
 pub mod scene;
 pub mod session;
 mod steps;

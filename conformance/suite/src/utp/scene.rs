@@ -19,6 +19,17 @@ use crate::utp::platform::{Project, nats};
 /// For a message to leave this process. A client that has lost its broker keeps messages without end.
 const SEND_DEADLINE: Duration = Duration::from_secs(5);
 
+/// What became of a sentinel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulse {
+    /// Its work was done; the call took so long.
+    Steady(Duration),
+    /// It was answered, and the answer does not show its own work.
+    MixedUp,
+    /// No answer came.
+    Silent,
+}
+
 /// The state of one scenario.
 #[derive(Debug)]
 pub struct Scene {
@@ -67,7 +78,7 @@ impl Scene {
             name: &self.project.name,
             seed: &seed,
         });
-        self.project.seed_card(call.card.clone());
+        self.project.seed_card(&call.card);
         call
     }
 
@@ -104,32 +115,62 @@ impl Scene {
         let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
     }
 
-    /// Calls the echo probe and waits for a sign that its work was done. Answers how long that took.
-    pub async fn sentinel(&mut self, session: &UtpSession) -> Option<Duration> {
-        let call = self.prepare(ProbeName::Echo);
-        self.others.extend(call.names());
+    /// Calls the echo probe and waits for a sign that its work was done.
+    pub async fn sentinel(&mut self, session: &UtpSession) -> Pulse {
+        self.sentinels(session, 1).await
+    }
+
+    /// So many sentinels at once. The worst of them counts.
+    pub async fn sentinels(&mut self, session: &UtpSession, count: usize) -> Pulse {
+        let calls: Vec<Call> = (0..count).map(|_| self.prepare(ProbeName::Echo)).collect();
+        self.others.extend(calls.iter().flat_map(Call::names));
         let began = Instant::now();
-        self.send(session, &call).await;
-        let reports = |frames: &[Frame]| frames.iter().filter(|frame| frame.kind == Kind::Report).count();
-        let before = self.project.transcript.with(reports);
-        let answered = |frames: &[Frame]| seen::reflects(frames, &call.token).then_some(());
-        self.project.transcript.wait(session.pace.answer, answered).await?;
-        // Its report follows; waiting for it keeps it out of what comes next. One that does not come is not
-        // the sentinel's business.
-        let reported = |frames: &[Frame]| (reports(frames) > before).then_some(());
-        let _ = self.project.transcript.wait(session.pace.quiet, reported).await;
-        Some(began.elapsed())
+        for call in &calls {
+            self.send(session, call).await;
+        }
+        for call in &calls {
+            match self.pulse(session, call).await {
+                Pulse::Steady(_) => {}
+                other => return other,
+            }
+        }
+        Pulse::Steady(began.elapsed())
+    }
+
+    async fn pulse(&self, session: &UtpSession, call: &Call) -> Pulse {
+        let transcript = &self.project.transcript;
+        let began = Instant::now();
+        let reflected = |frames: &[Frame]| seen::reflects(frames, &call.token).then_some(());
+        let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
+        let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
+        if session.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {
+            return Pulse::Silent;
+        }
+        if transcript.with(reflected).is_some() {
+            // Its report follows; waiting for it keeps it out of what comes next. One that does not come is
+            // not the sentinel's business.
+            let _ = transcript.wait(session.pace.quiet, reported).await;
+            return Pulse::Steady(began.elapsed());
+        }
+        // The report is there. A card that follows it may still show the work.
+        let settled = |frames: &[Frame]| {
+            reflected(frames).map(|()| true).or_else(|| seen::is_mixed_up(frames, call).then_some(false))
+        };
+        match transcript.wait(session.pace.late, settled).await {
+            Some(true) => Pulse::Steady(began.elapsed()),
+            _ => Pulse::MixedUp,
+        }
     }
 
     /// After a message that may have no effect: a sentinel on the same path, its answer, a quiet window.
-    ///
-    /// `false` when the sentinel was not answered.
-    pub async fn settle(&mut self, session: &UtpSession) -> bool {
-        let Some(latency) = self.sentinel(session).await else { return false };
-        let quiet = session.pace.quiet_after(latency);
-        // An early end of the window would need something to wait for; the point is that nothing comes.
-        tokio::time::sleep(quiet).await;
-        true
+    pub async fn settle(&mut self, session: &UtpSession) -> Pulse {
+        let pulse = self.sentinel(session).await;
+        if let Pulse::Steady(latency) = pulse {
+            let quiet = session.pace.quiet_after(latency);
+            // An early end of the window would need something to wait for; the point is that nothing comes.
+            tokio::time::sleep(quiet).await;
+        }
+        pulse
     }
 
     /// Waits for the report of the call under test. `false` when none came in time.
@@ -141,7 +182,7 @@ impl Scene {
     pub async fn answer_within(&self, patience: Duration, session: &UtpSession, call: &Call) -> bool {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
-        if self.project.transcript.wait(patience, found).await.is_none() {
+        if session.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
             return false;
         }
         // A card that comes after its report breaks one rule; the others are judged with the card there.
@@ -183,21 +224,25 @@ impl Scene {
             let result = card.pointer("/content/result")?;
             result.pointer(&call.result_pointer).and_then(Value::as_i64)
         };
-        // The report says which card is the outcome; without a number in it there is none to wait for.
-        let reported = |frames: &[Frame]| {
-            let report = frames
-                .iter()
-                .filter(|frame| frame.kind == Kind::Report)
-                .find(|frame| seen::owner(frames, frame) == Some(id))?;
-            Some(number(seen::card_of(frames, report)?.1))
+        let pointed =
+            |frames: &[Frame]| Some(number(seen::card_of(frames, seen::outcome(frames, &call)?)?.1));
+        let named = |frames: &[Frame]| {
+            seen::result_cards(frames)
+                .filter(|(_, card)| seen::call_id(card) == Some(id))
+                .filter_map(|(_, card)| number(card))
+                .last()
         };
-        if let Some(read) = self.project.transcript.wait(session.pace.answer, reported).await {
-            return read;
+        // The report says which card is the outcome; one that points nowhere still says that it is over.
+        let over = |frames: &[Frame]| {
+            (named(frames).is_some() || seen::outcome(frames, &call).is_some()).then_some(())
+        };
+        let transcript = &self.project.transcript;
+        session.unless_ended(transcript.wait(session.pace.answer, over)).await?;
+        let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
+        match transcript.wait(patience, pointed).await {
+            Some(read) => read,
+            None => transcript.with(named),
         }
-        self.project.transcript.with(|frames| {
-            let own = seen::result_cards(frames).filter(|(_, card)| seen::call_id(card) == Some(id)).last();
-            own.and_then(|(_, card)| number(card))
-        })
     }
 
     /// Reads the counter before the call under test, alone where the counter is shared.

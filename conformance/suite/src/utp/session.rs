@@ -1,9 +1,9 @@
 //! A session with one Tool Service: the connection, the platform played for it, and what was found out
-//! about the target before the first scenario.
+//! about the target before the first scenario (`readiness` finds it out).
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::{Client, ConnectOptions, Event};
 use sha2::{Digest, Sha256};
@@ -11,21 +11,16 @@ use thiserror::Error;
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
-use super::scene::Scene;
 use crate::manifest::{PlatformKind, ProbeName, ToolServiceTable};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{Surroundings, Target};
-use crate::transcript::Frame;
-use crate::utp::judge::seen;
-use crate::utp::platform::{self, Desk, Project, ProjectName};
+use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE};
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
-/// Concurrent calls of the calibration.
-const CALIBRATION_CALLS: usize = 8;
-/// How long a target that stirs but never does its work is waited for.
-const GRACE: Duration = Duration::from_secs(2);
+/// Time between looks whether the target's process still runs.
+const ENDED_POLL: Duration = Duration::from_millis(250);
 
 /// What a session is opened with.
 pub struct SessionPlan {
@@ -184,15 +179,19 @@ impl UtpSession {
             _tasks: tasks,
         };
         let ready = session.await_target(plan.ready_within).await;
-        match ready {
-            Ok(liveness) => session.liveness = liveness,
+        let alone = match ready {
+            Ok(ready) => {
+                session.liveness = ready.liveness;
+                session.pace = Pace::calibrated(ready.latency, &plan.limits);
+                ready.latency
+            }
             Err(error) => {
                 session.close().await;
                 return Err(error);
             }
-        }
+        };
         if session.liveness != Liveness::Stirs {
-            session.pace = match session.calibrate(&plan.limits, plan.ready_within).await {
+            session.pace = match session.calibrate(&plan.limits, plan.ready_within, alone).await {
                 Ok(pace) => pace,
                 Err(error) => {
                     session.close().await;
@@ -201,6 +200,7 @@ impl UtpSession {
             };
             session.counter = session.observe_counter().await;
         }
+        session.desk.projects().iter().for_each(|project| project.retire());
         Ok(Arc::new(session))
     }
 
@@ -212,7 +212,7 @@ impl UtpSession {
     /// Opens a project whose id ends with `suffix`.
     pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
         let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
-        let stable = digest[..10].to_owned();
+        let stable = digest[..STABLE].to_owned();
         let unique = format!("{stable}{}", self.nonce);
         self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() })
     }
@@ -242,96 +242,30 @@ impl UtpSession {
         self.target.lock().await.ended().await
     }
 
+    /// Waits for something that the target does; nothing comes any more from one whose process has ended.
+    pub(super) async fn unless_ended<T>(&self, wait: impl Future<Output = Option<T>>) -> Option<T> {
+        let ended = async {
+            // An operating system tells nobody but the parent, and that one has to ask.
+            let mut ticks = tokio::time::interval(ENDED_POLL);
+            loop {
+                ticks.tick().await;
+                if self.target_ended().await.is_some() {
+                    return;
+                }
+            }
+        };
+        let mut wait = std::pin::pin!(wait);
+        tokio::select! {
+            biased;
+            seen = &mut wait => seen,
+            // What it sent before its end may still be on the way.
+            () = ended => tokio::time::timeout(ENDED_POLL, wait).await.ok().flatten(),
+        }
+    }
+
     /// Ends the target, when the suite started it.
     pub async fn close(&self) {
         self.target.lock().await.stop().await;
-    }
-
-    /// Sends commands until the target shows what it can do, or the deadline passes.
-    async fn await_target(&self, within: Duration) -> Result<Liveness, SessionError> {
-        let project = self.project("readiness");
-        let began = Instant::now();
-        let mut scene = Scene::bare(self, Arc::clone(&project));
-        let mut tokens = Vec::new();
-        let mut patience = Duration::from_millis(40);
-        let mut stirred: Option<Instant> = None;
-        let liveness = loop {
-            let call = scene.prepare(ProbeName::Echo);
-            tokens.push(call.token.clone());
-            let subject = call.subject.replace(&project.name.unique, &project.name.stable);
-            scene.send(self, &call).await;
-            let worked =
-                |frames: &[Frame]| tokens.iter().any(|token| seen::reflects(frames, token)).then_some(());
-            if project.transcript.wait(patience, worked).await.is_some() {
-                break self.reported(&project).await;
-            }
-            if stirred.is_none() && project.transcript.with(seen::stirs) {
-                stirred = Some(Instant::now());
-            }
-            if stirred.is_some_and(|since| since.elapsed() > GRACE.min(within)) {
-                break Liveness::Stirs;
-            }
-            if let Some(ended) = self.target.lock().await.ended().await {
-                return Err(SessionError::Start(ended));
-            }
-            if began.elapsed() > within {
-                let tool_name = call.tool_name;
-                return Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() });
-            }
-            patience = (patience * 2).min(Duration::from_secs(2));
-        };
-        Ok(liveness)
-    }
-
-    /// After the work was seen: does a report follow?
-    async fn reported(&self, project: &Project) -> Liveness {
-        let report = |frames: &[Frame]| {
-            frames.iter().any(|frame| frame.kind == crate::transcript::Kind::Report).then_some(())
-        };
-        match project.transcript.wait(GRACE, report).await {
-            Some(()) => Liveness::Answers,
-            None => Liveness::Works,
-        }
-    }
-
-    /// Measures the target's own latency, with a few calls at a time.
-    async fn calibrate(&self, limits: &PaceLimits, patience: Duration) -> Result<Pace, SessionError> {
-        let project = self.project("calibration");
-        let mut scene = Scene::bare(self, Arc::clone(&project));
-        let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
-        for call in &calls {
-            scene.send(self, call).await;
-        }
-        let mut slowest = Duration::ZERO;
-        for call in &calls {
-            let took = |frames: &[Frame]| seen::latency(frames, call);
-            // A call that gets lost here is for the scenarios to find; it must not stretch all waiting.
-            let latency = project.transcript.wait(patience, took).await;
-            slowest = slowest.max(latency.unwrap_or_default());
-        }
-        let misplaced =
-            project.transcript.with(|frames| calls.iter().all(|call| seen::is_misplaced(frames, call)));
-        if misplaced {
-            return Err(SessionError::Pointer { pointer: calls[0].result_pointer.clone() });
-        }
-        Ok(Pace::calibrated(slowest, limits))
-    }
-
-    /// Finds out whether scenarios that count would disturb each other.
-    async fn observe_counter(&self) -> Counter {
-        if !self.declares(ProbeName::Count) {
-            return Counter::Isolated;
-        }
-        let mut readings = Vec::new();
-        for name in ["counter a", "counter b", "counter c"] {
-            let project = self.project(name);
-            let mut scene = Scene::bare(self, Arc::clone(&project));
-            readings.push(scene.read_counter(self).await);
-        }
-        match readings.as_slice() {
-            [Some(a), Some(b), Some(c)] if a == b && b == c => Counter::Isolated,
-            _ => Counter::Shared,
-        }
     }
 }
 

@@ -13,7 +13,7 @@ use crate::utp::capture::{Capture, Entry};
 use crate::utp::judge::late::{Late, LateCheck};
 use crate::utp::judge::route;
 use crate::utp::judge::seen::Calls;
-use crate::utp::scene::Scene;
+use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
 use crate::world::{FamilyWorld, Halt, Remains, Stage, Step};
 
@@ -53,14 +53,18 @@ impl FamilyWorld for World {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         Remains {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
-            names: project
-                .map(|project| (project.name.unique.clone(), project.name.stable.clone()))
-                .into_iter()
-                .collect(),
+            names: Vec::new(),
+            nonce: project.map(|project| project.name.nonce().to_owned()),
             notes: self.notes.clone(),
             late: self.late.clone(),
             subject: self.command(),
             reproduce: None,
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &self.scene {
+            scene.project.retire();
         }
     }
 }
@@ -149,11 +153,7 @@ impl World {
         }
         let scene = self.scene()?;
         if probe == ProbeName::Count && !scene.begin_count(&session).await {
-            return Err(self.halt(unusable(
-                "count",
-                "its result holds no number at `result_pointer`",
-                &session,
-            )));
+            return Err(self.unusable("its result holds no number at `result_pointer`").await);
         }
         let scene = self.scene()?;
         scene.call = Some(scene.prepare(probe));
@@ -176,7 +176,7 @@ impl World {
         let throws = self.call()?.probe == ProbeName::Fail;
         match self.unanswered().await? {
             None => Ok(()),
-            Some(_) if throws => {
+            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if throws => {
                 let message = "the target does not answer for a tool that throws".to_owned();
                 Err(self.halt(Trouble::NotApplicable(message)))
             }
@@ -211,7 +211,7 @@ impl World {
         let frames = scene.project.transcript.frames();
         let others = scene.others.clone();
         if let Some(ended) = session.target_ended().await {
-            return Ok(Some(Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }));
+            return Ok(Some(stopped(ended)));
         }
         let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
         Ok(Some(missing(&session, finding)))
@@ -238,9 +238,16 @@ impl World {
 
     /// Proves that the target is alive on the path of the call before anything is concluded from silence.
     pub async fn alive(&mut self) -> Step {
+        self.alive_after(1).await
+    }
+
+    /// As [`World::alive`], with so many sentinels at once.
+    pub async fn alive_after(&mut self, sentinels: usize) -> Step {
         let session = self.session()?;
-        if self.scene()?.sentinel(&session).await.is_some() {
-            return Ok(());
+        match self.scene()?.sentinels(&session, sentinels).await {
+            Pulse::Steady(_) => return Ok(()),
+            Pulse::MixedUp => return Err(self.halt(mixed_up())),
+            Pulse::Silent => {}
         }
         if session.lost_broker() {
             return Err(self.halt(broker_lost()));
@@ -251,19 +258,56 @@ impl World {
         Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
     }
 
-    /// Waits until nothing more can be expected. A target that no longer answers has not survived.
+    /// Waits until nothing more can be expected. A target that no longer answers has not survived; one whose
+    /// process has ended is another scenario's business.
     pub async fn settled(&mut self) -> Step {
-        let session = self.session()?;
-        if self.scene()?.settle(&session).await {
-            return Ok(());
+        match self.pulse().await? {
+            Pulse::Steady(_) => Ok(()),
+            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::Silent => {
+                let session = self.session()?;
+                let trouble = match session.target_ended().await {
+                    Some(ended) => stopped(ended),
+                    None => missing(&session, not_survived()),
+                };
+                Err(self.halt(trouble))
+            }
         }
-        let finding = Finding::new(
-            "after this message the target no longer answers a valid command",
-            "log what is wrong with a message and go on; one bad message must not stop the service",
-        )
-        .expected("an answer to a following valid command");
-        let ended = session.target_ended().await.map(serde_json::Value::from);
-        Err(self.halt(missing(&session, finding.actual(ended.as_ref()))))
+    }
+
+    /// As [`World::settled`], for the rules that say that the target survives.
+    pub async fn survived(&mut self) -> Step {
+        match self.pulse().await? {
+            Pulse::Steady(_) => Ok(()),
+            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::Silent => {
+                let session = self.session()?;
+                let ended = session.target_ended().await.map(serde_json::Value::from);
+                Err(self.halt(missing(&session, not_survived().actual(ended.as_ref()))))
+            }
+        }
+    }
+
+    /// As [`World::settled`], for the rules that say whose arguments a call has: the answer of one call to
+    /// another breaks them.
+    pub async fn settled_unmixed(&mut self) -> Step {
+        match self.settled().await {
+            Err(halt) if self.trouble == Some(mixed_up()) => {
+                let finding = Finding::new(
+                    MIXED_UP,
+                    "read arguments from the card that the command points to, for every call anew",
+                )
+                .expected("the arguments of its own card in every result");
+                self.trouble = Some(finding.into());
+                Err(halt)
+            }
+            settled => settled,
+        }
+    }
+
+    async fn pulse(&mut self) -> Result<Pulse, Halt> {
+        let session = self.session()?;
+        Ok(self.scene()?.settle(&session).await)
     }
 
     /// Runs of the counting call, after everything has settled; `None` when the call does not count.
@@ -275,8 +319,20 @@ impl World {
         }
         match scene.runs_counted(&session).await {
             Some(runs) => Ok(Some(runs)),
-            None => Err(self.halt(unusable("count", "it stopped giving a number", &session))),
+            None => Err(self.unusable("it stopped giving a number").await),
         }
+    }
+
+    /// The count probe cannot be used.
+    async fn unusable(&mut self, why: &str) -> Halt {
+        let Ok(session) = self.session() else { return Halt };
+        let message = format!("the `count` probe cannot be used: {why}");
+        let trouble = match session.target_ended().await {
+            Some(ended) => stopped(ended),
+            None if session.liveness != Liveness::Answers => Trouble::NotObserved(message),
+            None => Trouble::CouldNotRun { cause: Cause::Fixture, message },
+        };
+        self.halt(trouble)
     }
 
     /// The captured messages.
@@ -323,10 +379,21 @@ fn broker_lost() -> Trouble {
     Trouble::CouldNotRun { cause: Cause::Reachability, message }
 }
 
-fn unusable(probe: &str, why: &str, session: &UtpSession) -> Trouble {
-    if session.liveness != Liveness::Answers {
-        return Trouble::NotObserved(format!("the `{probe}` probe cannot be used: {why}"));
-    }
-    let message = format!("the `{probe}` probe cannot be used: {why}");
-    Trouble::CouldNotRun { cause: Cause::Fixture, message }
+fn stopped(ended: String) -> Trouble {
+    Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }
+}
+
+/// What is said where a call is answered with the work of another.
+const MIXED_UP: &str = "the target answers a call without its own work, as with another call's result";
+
+fn mixed_up() -> Trouble {
+    Trouble::NotObserved(MIXED_UP.to_owned())
+}
+
+fn not_survived() -> Finding {
+    Finding::new(
+        "after this message the target no longer answers a valid command",
+        "log what is wrong with a message and go on; one bad message must not stop the service",
+    )
+    .expected("an answer to a following valid command")
 }

@@ -64,7 +64,8 @@ impl Late {
     }
 
     fn statuses(&self, own: Vec<Frame>) -> (Judgement, Vec<Frame>) {
-        for project in self.desk.projects() {
+        // The scenario's own project first: which other one shows it too may differ from run to run.
+        for project in std::iter::once(Arc::clone(&self.project)).chain(self.desk.projects()) {
             let frames = project.transcript.frames();
             let judgement = callback::all_statuses_known(&frames);
             if judgement.is_err() {

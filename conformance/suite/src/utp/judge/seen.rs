@@ -149,6 +149,32 @@ pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     mentions(result, &call.token) && result.pointer(&call.result_pointer).is_none()
 }
 
+/// Whether a frame says what came of a call: a report that is no other Inbox message, or a result card.
+pub fn is_outcome(frame: &Frame) -> bool {
+    match frame.kind {
+        Kind::Report => frame.member("/message_type").is_none_or(|kind| kind == "tool_result"),
+        Kind::CardSave => is_result(frame),
+        _ => false,
+    }
+}
+
+/// The report that tells the outcome of a call by its id.
+pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
+    let id = Some(call.tool_call_id.as_str());
+    frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Report && is_outcome(frame))
+        .find(|frame| owner(frames, frame) == id)
+}
+
+/// Whether an echo call was answered, and its card shows other work than its own.
+pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
+    outcome(frames, call).is_some_and(|report| {
+        card_of(frames, report)
+            .is_some_and(|(_, card)| !mentions(card, &call.token) && !mentions(&report.body, &call.token))
+    })
+}
+
 /// Time from the command of a call to the first sign that its work was done.
 pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
     let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;

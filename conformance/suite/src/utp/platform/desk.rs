@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use super::project::{Project, ProjectName};
+use super::project::{Project, ProjectName, Stored};
 use super::reply::{Refusal, Reply, bad_request};
 use crate::transcript::{Kind, Message, lock};
 use crate::utp::judge::seen;
@@ -56,6 +56,8 @@ pub struct Desk {
     version: String,
     wire: Arc<dyn Wire>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
+    /// Bytes of the cards that all projects hold whole.
+    stored: Arc<Stored>,
     wakeups: tokio::sync::mpsc::UnboundedSender<Message>,
 }
 
@@ -66,7 +68,13 @@ impl Desk {
         wire: Arc<dyn Wire>,
     ) -> (Arc<Self>, tokio::sync::mpsc::UnboundedReceiver<Message>) {
         let (wakeups, receiver) = tokio::sync::mpsc::unbounded_channel();
-        let desk = Self { version: version.to_owned(), wire, projects: Mutex::default(), wakeups };
+        let desk = Self {
+            version: version.to_owned(),
+            wire,
+            projects: Mutex::default(),
+            stored: Arc::default(),
+            wakeups,
+        };
         (Arc::new(desk), receiver)
     }
 
@@ -116,7 +124,7 @@ impl Desk {
         };
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
         let as_if = as_if_taken(&message);
-        let asked = message.body.clone();
+        let asked = if kind == Kind::CardsGet { message.body.clone() } else { Value::Null };
         let mut reply = None;
         for message in self.wire.incoming(message) {
             let own = message.kind == kind;
@@ -130,16 +138,17 @@ impl Desk {
         }
         let reply = reply.unwrap_or(Ok(as_if));
         if let Err(refusal) = &reply {
-            project.transcript.record(Message {
-                direction: Direction::ToTarget,
-                kind: Kind::Refused,
-                channel: "platform".to_owned(),
-                headers: BTreeMap::new(),
-                body: refusal.body(),
-            });
+            record_refusal(&project, refusal);
         }
         let body = reply?;
         Ok(if operation == Operation::CardsGet { self.cards_reply(&project, body) } else { body })
+    }
+
+    /// Records that a request was refused before it was read.
+    pub(super) fn refused(&self, project_id: &str, refusal: &Refusal) {
+        if let Some(project) = self.project(project_id) {
+            record_refusal(&project, refusal);
+        }
     }
 
     /// Records something seen on the bus.
@@ -180,23 +189,15 @@ impl Desk {
     }
 
     /// One request after the wire. The wire may have turned it into another kind of message.
+    ///
+    /// Bodies may be large, so they are looked at before they are handed to the transcript, not copied.
     fn take(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
-        let body = message.body.clone();
-        let headers = message.headers.clone();
-        let kind = message.kind;
-        let channel = message.channel.clone();
-        project.transcript.record(message);
-        match kind {
-            Kind::CardsGet => project.cards_get(&body),
-            Kind::CardSave => project.card_save(&body),
-            Kind::ToolsGet => project.tools_get(&body),
-            Kind::Report => {
-                let channel_id = match operation {
-                    Operation::Report { channel_id } => channel_id.clone(),
-                    _ => channel.split('.').nth(3).unwrap_or_default().to_owned(),
-                };
-                self.report(project, &channel_id, &headers, &body)
-            }
+        let body = &message.body;
+        let reply = match message.kind {
+            Kind::Report => return self.report(project, operation, message),
+            Kind::CardsGet => project.cards_get(body),
+            Kind::CardSave => project.card_save(body, &self.stored),
+            Kind::ToolsGet => project.tools_get(body),
             Kind::StateWrite => Err(state_refused()),
             Kind::Unknown => Err(Refusal {
                 status: 404,
@@ -204,7 +205,9 @@ impl Desk {
                 message: "the platform has no such operation".to_owned(),
             }),
             _ => Ok(json!({})),
-        }
+        };
+        project.transcript.record(message);
+        reply
     }
 
     /// The card store's answer, as it arrives at the target.
@@ -220,17 +223,18 @@ impl Desk {
         self.wire.outgoing(message).into_iter().next().map_or(body, |message| message.body)
     }
 
-    fn report(
-        &self,
-        project: &Project,
-        channel_id: &str,
-        headers: &BTreeMap<String, String>,
-        body: &Value,
-    ) -> Reply {
-        if !body.is_object() {
-            return Err(bad_request("a report is a JSON object"));
-        }
-        let entry = project.enqueue(channel_id, headers, body)?;
+    fn report(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
+        let channel_id = match operation {
+            Operation::Report { channel_id } => channel_id.clone(),
+            _ => message.channel.split('.').nth(3).unwrap_or_default().to_owned(),
+        };
+        let entry = if message.body.is_object() {
+            project.enqueue(&message.headers, &message.body)
+        } else {
+            Err(bad_request("a report is a JSON object"))
+        };
+        project.transcript.record(message);
+        let entry = entry?;
         if !entry.duplicate
             && let Some((agent_id, target)) = entry.wake
         {
@@ -253,6 +257,16 @@ impl Desk {
         }
         Ok(json!({"inbox_id": entry.inbox_id, "duplicate": entry.duplicate}))
     }
+}
+
+fn record_refusal(project: &Project, refusal: &Refusal) {
+    project.transcript.record(Message {
+        direction: Direction::ToTarget,
+        kind: Kind::Refused,
+        channel: "platform".to_owned(),
+        headers: BTreeMap::new(),
+        body: refusal.body(),
+    });
 }
 
 /// Whether a card is in truth a row of a state table.

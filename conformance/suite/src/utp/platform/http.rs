@@ -6,20 +6,26 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::Router;
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
-use serde_json::{Value, json};
+use futures::StreamExt as _;
+use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Operation};
-use super::reply::{Refusal, Reply};
+use super::reply::{MAX_BODY, Refusal, Reply, too_large};
 use crate::transcript::Kind;
 
-/// Largest request body.
-const MAX_BODY: usize = 16 * 1024 * 1024;
+/// How much of a body that is too large is taken in, so that its sender gets to read the answer.
+const DRAIN: usize = 64 * 1024 * 1024;
+/// Large bodies that are read at a time; a parsed one takes up many times its size.
+const LARGE_AT_A_TIME: usize = 4;
+/// From this size on a body is large.
+const LARGE: usize = 64 * 1024;
 /// Time for a request body to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -30,7 +36,9 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
     let listener = TcpListener::bind(listen).await?;
     let address = listener.local_addr()?;
-    let router = Router::new().fallback(handle).with_state(Arc::clone(desk));
+    let router = Router::new()
+        .fallback(handle)
+        .with_state(Platform { desk: Arc::clone(desk), large: Arc::new(Semaphore::new(LARGE_AT_A_TIME)) });
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         // Serving ends with the task; an error of one connection is that connection's own.
@@ -39,29 +47,61 @@ pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(Soc
     Ok((address, tasks))
 }
 
-async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+#[derive(Clone)]
+struct Platform {
+    desk: Arc<Desk>,
+    large: Arc<Semaphore>,
+}
+
+async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Response {
+    let Platform { desk, large } = platform;
     let (parts, body) = request.into_parts();
-    let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
-    let Ok(Ok(bytes)) = read else {
-        let refusal = Refusal {
-            status: 413,
-            code: "too_large",
-            message: "the body is too large, or did not arrive in time".to_owned(),
-        };
+    let path = parts.uri.path().to_owned();
+    let read = tokio::time::timeout(BODY_DEADLINE, read(body)).await;
+    let Some(bytes) = read.ok().flatten() else {
+        let refusal = too_large();
+        desk.refused(&project_of(&path), &refusal);
         return respond(Err(refusal), None);
     };
-    let path = parts.uri.path().to_owned();
+    let turn = if bytes.len() > LARGE { large.acquire().await.ok() } else { None };
     let channel = format!("{} {path}", parts.method);
-    let body = super::nats::body(&bytes);
-    let Some(route) = route(&parts.method, &path, body.clone()) else {
-        if parts.method != Method::GET && path.split('/').any(is_state) {
-            desk.observe_everywhere(Kind::StateWrite, &channel, &headers(&parts.headers), &body);
+    let route = match route(&parts.method, &path, super::nats::body(&bytes)) {
+        Ok(route) => route,
+        Err(body) => {
+            if parts.method != Method::GET && path.split('/').any(is_state) {
+                desk.observe_everywhere(Kind::StateWrite, &channel, &headers(&parts.headers), &body);
+            }
+            return respond(Err(unknown()), None);
         }
-        return respond(Err(unknown()), None);
     };
+    // A request for cards may be held back for long, and others must not wait for it.
+    let turn = turn.filter(|_| route.operation != Operation::CardsGet);
     let reply =
         desk.request(&route.project, route.operation, channel, headers(&parts.headers), route.body).await;
+    drop(turn);
     respond(reply, route.single)
+}
+
+/// The whole body, unless it is too large or breaks off.
+async fn read(body: Body) -> Option<Vec<u8>> {
+    let (mut chunks, mut bytes, mut size) = (body.into_data_stream(), Vec::new(), 0_usize);
+    while let Some(chunk) = chunks.next().await {
+        let chunk = chunk.ok()?;
+        size += chunk.len();
+        if size > DRAIN {
+            return None;
+        }
+        if size <= MAX_BODY {
+            bytes.extend_from_slice(&chunk);
+        } else {
+            bytes = Vec::new();
+        }
+    }
+    (size <= MAX_BODY).then_some(bytes)
+}
+
+fn project_of(path: &str) -> String {
+    path.split('/').nth(2).map(decode).unwrap_or_default()
 }
 
 struct Route {
@@ -72,16 +112,18 @@ struct Route {
     single: Option<&'static str>,
 }
 
-fn route(method: &Method, path: &str, body: Value) -> Option<Route> {
+/// The operation of a request; a path that is no project's gives the body back.
+fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
     let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
-    let ["projects", project, rest @ ..] = segments.as_slice() else { return None };
+    let ["projects", project, rest @ ..] = segments.as_slice() else { return Err(body) };
     let (operation, body, single) = match (method.as_str(), rest) {
         ("POST", ["cards", "batch"]) => (Operation::CardsGet, body, None),
         ("GET", ["cards", id]) => (Operation::CardsGet, json!({"card_ids": [id]}), Some("card")),
         ("PUT", ["cards", id]) => {
             let wrapped = body.get("card").is_some_and(Value::is_object);
-            let mut body = if wrapped { body } else { json!({"card": body}) };
+            let mut body =
+                if wrapped { body } else { Value::Object(Map::from_iter([("card".to_owned(), body)])) };
             // The path names the card, so the body need not.
             if let Some(card) = body["card"].as_object_mut() {
                 card.entry("card_id").or_insert_with(|| json!(id));
@@ -97,7 +139,7 @@ fn route(method: &Method, path: &str, body: Value) -> Option<Route> {
         }
         _ => (Operation::Unknown, body, None),
     };
-    Some(Route { project: (*project).to_owned(), operation, body, single })
+    Ok(Route { project: (*project).to_owned(), operation, body, single })
 }
 
 fn is_state(segment: &str) -> bool {
@@ -105,7 +147,7 @@ fn is_state(segment: &str) -> bool {
 }
 
 /// Percent-decoding of one path segment; what is no escape stays as it is.
-fn decode(segment: &str) -> String {
+pub(crate) fn decode(segment: &str) -> String {
     let bytes = segment.as_bytes();
     let mut out = Vec::with_capacity(bytes.len());
     let mut index = 0;
@@ -195,7 +237,7 @@ mod tests {
 
     #[test]
     fn a_path_outside_the_projects_is_no_route() {
-        assert!(route(&Method::GET, "/", json!({})).is_none());
-        assert!(route(&Method::POST, "/tools", json!({})).is_none());
+        assert!(route(&Method::GET, "/", json!({})).is_err());
+        assert!(route(&Method::POST, "/tools", json!({})).is_err());
     }
 }

@@ -10,5 +10,6 @@ pub mod project;
 pub mod reply;
 
 pub use desk::{Desk, Operation};
+pub(crate) use project::STABLE;
 pub use project::{Project, ProjectName};
 pub use reply::{Refusal, Reply};

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Operation};
-use super::reply::Reply;
+use super::reply::{MAX_BODY, Reply, too_large};
 use crate::transcript::{Kind, Message};
 
 /// Requests that the platform works on at a time; more wait on the bus.
@@ -89,6 +89,14 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
             continue;
         }
         let (client, desk) = (client.clone(), Arc::clone(&desk));
+        if request.payload.len() > MAX_BODY {
+            let refusal = too_large();
+            desk.refused(&project, &refusal);
+            if let Some(to) = request.reply {
+                respond(&client, to, Err(refusal)).await;
+            }
+            continue;
+        }
         let channel = request.subject.to_string();
         let (headers, body) = (headers(&request), body(&request.payload));
         // Tasks start in the order of arrival only on one thread; the desk is entered here, at once,

@@ -1,18 +1,33 @@
 //! One project: the world of one scenario as its target sees it. Cards, tool rows, roster, Inbox, transcript.
 
 use std::collections::{BTreeMap, HashMap};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::reply::{Refusal, Reply, bad_request};
+use crate::bounds;
 use crate::transcript::{Transcript, lock};
 use crate::utp::judge::seen;
 use crate::utp::trace::Traceparent;
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
-const MAX_ROWS: usize = 20_000;
+const MAX_ROWS: usize = 2_000;
+/// Bytes of saved cards that all projects together hold whole; beyond, a card is kept in outline.
+const MAX_STORED: usize = 96 * 1024 * 1024;
+/// A card up to this size is always kept whole.
+const SMALL_CARD: usize = 4 * 1024;
+
+/// Bytes of a name or an id of the target's that are kept.
+const MAX_NAME: usize = 2 * 1024;
+
+/// Bytes of the cards that all projects of a run hold whole.
+pub(super) type Stored = AtomicUsize;
+
+/// Characters of the stable part of an id, hexadecimal digits.
+pub(crate) const STABLE: usize = 10;
 
 /// What the ids of one scenario are made of.
 ///
@@ -29,6 +44,11 @@ pub struct ProjectName {
 }
 
 impl ProjectName {
+    /// What the run adds to the stable part.
+    pub fn nonce(&self) -> &str {
+        self.unique.strip_prefix(&self.stable).unwrap_or(&self.unique)
+    }
+
     fn id(&self) -> String {
         format!("prj_{}{}", self.unique, self.suffix)
     }
@@ -50,11 +70,56 @@ pub struct Project {
 
 #[derive(Debug, Default)]
 struct Rows {
-    cards: HashMap<String, Value>,
+    /// As JSON text, which takes up much less than the value does.
+    cards: HashMap<String, Card>,
     tools: HashMap<String, Value>,
     roster: HashMap<String, String>,
-    inbox: Vec<Value>,
+    records: usize,
     anchors: HashMap<(String, String), String>,
+}
+
+/// A card as JSON text.
+#[derive(Debug)]
+struct Card {
+    text: String,
+    /// Where its size is counted, when the target saved it and it is large.
+    counted: Option<Arc<Stored>>,
+}
+
+impl Card {
+    fn seeded(card: &Value) -> Self {
+        Self { text: card.to_string(), counted: None }
+    }
+
+    /// A card that the target saved: whole while there is room, else in outline.
+    fn saved(card: &Value, stored: &Arc<Stored>) -> Self {
+        let text = card.to_string();
+        if text.len() <= SMALL_CARD {
+            return Self { text, counted: None };
+        }
+        if stored.fetch_add(text.len(), Ordering::Relaxed) + text.len() <= MAX_STORED {
+            return Self { text, counted: Some(Arc::clone(stored)) };
+        }
+        stored.fetch_sub(text.len(), Ordering::Relaxed);
+        Self { text: outline(card.clone()), counted: None }
+    }
+
+    fn value(&self) -> Value {
+        serde_json::from_str(&self.text).unwrap_or_default()
+    }
+}
+
+impl Drop for Card {
+    fn drop(&mut self) {
+        if let Some(stored) = &self.counted {
+            stored.fetch_sub(self.text.len(), Ordering::Relaxed);
+        }
+    }
+}
+
+fn outline(mut card: Value) -> String {
+    bounds::bound(&mut card, SMALL_CARD);
+    card.to_string()
 }
 
 /// What became of a report.
@@ -79,9 +144,16 @@ impl Project {
     }
 
     /// Puts a card into the store.
-    pub fn seed_card(&self, card: Value) {
+    pub fn seed_card(&self, card: &Value) {
         if let Some(id) = card.get("card_id").and_then(Value::as_str).map(str::to_owned) {
-            lock(&self.rows).cards.insert(id, card);
+            lock(&self.rows).cards.insert(id, Card::seeded(card));
+        }
+    }
+
+    /// Its scenario is over: of large cards the outline is enough.
+    pub fn retire(&self) {
+        for card in lock(&self.rows).cards.values_mut().filter(|card| card.counted.is_some()) {
+            *card = Card { text: outline(card.value()), counted: None };
         }
     }
 
@@ -105,16 +177,6 @@ impl Project {
     /// Removes a card from the store.
     pub fn remove_card(&self, card_id: &str) {
         lock(&self.rows).cards.remove(card_id);
-    }
-
-    /// The card with this id, the target's last version of it.
-    pub fn card(&self, card_id: &str) -> Option<Value> {
-        lock(&self.rows).cards.get(card_id).cloned()
-    }
-
-    /// The Inbox, oldest record first.
-    pub fn inbox(&self) -> Vec<Value> {
-        lock(&self.rows).inbox.clone()
     }
 
     /// Keeps the card store from answering requests for this card until [`Project::release`].
@@ -142,25 +204,26 @@ impl Project {
         let (mut cards, mut missing) = (Vec::new(), Vec::new());
         for id in ids {
             match id.as_str().and_then(|id| rows.cards.get(id)) {
-                Some(card) => cards.push(card.clone()),
+                Some(card) => cards.push(card.value()),
                 None => missing.push(id.clone()),
             }
         }
         Ok(json!({"cards": cards, "missing_card_ids": missing}))
     }
 
-    pub(super) fn card_save(&self, body: &Value) -> Reply {
+    pub(super) fn card_save(&self, body: &Value, stored: &Arc<Stored>) -> Reply {
         let card = body.get("card").filter(|card| card.is_object()).unwrap_or(body);
         let id = card
             .get("card_id")
             .and_then(Value::as_str)
             .filter(|id| !id.is_empty())
             .ok_or_else(|| bad_request("`card.card_id` is a non-empty string"))?;
+        let kept = Card::saved(card, stored);
         let mut rows = lock(&self.rows);
         if rows.cards.len() >= MAX_ROWS {
             return Err(Refusal { status: 507, code: "full", message: "the card store is full".to_owned() });
         }
-        rows.cards.insert(id.to_owned(), card.clone());
+        rows.cards.insert(id.to_owned(), kept);
         Ok(json!({"card_id": id}))
     }
 
@@ -173,19 +236,15 @@ impl Project {
         })
     }
 
-    pub(super) fn enqueue(
-        &self,
-        channel_id: &str,
-        headers: &BTreeMap<String, String>,
-        body: &Value,
-    ) -> Result<Entry, Refusal> {
+    pub(super) fn enqueue(&self, headers: &BTreeMap<String, String>, body: &Value) -> Result<Entry, Refusal> {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
+        let kept = |text: Option<&str>| bounds::cut(text.unwrap_or_default(), MAX_NAME);
         let anchor = (
-            text("/message_type").unwrap_or_default().to_owned(),
-            text("/correlation_id").or_else(|| text("/payload/tool_call_id")).unwrap_or_default().to_owned(),
+            kept(text("/message_type")),
+            kept(text("/correlation_id").or_else(|| text("/payload/tool_call_id"))),
         );
         let mut rows = lock(&self.rows);
-        if rows.inbox.len() >= MAX_ROWS {
+        if rows.records >= MAX_ROWS {
             return Err(Refusal { status: 507, code: "full", message: "the inbox is full".to_owned() });
         }
         if let Some(inbox_id) = rows.anchors.get(&anchor) {
@@ -193,20 +252,57 @@ impl Project {
             let correlation_id = anchor.1;
             return Ok(Entry { inbox_id, duplicate: true, correlation_id, wake: None, traceparent: None });
         }
-        let inbox_id = format!("inbox_{}", rows.inbox.len() + 1);
+        rows.records += 1;
+        let inbox_id = format!("inbox_{}", rows.records);
         let agent_id = text("/payload/agent_id");
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());
-        rows.inbox.push(json!({
-            "inbox_id": inbox_id, "project_id": self.id, "channel_id": channel_id, "agent_id": agent_id,
-            "message_type": body.get("message_type"), "correlation_id": body.get("correlation_id"),
-            "source_agent_id": body.get("source_agent_id"), "traceparent": traceparent,
-            "payload": body.get("payload"), "status": "pending",
-        }));
         let wake = agent_id
             .and_then(|agent| rows.roster.get(agent).map(|target| (agent.to_owned(), target.clone())));
         let correlation_id = anchor.1.clone();
         rows.anchors.insert(anchor, inbox_id.clone());
         Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn project() -> Project {
+        Project::new(ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() })
+    }
+
+    fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> Reply {
+        let result = "x".repeat(size);
+        project
+            .card_save(&json!({"card": {"card_id": format!("c{id}"), "content": {"result": result}}}), stored)
+    }
+
+    #[test]
+    fn a_large_card_is_held_whole_until_its_scenario_is_over() {
+        let (project, stored) = (project(), Arc::default());
+        save(&project, &stored, 1, 1_000_000).expect("room");
+        let read = |project: &Project| {
+            let reply = project.cards_get(&json!({"card_ids": ["c1"]})).expect("a reply");
+            reply["cards"][0]["content"]["result"].as_str().map(str::len)
+        };
+        assert_eq!(read(&project), Some(1_000_000));
+        assert!(stored.load(Ordering::Relaxed) > 1_000_000);
+        project.retire();
+        assert!(read(&project).is_some_and(|size| size < 10_000));
+        assert_eq!(stored.load(Ordering::Relaxed), 0);
+    }
+
+    #[test]
+    fn cards_of_all_projects_together_are_bounded() {
+        let stored = Arc::default();
+        let projects: Vec<Project> = (0..3).map(|_| project()).collect();
+        for id in 0..35 {
+            for project in &projects {
+                save(project, &stored, id, 1_000_000).expect("a card is never refused for its size");
+            }
+        }
+        assert!(stored.load(Ordering::Relaxed) <= MAX_STORED);
     }
 }

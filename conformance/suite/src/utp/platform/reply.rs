@@ -2,6 +2,9 @@
 
 use serde_json::{Value, json};
 
+/// Largest body of a request.
+pub(super) const MAX_BODY: usize = 2 * 1024 * 1024;
+
 /// The platform's answer.
 pub type Reply = Result<Value, Refusal>;
 
@@ -26,4 +29,10 @@ impl Refusal {
 /// A request that cannot be read.
 pub(super) fn bad_request(message: &str) -> Refusal {
     Refusal { status: 400, code: "bad_request", message: message.to_owned() }
+}
+
+/// A request that is too large to be read.
+pub(super) fn too_large() -> Refusal {
+    let message = format!("the body is larger than {MAX_BODY} bytes, or did not arrive in time");
+    Refusal { status: 413, code: "too_large", message }
 }

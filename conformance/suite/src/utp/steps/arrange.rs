@@ -154,7 +154,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            session.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(call.card);
+            session.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(&call.card);
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),
@@ -235,6 +235,6 @@ fn keep_card(world: &mut World) -> Step {
         return Ok(());
     }
     let card = call.card.clone();
-    world.scene()?.project.seed_card(card);
+    world.scene()?.project.seed_card(&card);
     Ok(())
 }

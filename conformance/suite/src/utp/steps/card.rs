@@ -21,7 +21,7 @@ async fn shows_work(world: &mut World) -> Step {
 #[then("the result shows nothing of the earlier arguments")]
 async fn shows_nothing_earlier(world: &mut World) -> Step {
     // A tool that needs arguments may refuse the call, with or without an answer.
-    world.settled().await?;
+    world.settled_unmixed().await?;
     // The call took over the token of the earlier one, whose arguments are the ones to look for.
     let token = world.call()?.token.clone();
     world.judge_call(|frames, calls| card::shows_nothing_of(frames, calls, &token))

@@ -4,6 +4,7 @@ use cucumber::then;
 
 use crate::judge::Trouble;
 use crate::manifest::ProbeName;
+use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen};
 use crate::utp::world::World;
 use crate::world::{Halt, Step};
@@ -54,6 +55,7 @@ async fn fails_with(world: &mut World, code: String) -> Step {
 #[then("all failed cards have the same structure")]
 async fn is_uniform(world: &mut World) -> Step {
     world.settled().await?;
+    all_refused(world).await?;
     let frames = world.frames();
     if errors::failed_cards(&frames) < 2 {
         return Err(
@@ -61,6 +63,15 @@ async fn is_uniform(world: &mut World) -> Step {
         );
     }
     world.judge(errors::is_uniform(&frames))
+}
+
+/// Gives the failed cards of two commands the chance to come.
+async fn all_refused(world: &mut World) -> Step {
+    let session = world.session()?;
+    let both = |frames: &[Frame]| (errors::failed_cards(frames) >= 2).then_some(());
+    // None need come, so that none came is not judged here.
+    let _ = world.scene()?.project.transcript.wait(session.pace.late, both).await;
+    Ok(())
 }
 
 /// Waits for what may come; a refused command need not be answered.

@@ -32,7 +32,7 @@ async fn inline_not_used(world: &mut World) -> Step {
 
 #[then("the service answers the next command")]
 async fn survives(world: &mut World) -> Step {
-    world.settled().await
+    world.survived().await
 }
 
 #[then("nothing is written to state")]
