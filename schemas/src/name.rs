@@ -27,6 +27,16 @@ pub enum SchemaName {
     InboxRecord,
     /// The payload of a wakeup (UTP Tool Protocol §4.2).
     Wakeup,
+    /// The MCP request that calls a tool (Tool bus v1, Request).
+    CallRequest,
+    /// The MCP response to a call that succeeded (Tool bus v1, Response).
+    CallResult,
+    /// The JSON in the text of a call's result (Tool bus v1, Response).
+    Envelope,
+    /// The JSON-RPC error that answers a call that failed (Tool bus v1, Errors).
+    CallError,
+    /// The `result.json` that a call leaves (Tool bus v1, Artifacts).
+    ResultDocument,
     /// `callmark.toml`, read as JSON.
     Manifest,
     /// `run.json`.
@@ -52,7 +62,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 19] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -63,6 +73,11 @@ impl SchemaName {
         Self::Report,
         Self::InboxRecord,
         Self::Wakeup,
+        Self::CallRequest,
+        Self::CallResult,
+        Self::Envelope,
+        Self::CallError,
+        Self::ResultDocument,
         Self::Manifest,
         Self::Run,
         Self::Sabotage,
@@ -101,6 +116,11 @@ impl SchemaName {
             entry!("utp/report"),
             entry!("utp/inbox-record"),
             entry!("utp/wakeup"),
+            entry!("toolbus/call-request"),
+            entry!("toolbus/call-result"),
+            entry!("toolbus/envelope"),
+            entry!("toolbus/call-error"),
+            entry!("toolbus/result-document"),
             entry!("callmark/manifest"),
             entry!("callmark/run"),
             entry!("callmark/sabotage"),

@@ -224,6 +224,9 @@ pub(crate) struct InitArguments {
     /// File to write; an existing one is left alone
     #[arg(default_value = "callmark.toml")]
     pub(crate) file: PathBuf,
+    /// What the target is
+    #[arg(long = "for", value_name = "FAMILY", value_enum, default_value = "utp")]
+    pub(crate) family: Family,
 }
 
 #[derive(Debug, Args)]

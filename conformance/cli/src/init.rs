@@ -2,10 +2,18 @@
 
 use std::io::Write as _;
 
-use crate::args::InitArguments;
+use crate::args::{Family, InitArguments};
 use crate::exit::{self, Failure};
 
-const TEMPLATE: &str = include_str!("init.toml");
+const UTP: &str = include_str!("init.toml");
+const TOOLBUS: &str = include_str!("init-toolbus.toml");
+
+fn template(family: Family) -> &'static str {
+    match family {
+        Family::Utp => UTP,
+        Family::Toolbus => TOOLBUS,
+    }
+}
 
 /// Runs it.
 pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
@@ -19,7 +27,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
                 failure
             }
         })?;
-    file.write_all(TEMPLATE.as_bytes())
+    file.write_all(template(arguments.family).as_bytes())
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be written: {error}")))?;
     eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`");
     Ok(exit::CONFORMANT)
@@ -29,9 +37,15 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
 mod tests {
     use callmark_suite::manifest::Manifest;
 
+    use crate::args::Family;
+
     #[test]
-    fn the_template_is_a_sound_manifest() {
-        let manifest = Manifest::parse("init.toml", super::TEMPLATE, std::path::Path::new("."));
-        assert_eq!(manifest.expect("a sound manifest").profiles(), ["utp.tool-service"]);
+    fn the_templates_are_sound_manifests() {
+        let check = |family: Family, profiles: &[&str]| {
+            let manifest = Manifest::parse("init.toml", super::template(family), std::path::Path::new("."));
+            assert_eq!(manifest.expect("a sound manifest").profiles(), profiles);
+        };
+        check(Family::Utp, &["utp.tool-service"]);
+        check(Family::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
     }
 }

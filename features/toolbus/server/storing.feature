@@ -66,7 +66,7 @@ Feature: A call can store its result in mcp_state
   Rule: Without store_as nothing is stored
 
     Scenario: A plain call leaves the state alone
-      Given an MCP server
+      Given an MCP server of its own
       And a call of the echo probe
       When the client makes the call
       Then the state holds nothing of the call

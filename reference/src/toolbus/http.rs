@@ -14,6 +14,7 @@ use axum::extract::Request;
 use axum::http::{Method, StatusCode};
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
+use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
 use rmcp::transport::StreamableHttpServerConfig;
 use rmcp::transport::StreamableHttpService;
@@ -64,6 +65,10 @@ impl HttpServer {
         let sessions = CancellationToken::new();
         let router = router(&config, sessions.clone());
         let (stop, stopped) = oneshot::channel::<()>();
+        // Answers are small and come in several writes; held back, each would wait for the client's acknowledgement.
+        let listener = listener.tap_io(|stream| {
+            let _ = stream.set_nodelay(true);
+        });
         let serving = axum::serve(listener, router).with_graceful_shutdown(async move {
             // An error means that the server was dropped.
             let _ = stopped.await;

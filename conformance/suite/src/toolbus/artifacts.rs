@@ -61,10 +61,14 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         .iter()
         .filter_map(|name| made.call.arguments.get(*name)?.as_str().map(str::to_owned))
         .collect();
-    let paths: Vec<String> = files(root)
-        .into_iter()
-        .filter_map(|path| path.strip_prefix(root).ok().map(|path| path.display().to_string()))
-        .collect();
+    let told = named(root, &uris);
+    // Who names both artifacts spares us the search.
+    let paths = if [Form::Context, Form::Json].iter().all(|form| told.iter().any(|path| form.is(path))) {
+        told
+    } else {
+        let below = |path: PathBuf| path.strip_prefix(root).ok().map(|path| path.display().to_string());
+        files(root).into_iter().filter_map(below).collect()
+    };
     for form in [Form::Context, Form::Json] {
         let mut found = Vec::new();
         for path in paths.iter().filter(|path| form.is(path)) {
@@ -88,6 +92,16 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
         }
     }
     scene.frames().split_off(before)
+}
+
+/// Files that the uris name, in the root itself or in one of its folders.
+fn named(root: &Path, uris: &[String]) -> Vec<String> {
+    let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let folders = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let places: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(folders.map(PathBuf::from)).collect();
+    let inside = |tail: &&String| !tail.split('/').any(|part| part == "..");
+    let paths = uris.iter().filter(inside).flat_map(|tail| places.iter().map(move |place| place.join(tail)));
+    paths.filter(|path| root.join(path).is_file()).map(|path| path.display().to_string()).collect()
 }
 
 /// Paths that the envelope's uris end with.

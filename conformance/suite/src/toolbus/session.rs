@@ -134,6 +134,7 @@ pub struct ToolbusSession {
     shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
     leases: Arc<Leases>,
     started: AtomicUsize,
+    turn: Arc<Semaphore>,
     nonce: String,
 }
 
@@ -165,6 +166,7 @@ impl ToolbusSession {
             shared: AsyncMutex::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
+            turn: Arc::new(Semaphore::new(1)),
             nonce: format!("{now:x}{}", std::process::id()),
         };
         let server = session.server(RootKind::First).await.map_err(ToolbusError::Connect)?;
@@ -377,6 +379,11 @@ impl ToolbusSession {
             _ => Arc::new(self.connect(RootKind::First, None).await?),
         };
         Ok(Lease { server, leases: Arc::clone(&self.leases), _room: room })
+    }
+
+    /// Waits until no other scenario moves much data: together they would take much memory.
+    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.turn).acquire_owned().await.ok()
     }
 
     /// Ends a server and starts one that finds what it left.

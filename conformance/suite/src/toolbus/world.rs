@@ -72,6 +72,7 @@ impl FamilyWorld for World {
     fn leave(&mut self) {
         if let Some(scene) = &mut self.scene {
             scene.lease = None;
+            scene.turn = None;
         }
     }
 }
@@ -115,6 +116,16 @@ impl World {
         }
     }
 
+    /// Waits for the scenario's turn to move much data; it has it until its end.
+    pub(super) async fn take_turn(&mut self) -> Step {
+        let session = self.session()?;
+        if self.scene()?.turn.is_none() {
+            let turn = session.turn().await;
+            self.scene()?.turn = turn;
+        }
+        Ok(())
+    }
+
     /// The scene that the first step opened.
     pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
         if self.scene.is_none() {
@@ -148,8 +159,14 @@ impl World {
 
     /// Makes the prepared call.
     pub(super) async fn make(&mut self) -> Result<Made, Halt> {
-        let call = self.call()?.clone();
-        Ok(self.scene()?.make(call).await)
+        self.call()?;
+        let scene = self.scene()?;
+        // A large call is made once; a small one may be made again.
+        let call = if scene.turn.is_some() { scene.call.take() } else { scene.call.clone() };
+        match call {
+            Some(call) => Ok(scene.make(call).await),
+            None => Err(Halt),
+        }
     }
 
     /// The calls that were made, the last one being under test.

@@ -14,7 +14,7 @@ use crate::parameters::Json;
 use crate::world::Step;
 
 /// Length of the strings of which large lists and objects are made.
-const SHORT: usize = 40;
+const SHORT: usize = 160;
 
 #[given("an MCP server")]
 async fn server(world: &mut World) -> Step {
@@ -188,7 +188,8 @@ impl std::str::FromStr for Shape {
 }
 
 #[given(expr = "a call of the large probe for {int} KiB")]
-fn large(world: &mut World, kib: usize) -> Step {
+async fn large(world: &mut World, kib: usize) -> Step {
+    world.take_turn().await?;
     world.prepare(Probe::Large, Value::Null)?;
     let scene = world.scene()?;
     let filling = scene.filling(&Value::Null, "", "", kib * 1024);
@@ -199,7 +200,8 @@ fn large(world: &mut World, kib: usize) -> Step {
 }
 
 #[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
-fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
+async fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
+    world.take_turn().await?;
     let count = kib * 1024 / SHORT;
     let item = "x".repeat(SHORT - 12);
     let value = match shape {
