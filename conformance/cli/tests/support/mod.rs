@@ -1,6 +1,5 @@
 //! A run against any target, inside the test.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -29,7 +28,19 @@ pub(crate) async fn certify(
     target: Box<dyn Target>,
     progress: Arc<dyn Progress>,
 ) -> RunOutput {
-    let profiles = vec!["utp.tool-service".to_owned()];
+    certify_profiles(manifest, &["utp.tool-service"], nats_url, target, progress).await
+}
+
+/// Runs some profiles.
+pub(crate) async fn certify_profiles(
+    manifest: &Manifest,
+    profiles: &[&str],
+    nats_url: &str,
+    target: Box<dyn Target>,
+    progress: Arc<dyn Progress>,
+) -> RunOutput {
+    let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
+    let logs = tempfile::tempdir().expect("a directory");
     let set = stage::set(StagePlan {
         manifest,
         profiles: &profiles,
@@ -40,7 +51,7 @@ pub(crate) async fn certify(
             ..PaceLimits::default()
         },
         seed: 1,
-        log: PathBuf::new(),
+        log: logs.path().join("target.log"),
         target: Some(target),
         exercise: None,
     })

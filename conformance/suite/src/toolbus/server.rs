@@ -102,8 +102,7 @@ impl Server {
     }
 
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
-        let client = Client { scenario: String::new(), transcript: Arc::default() };
-        let answer = self.exchange(&client, initialize(), 0, deadline).await?;
+        let answer = self.exchange(initialize(), 0, deadline).await?;
         let version = answer.text("/result/protocolVersion").ok_or_else(|| {
             let shown = crate::transcript::shorten(&answer.body);
             format!("the answer to `initialize` has no `result.protocolVersion`: {shown}")
@@ -112,7 +111,7 @@ impl Server {
         self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
         let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
         // Only names tell of a wrong manifest earlier than a call would; a server without a list still serves calls.
-        if let Ok(answer) = self.exchange(&client, list, -1, deadline).await {
+        if let Ok(answer) = self.exchange(list, -1, deadline).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
             self.tools = tools
                 .into_iter()
@@ -124,18 +123,13 @@ impl Server {
     }
 
     /// Sends a message of the handshake until it is answered; a server that is just starting may not listen yet.
-    async fn exchange(
-        &self,
-        client: &Client,
-        message: Value,
-        id: i64,
-        deadline: Duration,
-    ) -> Result<Frame, String> {
+    async fn exchange(&self, message: Value, id: i64, deadline: Duration) -> Result<Frame, String> {
         let began = std::time::Instant::now();
         let straight: Arc<dyn Wire> = Arc::new(crate::wire::Straight);
         let call = id.to_string();
         loop {
-            let tried = client.transcript.seen();
+            // Each try has a transcript of its own, since one keeps only a few copies of the same refusal.
+            let client = Client { scenario: String::new(), transcript: Arc::default() };
             let route = Route { client: client.clone(), tool: String::new(), wire: Arc::clone(&straight) };
             lock(&self.routes.open).insert(id, route);
             if let Err(error) = self.link.send(message.clone()).await {
@@ -144,7 +138,7 @@ impl Server {
             let left = deadline.saturating_sub(began.elapsed());
             let answered = |frames: &[Frame]| {
                 let ours = |frame: &&Frame| frame.headers.get(CALL) == Some(&call);
-                frames.iter().skip(tried).find(ours).cloned()
+                frames.iter().find(ours).cloned()
             };
             let found = client.transcript.wait(left, answered).await;
             let why = || self.routes.why_closed().unwrap_or_else(|| "no answer".to_owned());

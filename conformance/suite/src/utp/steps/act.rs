@@ -6,6 +6,7 @@ use callmark_reports::record::Direction;
 use cucumber::{Parameter, when};
 use serde_json::{Value, json};
 
+use crate::manifest::ProbeName;
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::capture::CapturedKind;
 use crate::utp::world::World;
@@ -59,6 +60,10 @@ async fn send(world: &mut World) -> Step {
 async fn send_twice_in_a_row(world: &mut World) -> Step {
     world.send().await?;
     world.answered().await?;
+    if world.call()?.probe == ProbeName::Fail {
+        // A service may note that a call has failed only when its report was taken.
+        world.alive().await?;
+    }
     world.send().await?;
     world.settled().await
 }
