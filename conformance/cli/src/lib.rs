@@ -24,6 +24,12 @@ use crate::args::{Arguments, Command};
 
 /// Parses the command line, runs it, and answers with its exit code.
 pub fn main() -> ExitCode {
+    let print = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !callmark_suite::world::is_halt(panic.payload()) {
+            print(panic);
+        }
+    }));
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(error) => {

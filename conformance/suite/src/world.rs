@@ -124,10 +124,21 @@ pub struct Remains {
 #[derive(Debug)]
 pub struct Halt;
 
+/// What stands in a panic that is no fault.
+const HALT: &str = "the scenario ended; its World says why";
+
 impl std::fmt::Display for Halt {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("the scenario ended; its World says why")
+        formatter.write_str(HALT)
     }
+}
+
+/// Whether a panic is only how cucumber is told that a scenario ended.
+///
+/// cucumber keeps such panics quiet by a hook of the whole process, which several runs at a time take from each
+/// other; who prints panics asks here first.
+pub fn is_halt(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.downcast_ref::<String>().is_some_and(|text| text.contains(HALT))
 }
 
 /// What a step answers.

@@ -38,6 +38,7 @@ Feature: Artifacts are bounded and hold no secrets
         | rule   | form | shape  |
         | BUS-62 | text | string |
         | BUS-62 | text | list   |
+        | BUS-62 | text | object |
         | BUS-63 | JSON | string |
         | BUS-63 | JSON | list   |
         | BUS-63 | JSON | object |
@@ -63,6 +64,18 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-65 | JSON | authorization |
         | BUS-65 | JSON | nested        |
 
+  @cap:root @cap:probe.invalid
+  Rule: Artifacts of a call that fails hold no secret either
+
+    @BUS-64 @BUS-65 @level:should
+    Scenario: A secret among invalid arguments is not kept
+      Given an MCP server of its own
+      And a call of the invalid probe
+      And its correlation ids
+      And a secret among its arguments
+      When the client makes the call
+      Then no artifact holds the secret of its arguments
+
   @BUS-66 @cap:root
   Rule: Shaping is no way round redaction
 
@@ -79,13 +92,27 @@ Feature: Artifacts are bounded and hold no secrets
         | password      |
         | api_key       |
 
-    Scenario: Neither does a path to an element of a list
+    Scenario: Neither does a pick of its key
+      Given an MCP server
+      And a call of the echo probe with a secret under "password"
+      And its correlation ids
+      And the output is {"pick": ["password"]}
+      When the client makes the call
+      Then neither the response nor an artifact holds a secret
+
+    Scenario Outline: Neither does <output> over a list
       Given an MCP server
       And a call of the echo probe with a secret under "password" in a list
       And its correlation ids
-      And the output is {"path": "accounts[0].password"}
+      And the output is <output>
       When the client makes the call
       Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | output                                               |
+        | {"path": "accounts[0].password"}                     |
+        | {"path": "accounts", "map": {"path": "password"}}    |
+        | {"path": "accounts", "map": {"pick": ["password"]}}  |
 
   @BUS-67 @cap:root @cap:probe.break-glass
   Rule: A tool may offer to show secrets to a caller who says so

@@ -30,6 +30,18 @@ Feature: Every call leaves its artifacts
         | BUS-52 | second other | text |
         | BUS-53 | second other | JSON |
 
+      @cap:root @cap:probe.state
+      Examples: the state
+        | rule   | probe | form |
+        | BUS-52 | state | text |
+        | BUS-53 | state | JSON |
+
+      @cap:root @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | rule   | probe   | form |
+        | BUS-52 | partial | text |
+        | BUS-53 | partial | JSON |
+
     @BUS-54 @cap:root.second
     Scenario Outline: So it is when the root has its second name: the <form> artifact
       Given an MCP server whose context root is configured under the second name alone
@@ -72,11 +84,13 @@ Feature: Every call leaves its artifacts
       Then nothing is written outside the context root
 
       Examples:
-        | argument | escape           |
-        | trace_id | a climbing path  |
-        | span_id  | a climbing path  |
-        | trace_id | an absolute path |
-        | span_id  | an absolute path |
+        | argument | escape                 |
+        | trace_id | a climbing path        |
+        | span_id  | a climbing path        |
+        | trace_id | a path that climbs far |
+        | span_id  | a path that climbs far |
+        | trace_id | an absolute path       |
+        | span_id  | an absolute path       |
 
     Scenario Outline: The <form> artifact has the contract's uri form
       Given an MCP server
@@ -115,6 +129,14 @@ Feature: Every call leaves its artifacts
     Scenario: The JSON artifact is one document
       Given an MCP server
       And a call of the echo probe
+      And its correlation ids
+      When the client makes the call
+      Then the JSON artifact is one JSON document
+
+    @BUS-59 @cap:probe.large
+    Scenario: So it is when the result is large
+      Given an MCP server of its own
+      And a call of the large probe for 1024 KiB
       And its correlation ids
       When the client makes the call
       Then the JSON artifact is one JSON document

@@ -57,20 +57,7 @@ Feature: Correlation ids pass through every call
     Scenario Outline: "<argument>" comes back when it is given alone
       Given an MCP server
       And a call of the echo probe
-      And the argument "<argument>" is "id-02"
-      When the client makes the call
-      Then the trace has the call's "<argument>"
-
-      Examples:
-        | rule   | argument |
-        | BUS-07 | trace_id |
-        | BUS-08 | span_id  |
-
-    @cap:probe.first-other
-    Scenario Outline: "<argument>" comes back from another tool
-      Given an MCP server
-      And a call of the first other probe
-      And its correlation ids
+      And the argument "<argument>" is "Id.02_a"
       When the client makes the call
       Then the trace has the call's "<argument>"
 
@@ -79,6 +66,34 @@ Feature: Correlation ids pass through every call
         | BUS-07 | trace_id       |
         | BUS-08 | span_id        |
         | BUS-09 | parent_span_id |
+
+    Scenario Outline: "<argument>" comes back from the <probe> probe
+      Given an MCP server
+      And a call of the <probe> probe
+      And its correlation ids
+      When the client makes the call
+      Then the trace has the call's "<argument>"
+
+      @cap:probe.first-other
+      Examples: another tool
+        | rule   | argument       | probe       |
+        | BUS-07 | trace_id       | first other |
+        | BUS-08 | span_id        | first other |
+        | BUS-09 | parent_span_id | first other |
+
+      @cap:probe.second-other
+      Examples: a third tool
+        | rule   | argument       | probe        |
+        | BUS-07 | trace_id       | second other |
+        | BUS-08 | span_id        | second other |
+        | BUS-09 | parent_span_id | second other |
+
+      @cap:probe.state
+      Examples: the state
+        | rule   | argument       | probe |
+        | BUS-07 | trace_id       | state |
+        | BUS-08 | span_id        | state |
+        | BUS-09 | parent_span_id | state |
 
   @BUS-10
   Rule: The correlation ids are optional

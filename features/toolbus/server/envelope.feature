@@ -72,6 +72,36 @@ Feature: A result comes in a stable envelope
         | BUS-39 | large | has one content block |
         | BUS-41 | large | is strict JSON        |
 
+    @BUS-41
+    Scenario: Whatever stands in a result, the text is strict JSON
+      Given an MCP server
+      And a call of the echo probe with {"lines": "one\ntwo\t\"three\" \\ four", "control": "\u0001\u001f"}
+      When the client makes the call
+      Then the response is strict JSON
+
+    @cap:probe.large
+    Scenario Outline: The response of a large result <property>
+      Given an MCP server of its own
+      And a call of the large probe for 1024 KiB
+      When the client makes the call
+      Then the response <property>
+
+      Examples:
+        | rule   | property              |
+        | BUS-39 | has one content block |
+        | BUS-40 | is a text block       |
+        | BUS-41 | is strict JSON        |
+        | BUS-46 | has the stable keys   |
+
+    @BUS-39
+    Scenario: A call that shapes and stores has one content block too
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      And the result is stored under "key-7"
+      When the client makes the call
+      Then the response has one content block
+
     @BUS-46
     Scenario: The same call has the same keys each time
       Given an MCP server
@@ -92,6 +122,8 @@ Feature: A result comes in a stable envelope
         | value                                           |
         | {"alpha": "été \\"quoted\\"", "list": [1, [2]]} |
         | {"none": null, "no": false, "zero": 0}          |
+        | {"empty": {}, "list": [], "text": ""}           |
+        | {"large": 4294967297, "small": -5000000000, "wave": "🌊 ∞", "half": 0.5} |
 
   @BUS-47 @cap:probe.large
   Rule: The envelope is bounded
@@ -103,6 +135,20 @@ Feature: A result comes in a stable envelope
       And a call of the large probe for 4096 KiB
       When the client makes the call
       Then the texts are bounded
+
+    Scenario Outline: Neither does a large <shape>
+      Given an MCP server of its own
+      And a call of the echo probe with a <shape> of 768 KiB
+      And the client has made the call
+      And a call of the echo probe with a <shape> of 3072 KiB
+      When the client makes the call
+      Then the texts are bounded
+
+      Examples:
+        | shape  |
+        | string |
+        | list   |
+        | object |
 
   @BUS-48 @cap:probe.secret
   Rule: The envelope shows no secret
@@ -130,11 +176,25 @@ Feature: A result comes in a stable envelope
       When the client makes the call
       Then the envelope points at a JSON artifact
 
+    @BUS-49 @cap:root @cap:probe.first-other
+    Scenario: So it is for another tool
+      Given an MCP server
+      And a call of the first other probe
+      When the client makes the call
+      Then the envelope points at a JSON artifact
+
     @BUS-50 @cap:root
     Scenario: The reference leads to a JSON document
       Given an MCP server
       And a call of the echo probe
       And its correlation ids
+      When the client makes the call
+      Then the uri leads to a JSON document below the context root
+
+    @BUS-50 @cap:root
+    Scenario: So does that of a call without ids
+      Given an MCP server
+      And a call of the echo probe
       When the client makes the call
       Then the uri leads to a JSON document below the context root
 

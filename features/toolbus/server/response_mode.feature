@@ -29,6 +29,18 @@ Feature: A caller may choose the response mode
         | second other | ai      |
         | second other | compact |
 
+      @cap:probe.state
+      Examples: the state
+        | probe | mode    |
+        | state | ai      |
+        | state | compact |
+
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   | mode    |
+        | partial | ai      |
+        | partial | compact |
+
     Scenario Outline: The <probe> probe needs no mode
       Given an MCP server
       And a call of the <probe> probe
@@ -64,6 +76,21 @@ Feature: A caller may choose the response mode
       And a call of the echo probe with {"alpha": [1, {"beta": "x"}], "gamma": 1}
       When the client makes the call in "compact" mode
       Then the result is still the value
+
+    @BUS-34
+    Scenario: The mode "compact" shapes as the other does
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["gamma"]}
+      When the client makes the call in "compact" mode
+      Then the result is {"gamma": 1}
+
+    @BUS-34 @cap:probe.first-other
+    Scenario: The mode "compact" is strict JSON for another tool
+      Given an MCP server
+      And a call of the first other probe
+      When the client makes the call in "compact" mode
+      Then the response is strict JSON
 
   @BUS-35
   Rule: The default is ai

@@ -18,6 +18,8 @@ Feature: A caller shapes the result with output
         | BUS-12 | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "alpha"} | {"beta": 5}  |
         | BUS-12 | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "gamma"} | 1            |
         | BUS-12 | {"alpha": [1, 2], "gamma": 1}      | {"path": "alpha"} | [1, 2]       |
+        | BUS-12 | {"alpha": 0, "gamma": 1}           | {"path": "alpha"} | 0            |
+        | BUS-12 | {"alpha": false, "gamma": 1}       | {"path": "alpha"} | false        |
 
       Examples: nested path
         | rule   | value                                       | output                       | result |
@@ -29,6 +31,7 @@ Feature: A caller shapes the result with output
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma"]}         | {"gamma": 1}              |
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma", "alpha"]} | {"alpha": 0, "gamma": 1} |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha"]}         | {"gamma": 1, "delta": 2}  |
+        | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha", "gamma"]} | {"delta": 2}             |
 
       Examples: map
         | rule   | value                                             | output                                       | result                   |
@@ -44,6 +47,16 @@ Feature: A caller shapes the result with output
       Examples: path and map
         | rule   | value                                               | output                                    | result                 |
         | BUS-17 | {"rows": [{"id": 1, "x": 2}], "id": 9}               | {"path": "rows", "map": {"pick": ["id"]}} | [{"id": 1}]            |
+
+  @BUS-14
+  Rule: Keys that are not there do not bring the others back
+
+    Scenario: A pick of a key that is missing does not keep the rest
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"pick": ["missing"]}
+      When the client makes the call
+      Then the result is not the whole value
 
   @BUS-18
   Rule: Without output nothing is left out
@@ -90,6 +103,11 @@ Feature: A caller shapes the result with output
         | probe        |
         | second other |
 
+      @cap:probe.partial
+      Examples: a result that calls for a follow-up
+        | probe   |
+        | partial |
+
   @BUS-21
   Rule: A shape that does not fit never gives the whole result
 
@@ -105,3 +123,4 @@ Feature: A caller shapes the result with output
         | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "missing"}                            |
         | {"alpha": {"beta": 5}, "gamma": 1} | {"path": "missing.deeper"}                     |
         | {"alpha": {"id": 5}, "gamma": 1}   | {"path": "alpha", "map": {"pick": ["id"]}}     |
+        | {"alpha": {"id": 5, "x": 1}, "gamma": {"id": 6, "x": 2}} | {"map": {"pick": ["id"]}} |

@@ -24,6 +24,15 @@ Feature: A call can store its result in mcp_state
       When the client makes the call
       Then the state holds {"beta": 5} under "key-1"
 
+    @BUS-22
+    Scenario: What a path selects is stored, be it nothing much
+      Given an MCP server
+      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And the output is {"path": "alpha"}
+      And the result is stored under "key-1"
+      When the client makes the call
+      Then the state holds 0 under "key-1"
+
     @BUS-23
     Scenario: Without output the whole result is stored
       Given an MCP server
@@ -35,7 +44,7 @@ Feature: A call can store its result in mcp_state
     @BUS-31
     Scenario: A second result takes the place of the first
       Given an MCP server
-      And a call of the echo probe with {"turn": 1}
+      And a call of the echo probe with {"turn": 1, "first": true}
       And the result is stored under "key-1"
       And the client has made the call
       And a call of the echo probe with {"turn": 2}

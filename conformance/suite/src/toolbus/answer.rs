@@ -201,6 +201,13 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 }
 
+/// A whole number; JSON does not tell `1.0` from `1`.
+pub fn integer(value: &Value) -> Option<i64> {
+    #[expect(clippy::cast_possible_truncation, reason = "only whole numbers of a safe size come this far")]
+    let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);
+    value.as_i64().or_else(|| value.as_f64().and_then(whole))
+}
+
 /// Whether two JSON values are the same; `1` and `1.0` are.
 pub fn same(left: &Value, right: &Value) -> bool {
     match (left, right) {
@@ -214,6 +221,18 @@ pub fn same(left: &Value, right: &Value) -> bool {
         }
         (left, right) => left == right,
     }
+}
+
+/// Keys under which an envelope may repeat what it was called with.
+const REPEATED: [&str; 6] = ["input", "inputs", "arguments", "args", "params", "request"];
+
+/// The JSON Pointer of what was echoed, elsewhere than where the call's own arguments are repeated.
+pub fn find_echo(envelope: &Value, wanted: &Value) -> Option<String> {
+    let mut results = envelope.clone();
+    if let Some(members) = results.as_object_mut() {
+        members.retain(|name, _| !REPEATED.contains(&name.as_str()));
+    }
+    find(&results, wanted)
 }
 
 /// The JSON Pointer of `wanted` within `value`, the outermost one.

@@ -184,12 +184,15 @@ pub fn holds(table: &CallTable, placeholder: &str) -> bool {
 /// A path in dots, as the target writes paths, below its base.
 pub fn path(dots: &str, table: &ToolbusTable) -> String {
     let whole = format!("{}{dots}", table.path_base);
-    let whole = whole.trim_end_matches('.').replace(".[", "[");
-    match table.path_syntax {
-        PathSyntax::Dots => whole,
-        PathSyntax::Jsonpath if whole.starts_with('[') => format!("${whole}"),
-        PathSyntax::Jsonpath => format!("$.{whole}"),
-        PathSyntax::Pointer => pointer(&whole),
+    written(&whole.trim_end_matches('.').replace(".[", "["), table.path_syntax)
+}
+
+fn written(dots: &str, syntax: PathSyntax) -> String {
+    match syntax {
+        PathSyntax::Dots => dots.to_owned(),
+        PathSyntax::Jsonpath if dots.starts_with('[') => format!("${dots}"),
+        PathSyntax::Jsonpath => format!("$.{dots}"),
+        PathSyntax::Pointer => pointer(dots),
     }
 }
 
@@ -206,6 +209,12 @@ pub fn output(spec: &Value, table: &ToolbusTable) -> Value {
         members.insert("path".to_owned(), Value::from(path(&dots, table)));
     } else if !table.path_base.is_empty() {
         members.insert("path".to_owned(), Value::from(path("", table)));
+    }
+    if let Some(Value::Object(each)) = members.get_mut("map")
+        && let Some(dots) = each.get("path").and_then(Value::as_str).map(str::to_owned)
+    {
+        // Within an element there is no base.
+        each.insert("path".to_owned(), Value::from(written(&dots, table.path_syntax)));
     }
     Value::Object(members)
 }

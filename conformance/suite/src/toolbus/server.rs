@@ -3,12 +3,14 @@
 use std::collections::{BTreeMap, HashMap};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicI64, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
+use tokio::sync::mpsc;
 
+use super::answer::integer;
 use super::link::{Incoming, Link, Sink};
 use super::stdio::initialize;
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
@@ -16,6 +18,9 @@ use crate::wire::Wire;
 
 /// The version that the suite asks for (MCP 2025-06-18, lifecycle).
 pub const PROTOCOL_VERSION: &str = "2025-06-18";
+
+/// Requests of a server that wait for their answer.
+const QUESTIONS: usize = 100;
 
 /// Header under which a frame names its scenario.
 pub const SCENARIO: &str = "scenario";
@@ -41,10 +46,10 @@ pub struct Client {
 
 /// A connection to one server.
 pub struct Server {
-    link: Box<dyn Link>,
+    link: Arc<dyn Link>,
     routes: Arc<Routes>,
     wire: Arc<dyn Wire>,
-    next: AtomicI64,
+    ids: Arc<AtomicI64>,
     /// Its context root, where there is one that this machine can read.
     pub root: Option<PathBuf>,
     /// Names of its tools, as it lists them.
@@ -62,8 +67,8 @@ impl std::fmt::Debug for Server {
 struct Routes {
     open: Mutex<HashMap<i64, Route>>,
     closed: Mutex<Option<String>>,
-    /// Requests of the server to its client.
-    asked: Mutex<Vec<Value>>,
+    /// Takes requests of the server to its client.
+    asked: Mutex<Option<mpsc::Sender<Value>>>,
 }
 
 #[derive(Clone)]
@@ -79,15 +84,19 @@ impl Server {
     /// # Errors
     /// Why there is no session.
     pub(super) async fn open(
-        connect: impl FnOnce(Sink) -> Result<Box<dyn Link>, String>,
+        connect: impl FnOnce(Sink) -> Result<Arc<dyn Link>, String>,
         root: Option<PathBuf>,
+        ids: Arc<AtomicI64>,
         wire: Arc<dyn Wire>,
         deadline: Duration,
     ) -> Result<Self, String> {
         let routes = Arc::new(Routes::default());
         let told = Arc::clone(&routes);
         let link = connect(Arc::new(move |incoming| told.take(incoming)))?;
-        let mut server = Self { link, routes, wire, next: AtomicI64::new(1), root, tools: Vec::new() };
+        let (asked, questions) = mpsc::channel(QUESTIONS);
+        *lock(&routes.asked) = Some(asked);
+        tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
+        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new() };
         match tokio::time::timeout(deadline, server.shake_hands(deadline)).await {
             Ok(Ok(())) => Ok(server),
             Ok(Err(error)) => {
@@ -113,7 +122,10 @@ impl Server {
         // Only names tell of a wrong manifest earlier than a call would; a server without a list still serves calls.
         if let Ok(answer) = self.exchange(list, -1, deadline).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
+            // The first page of several does not tell which names there are not.
+            let whole = answer.member("/result/nextCursor").is_none();
             self.tools = tools
+                .filter(|_| whole)
                 .into_iter()
                 .flatten()
                 .filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned))
@@ -157,7 +169,7 @@ impl Server {
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
     pub async fn request(&self, client: &Client, tool: &str, mut body: Value) -> i64 {
-        let id = self.next.fetch_add(1, Ordering::Relaxed);
+        let id = self.ids.fetch_add(1, Ordering::Relaxed);
         body["id"] = Value::from(id);
         let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),
@@ -185,7 +197,6 @@ impl Server {
                 return id;
             }
         }
-        self.answer_the_server().await;
         id
     }
 
@@ -198,22 +209,7 @@ impl Server {
             };
             frames.iter().find(ours).cloned()
         };
-        let found = client.transcript.wait(deadline, answered).await;
-        self.answer_the_server().await;
-        found
-    }
-
-    /// Servers may ask their client; ours has nothing to offer but an answer to `ping`.
-    async fn answer_the_server(&self) {
-        let asked = std::mem::take(&mut *lock(&self.routes.asked));
-        for request in asked {
-            let answer = match request["method"].as_str() {
-                Some("ping") => json!({"jsonrpc": "2.0", "id": request["id"], "result": {}}),
-                _ => json!({"jsonrpc": "2.0", "id": request["id"],
-                            "error": {"code": -32601, "message": "the client offers nothing"}}),
-            };
-            let _ = self.link.send(answer).await;
-        }
+        client.transcript.wait(deadline, answered).await
     }
 
     /// A command line that sends a request by hand.
@@ -235,6 +231,19 @@ impl Server {
     pub async fn close(&self) {
         lock(&self.routes.open).clear();
         self.link.close().await;
+    }
+}
+
+/// Servers may ask their client; ours has nothing to offer but an answer to `ping` (MCP, utilities).
+async fn answer_the_server(mut questions: mpsc::Receiver<Value>, link: Weak<dyn Link>) {
+    while let Some(request) = questions.recv().await {
+        let Some(link) = link.upgrade() else { return };
+        let answer = match request["method"].as_str() {
+            Some("ping") => json!({"jsonrpc": "2.0", "id": request["id"], "result": {}}),
+            _ => json!({"jsonrpc": "2.0", "id": request["id"],
+                        "error": {"code": -32601, "message": "the client offers nothing"}}),
+        };
+        let _ = link.send(answer).await;
     }
 }
 
@@ -261,13 +270,15 @@ impl Routes {
             return batch.into_iter().for_each(|message| self.message(message));
         }
         if message.get("method").is_some() {
-            let mut asked = lock(&self.asked);
-            if message.get("id").is_some() && asked.len() < 100 {
-                asked.push(message);
+            if message.get("id").is_some()
+                && let Some(asked) = &*lock(&self.asked)
+            {
+                // A server that asks more than that at once is not answered.
+                let _ = asked.try_send(message);
             }
             return;
         }
-        let Some(id) = message.get("id").and_then(Value::as_i64) else { return };
+        let Some(id) = message.get("id").and_then(integer) else { return };
         let Some(route) = lock(&self.open).remove(&id) else { return };
         let headers = route.headers(id);
         route.record(Kind::Response, headers, message);

@@ -4,8 +4,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
@@ -134,6 +134,8 @@ pub struct ToolbusSession {
     shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
     leases: Arc<Leases>,
     started: AtomicUsize,
+    ids: Arc<AtomicI64>,
+    all: Mutex<Vec<Weak<Server>>>,
     turn: Arc<Semaphore>,
     nonce: String,
 }
@@ -166,6 +168,8 @@ impl ToolbusSession {
             shared: AsyncMutex::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
+            ids: Arc::new(AtomicI64::new(1)),
+            all: Mutex::default(),
             turn: Arc::new(Semaphore::new(1)),
             nonce: format!("{now:x}{}", std::process::id()),
         };
@@ -251,7 +255,7 @@ impl ToolbusSession {
         if envelope.pointer(&expected).is_some_and(|value| answer::same(value, sent)) {
             return Ok(Ok(()));
         }
-        let Some(found) = answer::find(&envelope, sent) else {
+        let Some(found) = answer::find_echo(&envelope, sent) else {
             return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", told(answer))));
         };
         match found.strip_suffix(&base) {
@@ -359,7 +363,7 @@ impl ToolbusSession {
         {
             return Ok(Arc::clone(server));
         }
-        let server = Arc::new(self.connect(kind, None).await?);
+        let server = self.connect(kind, None).await?;
         if let Some(ended) = shared.insert(kind, Arc::clone(&server)) {
             ended.close().await;
         }
@@ -376,7 +380,7 @@ impl ToolbusSession {
         let free = lock(&self.leases.free).pop();
         let server = match free {
             Some(server) if server.why_closed().is_none() => server,
-            _ => Arc::new(self.connect(RootKind::First, None).await?),
+            _ => self.connect(RootKind::First, None).await?,
         };
         Ok(Lease { server, leases: Arc::clone(&self.leases), _room: room })
     }
@@ -393,7 +397,7 @@ impl ToolbusSession {
     pub async fn restart(&self, lease: &mut Lease) -> Result<(), String> {
         let root = lease.server.root.clone();
         lease.server.close().await;
-        lease.server = Arc::new(self.connect(RootKind::First, root).await?);
+        lease.server = self.connect(RootKind::First, root).await?;
         Ok(())
     }
 
@@ -402,7 +406,13 @@ impl ToolbusSession {
         self.directory.path()
     }
 
-    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Server, String> {
+    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
+        let server = Arc::new(self.open_server(kind, root).await?);
+        lock(&self.all).push(Arc::downgrade(&server));
+        Ok(server)
+    }
+
+    async fn open_server(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Server, String> {
         let table = &self.table;
         let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
         let wire = Arc::clone(&self.plan.wire);
@@ -415,9 +425,9 @@ impl ToolbusSession {
             let url = url.ok_or("the manifest names no such endpoint")?;
             let shown = url.clone();
             let link = |sink: Sink| {
-                Ok(Box::new(Http::new(url, shown, &table.headers, None, sink)?) as Box<dyn Link>)
+                Ok(Arc::new(Http::new(url, shown, &table.headers, None, sink)?) as Arc<dyn Link>)
             };
-            return Server::open(link, root, wire, deadline).await;
+            return Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await;
         }
         let root = match (kind, root) {
             (RootKind::None, _) => None,
@@ -435,8 +445,8 @@ impl ToolbusSession {
             Transport::Stdio => {
                 let launch = self.launch(table.command.clone().unwrap_or_default());
                 let around: Vec<(&str, &str)> = own.into_iter().collect();
-                let link = |sink: Sink| Ok(Box::new(Stdio::start(&launch, &around, sink)?) as Box<dyn Link>);
-                Server::open(link, root, wire, deadline).await
+                let link = |sink: Sink| Ok(Arc::new(Stdio::start(&launch, &around, sink)?) as Arc<dyn Link>);
+                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
             }
             Transport::Http => {
                 let launch = self.launch(table.start.clone().unwrap_or_default());
@@ -448,9 +458,9 @@ impl ToolbusSession {
                 let (url, shown) =
                     (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
                 let link = |sink: Sink| {
-                    Ok(Box::new(Http::new(url, shown, &table.headers, Some(process), sink)?) as Box<dyn Link>)
+                    Ok(Arc::new(Http::new(url, shown, &table.headers, Some(process), sink)?) as Arc<dyn Link>)
                 };
-                Server::open(link, root, wire, deadline).await
+                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
             }
         }
     }
@@ -469,7 +479,7 @@ impl ToolbusSession {
     fn new_root(&self) -> Result<PathBuf, String> {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         // What climbs out of it by a few levels still lands where the suite looks.
-        let root = self.directory.path().join(format!("server{number}/a/b/c/d/e/context"));
+        let root = self.directory.path().join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
         std::fs::create_dir_all(&root).map_err(|error| format!("`{}`: {error}", root.display()))?;
         Ok(root)
     }
@@ -477,9 +487,10 @@ impl ToolbusSession {
     /// Ends all servers.
     pub async fn close(&self) {
         let shared = std::mem::take(&mut *self.shared.lock().await);
-        let own = std::mem::take(&mut *lock(&self.leases.free));
-        let all = shared.into_values().chain(own);
-        futures::future::join_all(all.map(|server| async move { server.close().await })).await;
+        drop(shared);
+        lock(&self.leases.free).clear();
+        let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
+        futures::future::join_all(all.iter().map(|server| server.close())).await;
     }
 }
 
@@ -499,9 +510,12 @@ struct Leases {
 
 impl Drop for Lease {
     fn drop(&mut self) {
+        let server = Arc::clone(&self.server);
         // A server that still owes an answer would give it into another scenario.
-        if self.server.why_closed().is_none() && !self.server.owes() {
-            lock(&self.leases.free).push(Arc::clone(&self.server));
+        if server.why_closed().is_none() && !server.owes() {
+            lock(&self.leases.free).push(server);
+        } else {
+            tokio::spawn(async move { server.close().await });
         }
     }
 }

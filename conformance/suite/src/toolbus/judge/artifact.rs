@@ -54,8 +54,28 @@ pub fn is_stored(reply: &Reply<'_>, form: Form) -> Judgement {
     one(reply, form).map(|_| ())
 }
 
+/// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
+/// envelope names, else the first.
 fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, Trouble> {
-    of(reply, form).first().copied().ok_or_else(|| missing(reply, form).into())
+    let all = of(reply, form);
+    let tail = tail(reply, form);
+    let envelope = reply.answer.readable().unwrap_or_default();
+    let uris: Vec<&str> = envelope
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, member)| member.as_str()?.strip_prefix("artifact://"))
+        .collect();
+    let placed = all.iter().find(|frame| frame.channel.ends_with(&tail));
+    let named = || all.iter().find(|frame| uris.iter().any(|uri| frame.channel.ends_with(uri)));
+    placed.or_else(named).or(all.first()).copied().ok_or_else(|| missing(reply, form).into())
+}
+
+/// Where the contract's uri form puts the artifact of a call.
+fn tail(reply: &Reply<'_>, form: Form) -> String {
+    let argument =
+        |name: &str| reply.made.call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    form.tail(argument("trace_id"), argument("span_id"))
 }
 
 /// `artifact_uri_json` is an `artifact://` uri of a `result.json`.
@@ -177,10 +197,7 @@ pub fn is_readable(reply: &Reply<'_>) -> Judgement {
 /// The artifact has the uri form of the contract.
 pub fn has_its_form(reply: &Reply<'_>, form: Form) -> Judgement {
     let file = one(reply, form)?;
-    let argument = |name: &str| {
-        reply.made.call.arguments.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
-    };
-    let tail = form.tail(&argument("trace_id"), &argument("span_id"));
+    let tail = tail(reply, form);
     if file.channel == tail || file.channel.ends_with(&format!("/{tail}")) {
         return Ok(());
     }
@@ -237,9 +254,12 @@ pub fn is_unchanged(reply: &Reply<'_>, before: &[Frame], after: &[Frame]) -> Jud
 /// The artifact does not grow with the result.
 pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Option<usize>) -> Judgement {
     let size = |file: &Frame| file.headers.get(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0usize);
-    let first = one(small, form)?;
+    let largest = |reply, form| of(reply, form).into_iter().max_by_key(|file| size(file));
+    let Some(first) = largest(small, form) else {
+        return if small.answer.is_refusal() { Ok(()) } else { Err(missing(small, form).into()) };
+    };
     // A server that refuses the larger one has bounded it too.
-    let Some(second) = of(large, form).first().copied() else {
+    let Some(second) = largest(large, form) else {
         return if large.answer.is_refusal() { Ok(()) } else { Err(missing(large, form).into()) };
     };
     bounded(size(first), size(second), limit).map_err(|text| {
@@ -257,9 +277,11 @@ pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Optio
 
 /// The artifact does not hold the marker.
 pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement {
-    let file = one(reply, form)?;
+    one(reply, form)?;
+    let holds = |file: &&Frame| file.body.as_str().is_some_and(|text| text.contains(marker));
+    let Some(file) = of(reply, form).into_iter().find(holds) else { return Ok(()) };
     let text = file.body.as_str().unwrap_or_default();
-    let Some(at) = text.find(marker) else { return Ok(()) };
+    let at = text.find(marker).unwrap_or_default();
     let from = (0..=at.saturating_sub(60)).rev().find(|from| text.is_char_boundary(*from)).unwrap_or(0);
     Err(reply
         .finding(

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Reply;
 use crate::judge::{Judgement, Trouble};
-use crate::toolbus::answer::Answer;
+use crate::toolbus::answer::{Answer, integer};
 use crate::toolbus::call::Probe;
 
 /// JSON-RPC: invalid params.
@@ -48,7 +48,17 @@ fn unanswered(reply: &Reply<'_>, answer: &Answer) -> Trouble {
 pub fn fails(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
     match &reply.answer {
-        Answer::Error(_) => Ok(()),
+        Answer::Error(error) if error.get("code").and_then(integer).is_some() => Ok(()),
+        Answer::Error(error) => Err(reply
+            .finding(
+                format!("the error of `{tool}` has no number as its code"),
+                "answer with one of the codes of JSON-RPC, such as -32602 or -32603",
+            )
+            .expected("a whole number")
+            .actual(error.get("code").or(Some(&Value::from("absent"))))
+            .at("/error/code")
+            .recommended()
+            .into()),
         Answer::ToolError(_) => Err(reply
             .finding(
                 format!("the failure of `{tool}` is told by `isError` and not by a JSON-RPC error"),
@@ -93,7 +103,7 @@ pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judg
     match &reply.answer {
         Answer::Error(error) => {
             let code = error.get("code");
-            if code.and_then(Value::as_i64) == Some(INVALID_PARAMS) {
+            if code.and_then(integer) == Some(INVALID_PARAMS) {
                 return Ok(());
             }
             Err(reply
@@ -122,17 +132,15 @@ pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judg
 /// A failure inside the tool is not reported as invalid params.
 pub fn reports_run_time_failure(reply: &Reply<'_>) -> Judgement {
     match &reply.answer {
-        Answer::Error(error) if error.get("code").and_then(Value::as_i64) == Some(INVALID_PARAMS) => {
-            Err(reply
-                .finding(
-                    "a failure at run time is reported as invalid params",
-                    "use -32603 or a code of your own where the arguments were valid",
-                )
-                .expected("another code than -32602")
-                .actual(error.get("code"))
-                .at("/error/code")
-                .into())
-        }
+        Answer::Error(error) if error.get("code").and_then(integer) == Some(INVALID_PARAMS) => Err(reply
+            .finding(
+                "a failure at run time is reported as invalid params",
+                "use -32603 or a code of your own where the arguments were valid",
+            )
+            .expected("another code than -32602")
+            .actual(error.get("code"))
+            .at("/error/code")
+            .into()),
         Answer::Error(_) | Answer::ToolError(_) => Ok(()),
         _ => fails(reply),
     }

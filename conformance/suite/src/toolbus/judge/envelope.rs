@@ -164,7 +164,7 @@ pub fn returns_the_id(reply: &Reply<'_>, name: &str) -> Judgement {
 /// The envelope carries what the tool gave back.
 pub fn carries_the_result(reply: &Reply<'_>) -> Judgement {
     let envelope = reply.envelope()?;
-    if answer::find(&envelope, &reply.made.call.value).is_some() {
+    if answer::find_echo(&envelope, &reply.made.call.value).is_some() {
         return Ok(());
     }
     Err(reply
@@ -253,7 +253,23 @@ pub fn is_not_trimmed(full: &Reply<'_>, compact: &Reply<'_>) -> Judgement {
             .actual(Some(&keys(&right)))
             .into());
     }
-    has_the_same_values(full, compact, hint)
+    has_the_same_values(full, compact, hint)?;
+    let kind = |value: Option<&Value>| value.map(|value| std::mem::discriminant(value));
+    let emptied = |value: Option<&Value>| value.and_then(Value::as_array).is_some_and(Vec::is_empty);
+    let keys = key_set(&left);
+    let other = keys.iter().find(|key| {
+        let (left, right) = (left.get(key.as_str()), right.get(key.as_str()));
+        kind(left) != kind(right) || (emptied(right) && !emptied(left))
+    });
+    match other {
+        None => Ok(()),
+        Some(key) => Err(compact
+            .finding(format!("`compact` gives another kind of value for `{key}`"), hint)
+            .expected(left.get(key).cloned().unwrap_or_default())
+            .actual(right.get(key))
+            .at(format!("/{key}"))
+            .into()),
+    }
 }
 
 /// An unknown mode gives an error, or the envelope; never another kind of text.
@@ -267,15 +283,16 @@ pub fn knows_no_other_form(reply: &Reply<'_>) -> Judgement {
 
 /// The text is bounded: small enough, or not growing with the result.
 pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, limit: Option<usize>) -> Judgement {
-    call::succeeds(small)?;
+    // A server that refuses a large result has bounded it too.
+    for reply in [small, large] {
+        if !reply.answer.is_refusal() {
+            call::succeeds(reply)?;
+        }
+    }
     let size = |reply: &Reply<'_>| {
         answer::frame(reply.frames, reply.made.id).and_then(answer::text_bytes).unwrap_or_default()
     };
-    // A server that refuses the larger one has bounded it too.
     let large_size = if large.answer.is_refusal() { 0 } else { size(large) };
-    if large_size > 0 {
-        call::succeeds(large)?;
-    }
     bounded(size(small), large_size, limit).map_err(|text| {
         large
             .finding(

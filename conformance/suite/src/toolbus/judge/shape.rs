@@ -74,7 +74,7 @@ pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
         _ => return super::call::succeeds(reply),
     }
     let envelope = reply.envelope()?;
-    if answer::find(&envelope, &reply.made.call.value).is_none() {
+    if answer::find_echo(&envelope, &reply.made.call.value).is_none() {
         return Ok(());
     }
     Err(reply

@@ -37,19 +37,26 @@ async fn without_root(world: &mut World) -> Step {
 }
 
 #[given(expr = "a call of the {tool} probe")]
-fn call_of(world: &mut World, probe: ProbeName) -> Step {
-    let scene = world.scene()?;
+async fn call_of(world: &mut World, probe: ProbeName) -> Step {
     // A value like no other, so that it can be told from what another call left.
-    let value = json!({"alpha": {"beta": 5}, "gamma": 1, "note": scene.id("note")});
-    let key = scene.id("unused");
-    let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
-    world.prepare(probe.0, value)?;
+    let value = json!({"alpha": {"beta": 5}, "gamma": 1, "note": world.scene()?.id("note")});
     if probe.0 == Probe::State {
-        let scene = world.scene()?;
-        let filling = scene.filling(&Value::Null, &key, &scope, 0);
-        if let Some(table) = Probe::State.table(&scene.session.table) {
-            world.call()?.arguments = call::arguments(Probe::State, &table, &filling);
-        }
+        return call_of_state(world, value).await;
+    }
+    world.prepare(probe.0, value)
+}
+
+/// Reads a key that a call before has stored, since a reader may call an unknown one an error.
+async fn call_of_state(world: &mut World, value: Value) -> Step {
+    world.prepare(Probe::Echo, value)?;
+    stored(world, "read".to_owned())?;
+    world.make().await?;
+    world.prepare(Probe::State, Value::Null)?;
+    let scene = world.scene()?;
+    let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
+    let filling = scene.filling(&Value::Null, &scene.id("read"), &scope, 0);
+    if let Some(table) = Probe::State.table(&scene.session.table) {
+        world.call()?.arguments = call::arguments(Probe::State, &table, &filling);
     }
     Ok(())
 }
@@ -95,9 +102,10 @@ fn correlation(world: &mut World) -> Step {
 
 /// Ways out of a directory.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "escape", regex = "a climbing path|an absolute path")]
+#[param(name = "escape", regex = "a climbing path|a path that climbs far|an absolute path")]
 enum Escape {
     Climbing,
+    Far,
     Absolute,
 }
 
@@ -107,6 +115,7 @@ impl std::str::FromStr for Escape {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         match text {
             "a climbing path" => Ok(Self::Climbing),
+            "a path that climbs far" => Ok(Self::Far),
             "an absolute path" => Ok(Self::Absolute),
             other => Err(format!("`{other}` leads nowhere")),
         }
@@ -118,7 +127,9 @@ fn escaping(world: &mut World, name: String, escape: Escape) -> Step {
     let scene = world.scene()?;
     let outside = scene.id("outside");
     let id = match escape {
-        Escape::Climbing => format!("../../../../../{outside}"),
+        // What a store with few folders lets out, and one with many.
+        Escape::Climbing => format!("{}{outside}", "../".repeat(5)),
+        Escape::Far => format!("{}{outside}", "../".repeat(9)),
         Escape::Absolute => scene.session.outside().join(outside).display().to_string(),
     };
     world.call()?.arguments.insert(name, Value::from(id));

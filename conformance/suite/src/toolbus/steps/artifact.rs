@@ -7,6 +7,7 @@ use super::super::call::SECRET_PLACES;
 use super::super::judge::{artifact, call, secret};
 use super::super::world::World;
 use super::Artifact;
+use crate::judge::Trouble;
 use crate::transcript::{Frame, Kind};
 use crate::world::Step;
 
@@ -118,6 +119,21 @@ async fn nowhere(world: &mut World) -> Step {
             }
         }
         Ok(())
+    })
+}
+
+#[then("no artifact holds the secret of its arguments")]
+async fn no_argument(world: &mut World) -> Step {
+    look(world).await?;
+    let marker = world.scene()?.markers.at("password");
+    world.judge_call(|reply| {
+        let forms = [Form::Context, Form::Json];
+        let kept: Vec<Form> =
+            forms.into_iter().filter(|form| !artifact::of(reply, *form).is_empty()).collect();
+        if kept.is_empty() {
+            return Err(Trouble::NotApplicable("a call that fails leaves no artifacts".to_owned()));
+        }
+        kept.into_iter().try_for_each(|form| artifact::holds_no_secret(reply, form, &marker))
     })
 }
 

@@ -108,7 +108,7 @@ async fn state_holds_nothing_of_it(world: &mut World) -> Step {
     let last = &made[made.len() - 1];
     let (tool, value) = (last.call.tool.clone(), last.call.value.clone());
     for scope in &session.table.scopes {
-        for key in [&tool, &world.scene()?.id("key-0")] {
+        for key in [&tool, &world.scene()?.id("key-0"), &"last".to_owned(), &"last_result".to_owned()] {
             let (read, _) = read_key(world, key, scope).await?;
             let ours = read.filter(|read| super::super::answer::find(read, &value).is_some());
             world.judge_call(|reply| {
