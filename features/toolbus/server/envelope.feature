@@ -146,7 +146,6 @@ Feature: A result comes in a stable envelope
 
       Examples:
         | shape  |
-        | string |
         | list   |
         | object |
 

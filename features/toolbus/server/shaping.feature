@@ -83,6 +83,19 @@ Feature: A caller shapes the result with output
         | has its action      |
         | has its trace       |
 
+    Scenario Outline: The envelope <property> when keys of its own names are omitted
+      Given an MCP server
+      And a call of the echo probe with {"tool": "x", "action": "y", "trace": "z", "alpha": 1}
+      And the output is {"omit": ["tool", "action", "trace"]}
+      When the client makes the call
+      Then the response <property>
+
+      Examples:
+        | property       |
+        | names the tool |
+        | has its action |
+        | has its trace  |
+
   @BUS-20
   Rule: Every tool's result can be shaped
 

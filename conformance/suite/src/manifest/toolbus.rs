@@ -287,8 +287,55 @@ impl ToolbusTable {
                 faults.push(format!("`toolbus.{key}` is a JSON Pointer, for example `/result`"));
             }
         }
+        if self.env_root_names[0] == self.env_root_names[1] {
+            faults.push("`toolbus.env_root_names` are two different names".to_owned());
+        }
+        faults.extend(self.probes.contradictions());
         faults
     }
+}
+
+/// Placeholders that arguments may hold.
+const PLACEHOLDERS: [&str; 9] =
+    ["value", "key", "scope", "bytes", "marker", "password", "api_key", "authorization", "nested"];
+
+impl ToolbusProbes {
+    /// Calls that could show nothing.
+    fn contradictions(&self) -> Vec<String> {
+        let calls = [
+            ("echo", self.echo.as_ref().map(|own| &own.arguments), &["{value}"][..]),
+            ("large", self.large.as_ref().map(|own| &own.arguments), &["{bytes}"][..]),
+            ("secret", self.secret.as_ref().map(|own| &own.arguments), &SECRETS[..]),
+            ("break_glass", self.break_glass.as_ref().map(|own| &own.arguments), &["{marker}"][..]),
+        ];
+        let mut faults = Vec::new();
+        for (name, arguments, wanted) in calls {
+            let Some(Some(arguments)) = arguments else { continue };
+            let text = arguments.to_string();
+            if !wanted.iter().any(|placeholder| text.contains(placeholder)) {
+                faults.push(format!("`toolbus.probes.{name}.arguments` holds no `{}`", wanted.join("`, `")));
+            }
+            for word in placeholders(&text).filter(|word| !PLACEHOLDERS.contains(word)) {
+                let hint = crate::registry::nearest(word, PLACEHOLDERS.into_iter())
+                    .map_or_else(String::new, |meant| format!("; did you mean `{{{meant}}}`?"));
+                faults
+                    .push(format!("`toolbus.probes.{name}.arguments` holds the unknown `{{{word}}}`{hint}"));
+            }
+        }
+        faults
+    }
+}
+
+/// Placeholders of the secret probe.
+const SECRETS: [&str; 5] = ["{marker}", "{password}", "{api_key}", "{authorization}", "{nested}"];
+
+/// Words that stand alone in braces as a whole string.
+fn placeholders(json: &str) -> impl Iterator<Item = &str> {
+    json.split('"').filter_map(|text| {
+        let word = text.strip_prefix('{')?.strip_suffix('}')?;
+        (!word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_'))
+            .then_some(word)
+    })
 }
 
 fn env_root_names() -> [String; 2] {

@@ -161,7 +161,9 @@ pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
     }
     let found = scene.frames().split_off(before);
     let below = format!("{inside}/");
-    found.into_iter().map(|frame| frame.channel).filter(|path| !path.starts_with(&below)).collect()
+    let outside = found.into_iter().map(|frame| frame.channel).filter(|path| !path.starts_with(&below));
+    // Which of the started servers it was says nothing.
+    outside.map(|path| path.split_once('/').map_or(path.clone(), |(_, rest)| format!("…/{rest}"))).collect()
 }
 
 fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn Wire) {

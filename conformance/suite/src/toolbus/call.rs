@@ -183,7 +183,8 @@ pub fn holds(table: &CallTable, placeholder: &str) -> bool {
 
 /// A path in dots, as the target writes paths, below its base.
 pub fn path(dots: &str, table: &ToolbusTable) -> String {
-    let whole = format!("{}{dots}", table.path_base);
+    let base = table.path_base.trim_end_matches('.');
+    let whole = if base.is_empty() { dots.to_owned() } else { format!("{base}.{dots}") };
     written(&whole.trim_end_matches('.').replace(".[", "["), table.path_syntax)
 }
 
@@ -233,6 +234,7 @@ mod tests {
         check("", "alpha[0].beta", "alpha[0].beta");
         check("path_base = 'value.'", "alpha", "value.alpha");
         check("path_base = 'value.'", "", "value");
+        check("path_base = 'value'", "alpha", "value.alpha");
         check("path_base = 'value.'\npath_syntax = 'pointer'", "rows[1].id", "/value/rows/1/id");
         check("path_syntax = 'jsonpath'", "alpha", "$.alpha");
     }

@@ -19,6 +19,8 @@ use crate::wire::Wire;
 /// The version that the suite asks for (MCP 2025-06-18, lifecycle).
 pub const PROTOCOL_VERSION: &str = "2025-06-18";
 
+/// For the list of tools, which the suite can do without.
+const LIST_DEADLINE: Duration = Duration::from_secs(5);
 /// Requests of a server that wait for their answer.
 const QUESTIONS: usize = 100;
 
@@ -97,21 +99,20 @@ impl Server {
         *lock(&routes.asked) = Some(asked);
         tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
         let mut server = Self { link, routes, wire, ids, root, tools: Vec::new() };
-        match tokio::time::timeout(deadline, server.shake_hands(deadline)).await {
-            Ok(Ok(())) => Ok(server),
-            Ok(Err(error)) => {
+        match server.shake_hands(deadline).await {
+            Ok(()) => Ok(server),
+            Err(error) => {
                 server.close().await;
                 Err(error)
-            }
-            Err(_) => {
-                server.close().await;
-                Err(format!("no answer to `initialize` within {} s", deadline.as_secs_f64()))
             }
         }
     }
 
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
         let answer = self.exchange(initialize(), 0, deadline).await?;
+        if let Some(status) = answer.headers.get(STATUS) {
+            return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
+        }
         let version = answer.text("/result/protocolVersion").ok_or_else(|| {
             let shown = crate::transcript::shorten(&answer.body);
             format!("the answer to `initialize` has no `result.protocolVersion`: {shown}")
@@ -120,7 +121,7 @@ impl Server {
         self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
         let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
         // Only names tell of a wrong manifest earlier than a call would; a server without a list still serves calls.
-        if let Ok(answer) = self.exchange(list, -1, deadline).await {
+        if let Ok(answer) = self.exchange(list, -1, deadline.min(LIST_DEADLINE)).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
             // The first page of several does not tell which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
@@ -153,7 +154,11 @@ impl Server {
                 frames.iter().find(ours).cloned()
             };
             let found = client.transcript.wait(left, answered).await;
-            let why = || self.routes.why_closed().unwrap_or_else(|| "no answer".to_owned());
+            let why = || {
+                let method = message["method"].as_str().unwrap_or_default();
+                let silent = format!("no answer to `{method}` within {} s", deadline.as_secs_f64());
+                self.routes.why_closed().unwrap_or(silent)
+            };
             let frame = found.ok_or_else(why)?;
             if frame.kind != Kind::Closed {
                 return Ok(frame);

@@ -29,6 +29,8 @@ use crate::wire::Wire;
 
 /// In place of the address of a server that is gone when the report is read.
 const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
+/// Scenarios that move much data at a time.
+const TURNS: usize = 2;
 /// Servers of their own that scenarios have at a time.
 const LEASES: usize = 4;
 
@@ -83,6 +85,20 @@ pub enum ToolbusError {
     /// The manifest names no echo probe.
     #[error("the manifest names no `toolbus.probes.echo`, so nothing can show that the server works")]
     NoEcho,
+    /// The context root is not there.
+    #[error("`toolbus.root` is `{0}`, and there is no such directory on this machine")]
+    NoRoot(String),
+    /// No answer to any call.
+    #[error("the server opens a session, and does not answer a call of `{tool}` within {seconds} s")]
+    Silent {
+        /// The echo probe's tool.
+        tool: String,
+        /// The deadline.
+        seconds: u64,
+    },
+    /// The echo probe is refused.
+    #[error("a plain call of `toolbus.probes.echo` does not work: {0}")]
+    Refused(String),
     /// The echo probe answers elsewhere than the manifest says.
     #[error(
         "the echoed value is at `{found}` of the envelope, not at `{expected}`: correct `toolbus.result_pointer` or \
@@ -112,8 +128,9 @@ impl ToolbusError {
         match self {
             Self::Directory(_) => Cause::Suite,
             Self::Connect(_) => Cause::Reachability,
-            Self::NoEcho => Cause::Config,
-            Self::Pointer { .. } | Self::NoTool { .. } => Cause::Fixture,
+            Self::NoEcho | Self::NoRoot(_) => Cause::Config,
+            Self::Silent { .. } => Cause::Implementation,
+            Self::Pointer { .. } | Self::NoTool { .. } | Self::Refused(_) => Cause::Fixture,
         }
     }
 }
@@ -126,6 +143,8 @@ pub struct ToolbusSession {
     pub pace: Pace,
     /// JSON Pointer to the results in the envelope.
     pub result_pointer: String,
+    /// Where in the results the echoed value is.
+    pub value_base: String,
     /// Where servers are started.
     pub directory: TempDir,
     plan: ToolbusPlan,
@@ -154,12 +173,16 @@ impl ToolbusSession {
         if Probe::Echo.table(&table).is_none() {
             return Err(ToolbusError::NoEcho);
         }
+        if let Some(root) = table.root.as_ref().filter(|root| !table.is_started() && !root.is_dir()) {
+            return Err(ToolbusError::NoRoot(root.display().to_string()));
+        }
         // What an earlier run left there says nothing about this one.
         let _ = std::fs::remove_file(&plan.log);
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
+            value_base: String::new(),
             directory,
             table,
             plan,
@@ -170,7 +193,7 @@ impl ToolbusSession {
             started: AtomicUsize::new(0),
             ids: Arc::new(AtomicI64::new(1)),
             all: Mutex::default(),
-            turn: Arc::new(Semaphore::new(1)),
+            turn: Arc::new(Semaphore::new(TURNS)),
             nonce: format!("{now:x}{}", std::process::id()),
         };
         let server = session.server(RootKind::First).await.map_err(ToolbusError::Connect)?;
@@ -192,7 +215,23 @@ impl ToolbusSession {
                 json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
             let deadline =
                 self.plan.table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
-            let answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
+            let mut answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
+            if answer.is_failure() {
+                // A tool that wants its semantic arguments is a finding, not a wrong manifest.
+                answer = self.try_call(server, Probe::Echo, &sent, true, deadline).await;
+            }
+            match &answer {
+                Answer::Missing => {
+                    let tool = Probe::Echo.table(&self.table).map(|own| own.tool).unwrap_or_default();
+                    return Err(ToolbusError::Silent { tool, seconds: deadline.as_secs() });
+                }
+                Answer::Error(_) | Answer::ToolError(_) => {
+                    return Err(ToolbusError::Refused(
+                        crate::transcript::shorten(&answer.shown()).to_string(),
+                    ));
+                }
+                _ => {}
+            }
             slowest = slowest.max(round_began.elapsed());
             self.echoed = self.locate(&answer, &sent)?;
             if self.echoed.is_err() || began.elapsed() > Duration::from_secs(5) {
@@ -251,20 +290,29 @@ impl ToolbusSession {
             Err(why) => return Ok(Err(format!("{why}: {}", told(answer)))),
         };
         let base = call::pointer(&self.table.path_base);
-        let expected = format!("{}{base}", self.result_pointer);
-        if envelope.pointer(&expected).is_some_and(|value| answer::same(value, sent)) {
-            return Ok(Ok(()));
+        // Paths of a server may begin at the envelope (resolution A5): then the base is no part of the result.
+        for value_base in [base.as_str(), ""] {
+            let place = format!("{}{value_base}", self.result_pointer);
+            if envelope.pointer(&place).is_some_and(|value| answer::same(value, sent)) {
+                value_base.clone_into(&mut self.value_base);
+                return Ok(Ok(()));
+            }
         }
+        let expected = format!("{}{base}", self.result_pointer);
         let Some(found) = answer::find_echo(&envelope, sent) else {
             return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", told(answer))));
         };
-        match found.strip_suffix(&base) {
-            Some(pointer) if self.table.result_pointer.is_none() => {
-                pointer.clone_into(&mut self.result_pointer);
-                Ok(Ok(()))
-            }
-            _ => Err(ToolbusError::Pointer { found, expected }),
+        if self.table.result_pointer.is_some() {
+            return Err(ToolbusError::Pointer { found, expected });
         }
+        match found.strip_suffix(&base).filter(|pointer| !pointer.is_empty()) {
+            Some(pointer) => {
+                pointer.clone_into(&mut self.result_pointer);
+                self.value_base = base;
+            }
+            None => self.result_pointer = found,
+        }
+        Ok(Ok(()))
     }
 
     async fn try_call(
@@ -385,7 +433,7 @@ impl ToolbusSession {
         Ok(Lease { server, leases: Arc::clone(&self.leases), _room: room })
     }
 
-    /// Waits until no other scenario moves much data: together they would take much memory.
+    /// Waits until few other scenarios move much data: together they would take much memory.
     pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
         Arc::clone(&self.turn).acquire_owned().await.ok()
     }

@@ -6,7 +6,7 @@ use cucumber::World as CucumberWorld;
 use serde_json::Value;
 
 use super::answer::{self, Answer};
-use super::artifacts;
+use super::artifacts::{self, Form};
 use super::call::Probe;
 use super::evidence;
 use super::judge::Reply;
@@ -216,7 +216,9 @@ impl World {
     pub(super) async fn look_for_artifacts(&mut self, made: &Made) -> Step {
         let session = self.session()?;
         let scene = self.scene()?;
-        if artifacts::record(scene, made, session.wire()).is_empty() {
+        let found = artifacts::record(scene, made, session.wire());
+        let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
+        if !has(Form::Context) || !has(Form::Json) {
             tokio::time::sleep(session.pace.quiet).await;
             artifacts::record(scene, made, session.wire());
         }

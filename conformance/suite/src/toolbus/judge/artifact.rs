@@ -32,6 +32,12 @@ pub fn of<'a>(reply: &'a Reply<'_>, form: Form) -> Vec<&'a Frame> {
         .collect()
 }
 
+/// Where to begin to show a marker: at the member or the line that holds it, so that no id is cut in two.
+pub(super) fn around(text: &str, marker: &str) -> usize {
+    let at = text.find(marker).unwrap_or_default();
+    text[..at].rfind(['{', ',', '\n']).filter(|from| at - from < 400).unwrap_or(at)
+}
+
 fn missing(reply: &Reply<'_>, form: Form) -> Finding {
     reply
         .finding(
@@ -134,6 +140,22 @@ pub fn uri_resolves(reply: &Reply<'_>) -> Judgement {
             .at(format!("/{URI}"))
             .into());
     };
+    let span = reply.made.call.arguments.get("span_id").and_then(Value::as_str);
+    let is_ours = |span: &str| {
+        file.channel.contains(span) || file.body.as_str().is_some_and(|text| text.contains(span))
+    };
+    if span.is_some_and(|span| !is_ours(span)) {
+        return Err(reply
+            .finding(
+                "`artifact_uri_json` leads to the artifact of another call",
+                "name the file that was written for this call",
+            )
+            .expected("a file whose path or content names the call's span")
+            .actual(Some(&Value::from(file.channel.clone())))
+            .frame(file)
+            .at(format!("/{URI}"))
+            .into());
+    }
     parses(reply, file)
 }
 
@@ -269,7 +291,7 @@ pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Optio
                 "cut strings, lists and objects alike before they are written",
             )
             .expected(expected_bound(limit))
-            .actual(Some(&Value::from(format!("{} and {} bytes", size(first), size(second)))))
+            .actual(Some(&Value::from(format!("{} and {} KiB", size(first) / 1024, size(second) / 1024))))
             .frame(second)
             .into()
     })
@@ -281,8 +303,7 @@ pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement
     let holds = |file: &&Frame| file.body.as_str().is_some_and(|text| text.contains(marker));
     let Some(file) = of(reply, form).into_iter().find(holds) else { return Ok(()) };
     let text = file.body.as_str().unwrap_or_default();
-    let at = text.find(marker).unwrap_or_default();
-    let from = (0..=at.saturating_sub(60)).rev().find(|from| text.is_char_boundary(*from)).unwrap_or(0);
+    let from = around(text, marker);
     Err(reply
         .finding(
             format!("the {} artifact holds a secret", form.name()),

@@ -17,7 +17,8 @@ pub fn succeeds(reply: &Reply<'_>) -> Judgement {
         Answer::Success(_) => return Ok(()),
         Answer::Error(_) | Answer::ToolError(_) => reply.finding(
             format!("the call of `{tool}` is refused"),
-            "accept these arguments: the semantic ones are optional, and every tool takes them",
+            "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are not \
+             those that your tool knows, correct the probe in the manifest",
         ),
         answer => return Err(unanswered(reply, answer)),
     };
@@ -184,6 +185,10 @@ pub fn still_serves(failed: &Reply<'_>, next: &Reply<'_>) -> Judgement {
 
 /// Each call runs the tool that it names.
 pub fn run_different_tools(replies: &[Reply<'_>]) -> Judgement {
+    if replies.iter().all(|reply| reply.tool() == replies[0].tool()) {
+        let reason = "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart";
+        return Err(Trouble::NotApplicable(reason.to_owned()));
+    }
     let mut tools = Vec::new();
     for reply in replies {
         tools.push((reply, reply.envelope()?.get("tool").cloned().unwrap_or_default()));

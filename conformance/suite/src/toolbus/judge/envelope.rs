@@ -55,6 +55,12 @@ pub fn is_strict_json(reply: &Reply<'_>) -> Judgement {
             .at("/result/content/0/text")
             .into());
     };
+    let whole = answer::frame(reply.frames, reply.made.id).and_then(answer::text_bytes);
+    if whole.is_some_and(|whole| whole > text.len()) {
+        return Err(Trouble::NotApplicable(
+            "the text is too long to be kept; whether it may be is another rule".to_owned(),
+        ));
+    }
     match answer::strict(text) {
         Ok(Value::Object(_)) => Ok(()),
         Ok(_) => Err(reply
@@ -300,7 +306,7 @@ pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, limit: Option<usize>) ->
                 "cut strings, lists and objects of a result to a fixed size and say that you did",
             )
             .expected(expected_bound(limit))
-            .actual(Some(&Value::from(format!("{} and {large_size} bytes", size(small)))))
+            .actual(Some(&Value::from(format!("{} and {} KiB", size(small) / 1024, large_size / 1024))))
             .at("/result/content/0/text")
             .into()
     })
@@ -315,7 +321,7 @@ pub(super) fn bounded(small: usize, large: usize, limit: Option<usize>) -> Resul
     if sound {
         return Ok(());
     }
-    Err(format!("{small} bytes for 1 MiB, {large} bytes for 4 MiB"))
+    Err(format!("{} KiB, and {} KiB for four times the result", small / 1024, large / 1024))
 }
 
 pub(super) fn expected_bound(limit: Option<usize>) -> String {

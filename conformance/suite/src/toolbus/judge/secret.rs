@@ -3,14 +3,17 @@
 use serde_json::Value;
 
 use super::Reply;
+use super::artifact::around;
 use crate::judge::Judgement;
 use crate::transcript::shorten_text;
 
 /// The response does not hold the marker.
 pub fn is_not_in_the_response(reply: &Reply<'_>, marker: &str, what: &str) -> Judgement {
     let shown = reply.answer.shown().to_string();
-    let Some(at) = shown.find(marker) else { return Ok(()) };
-    let from = (0..=at.saturating_sub(60)).rev().find(|from| shown.is_char_boundary(*from)).unwrap_or(0);
+    if !shown.contains(marker) {
+        return Ok(());
+    }
+    let from = around(&shown, marker);
     Err(reply
         .finding(
             format!("{what} shows a secret"),

@@ -7,21 +7,27 @@ use crate::judge::Judgement;
 use crate::toolbus::answer;
 
 /// The state holds this value.
-pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value) -> Judgement {
+pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: i64) -> Judgement {
     if read.is_some_and(|read| answer::same(read, expected)) {
         return Ok(());
     }
     let asked = &reply.made.call;
     let scope = asked.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
     let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
-    Err(reply
+    let mut finding = reply
         .finding(
             format!("`store_as` of `{}` does not put the result into the state{place}", reply.tool()),
             "store what the call returns, after shaping, under the key and in the scope that were asked for",
         )
         .expected(expected.clone())
-        .actual(read.or(Some(&Value::from("nothing is stored there"))))
-        .into())
+        .actual(read.or(Some(&Value::from("nothing is stored there"))));
+    // What the reader was asked and said tells whether the manifest describes it rightly.
+    for frame in
+        [answer::request(reply.frames, reader), answer::frame(reply.frames, reader)].into_iter().flatten()
+    {
+        finding = finding.frame(frame);
+    }
+    Err(finding.into())
 }
 
 /// The state holds nothing that came from the call.

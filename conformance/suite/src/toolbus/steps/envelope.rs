@@ -90,7 +90,7 @@ fn not_trimmed(world: &mut World) -> Step {
 
 #[then("the result is still the value")]
 fn still_the_value(world: &mut World) -> Step {
-    let base = super::super::call::pointer(&world.session()?.table.path_base);
+    let base = world.session()?.value_base.clone();
     world.judge_call(|reply| match reply.result()? {
         Some(_) => shape::is_echoed(reply, &base),
         // Trimming is reserved, so that nothing is there is the business of another rule.

@@ -3,7 +3,7 @@
 use cucumber::then;
 use serde_json::Value;
 
-use super::super::call::{self, SECRET_PLACES};
+use super::super::call::SECRET_PLACES;
 use super::super::judge::{Reply, call as outcome, secret, shape, store};
 use super::super::world::World;
 use super::Scope;
@@ -23,7 +23,7 @@ fn different_tools(world: &mut World) -> Step {
 
 #[then("each result is the value of its call")]
 fn each_result(world: &mut World) -> Step {
-    let base = call::pointer(&world.session()?.table.path_base);
+    let base = world.session()?.value_base.clone();
     world.judge_all(|replies| replies.iter().try_for_each(|reply| shape::is_echoed(reply, &base)))
 }
 
@@ -63,29 +63,29 @@ async fn state_holds(world: &mut World, expected: Json, key: String) -> Step {
 #[then(expr = "the state holds {json} under {string} in the {scope} scope")]
 async fn state_holds_in(world: &mut World, expected: Json, key: String, scope: Scope) -> Step {
     world.judge_call(outcome::succeeds)?;
-    let read = read(world, &key, &scope).await?;
-    let base = call::pointer(&world.session()?.table.path_base);
+    let (read, reader) = read(world, &key, &scope).await?;
+    let base = world.session()?.value_base.clone();
     world.judge_call(|reply| {
         // Without an `output` what is stored is the whole result, and the value lies below the base.
         let shaped = reply.made.call.arguments.contains_key("output");
         let value = read.as_ref().and_then(|read| if shaped { Some(read) } else { read.pointer(&base) });
-        store::holds(reply, value.or(read.as_ref()), &expected.0)
+        store::holds(reply, value.or(read.as_ref()), &expected.0, reader)
     })
 }
 
 #[then(expr = "the state holds the result under {string}")]
 async fn state_holds_result(world: &mut World, key: String) -> Step {
     world.judge_call(outcome::succeeds)?;
-    let read = read(world, &key, &Scope("first".to_owned())).await?;
+    let (read, reader) = read(world, &key, &Scope("first".to_owned())).await?;
     world.judge_call(|reply| match reply.result()? {
-        Some(result) => store::holds(reply, read.as_ref(), &result),
+        Some(result) => store::holds(reply, read.as_ref(), &result, reader),
         None => Err(Trouble::NotObserved("the envelope holds no result to compare with".to_owned())),
     })
 }
 
 #[then(expr = "the state holds nothing under {string}")]
 async fn state_holds_nothing(world: &mut World, key: String) -> Step {
-    let read = read(world, &key, &Scope("first".to_owned())).await?;
+    let (read, _) = read(world, &key, &Scope("first".to_owned())).await?;
     world
         .judge_call(|reply| store::does_not_hold(reply, read.as_ref(), "a call that failed stored something"))
 }
@@ -93,7 +93,7 @@ async fn state_holds_nothing(world: &mut World, key: String) -> Step {
 #[then(expr = "the state holds nothing under {string} in the {scope} scope")]
 async fn state_holds_nothing_in(world: &mut World, key: String, scope: Scope) -> Step {
     world.judge_call(outcome::succeeds)?;
-    let read = read(world, &key, &scope).await?;
+    let (read, _) = read(world, &key, &scope).await?;
     world.judge_call(|reply| {
         store::does_not_hold(reply, read.as_ref(), "what was stored in one scope is read from another")
     })
@@ -119,10 +119,11 @@ async fn state_holds_nothing_of_it(world: &mut World) -> Step {
     Ok(())
 }
 
-async fn read(world: &mut World, key: &str, scope: &Scope) -> Result<Option<Value>, Halt> {
+/// What the state holds, and the id of the request that read it.
+async fn read(world: &mut World, key: &str, scope: &Scope) -> Result<(Option<Value>, i64), Halt> {
     let key = world.scene()?.id(key);
     let scope = scope.value(&world.session()?.table.scopes);
-    Ok(read_key(world, &key, &scope).await?.0)
+    read_key(world, &key, &scope).await
 }
 
 async fn read_key(world: &mut World, key: &str, scope: &str) -> Result<(Option<Value>, i64), Halt> {
