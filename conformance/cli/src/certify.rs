@@ -52,12 +52,11 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
 
 /// The manifest of the target, with what the command line says otherwise.
 fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
-    let mut manifest = match &arguments.target {
-        Some(path) => Manifest::read(path).map_err(|error| bad_manifest(&error))?,
-        None => {
-            let program = std::env::current_exe().map_err(Failure::internal)?;
-            bundled::manifest(&program).map_err(Failure::internal)?
-        }
+    let mut manifest = if let Some(path) = &arguments.target {
+        Manifest::read(path).map_err(|error| bad_manifest(&error))?
+    } else {
+        let program = std::env::current_exe().map_err(Failure::internal)?;
+        bundled::manifest(&program).map_err(Failure::internal)?
     };
     let Some(choice) = arguments.transport else { return Ok(manifest) };
     let shown = arguments

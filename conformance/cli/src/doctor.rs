@@ -110,7 +110,7 @@ fn server(session: &ToolbusSession) -> bool {
                 sound = false;
             }
             None if declared.contains(&name) => {
-                println!("  -  {name:<12} declared, and not tried without a run")
+                println!("  -  {name:<12} declared, and not tried without a run");
             }
             None => println!("  -  {name:<12} not declared: what needs it will be not-applicable"),
         }

@@ -19,8 +19,7 @@ const HANDSHAKE: &str = r#""protocolVersion":"2025-06-18","capabilities":{"tools
 
 async fn check(manifest: Manifest, expect: Verdict) {
     let profiles = ["toolbus.server", "toolbus.artifacts"];
-    let output =
-        support::certify_profiles(&manifest, &profiles, "", Box::new(Running), Arc::new(Quiet)).await;
+    let output = support::certify(&manifest, &profiles, "", Box::new(Running), Arc::new(Quiet)).await;
     let passes: Vec<&str> = output
         .record
         .rules

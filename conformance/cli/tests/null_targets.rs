@@ -15,7 +15,9 @@ async fn check(null: Null, expect: Verdict) {
     let client = async_nats::connect(broker.url()).await.expect("a connection");
     let _serving = null::serve(&client, "v1r3", null).await.expect("a null target");
     let manifest = support::manifest();
-    let output = support::certify(&manifest, broker.url(), Box::new(Running), Arc::new(Quiet)).await;
+    let output =
+        support::certify(&manifest, &["utp.tool-service"], broker.url(), Box::new(Running), Arc::new(Quiet))
+            .await;
     let passes: Vec<&str> = output
         .record
         .rules

@@ -23,8 +23,14 @@ async fn the_reference_is_conformant_over_the_http_binding() {
     if let Some(utp) = manifest.utp.as_mut() {
         utp.platform = PlatformKind::Http;
     }
-    let output =
-        support::certify(&manifest, broker.url(), Box::<Reference>::default(), Arc::new(Quiet)).await;
+    let output = support::certify(
+        &manifest,
+        &["utp.tool-service"],
+        broker.url(),
+        Box::<Reference>::default(),
+        Arc::new(Quiet),
+    )
+    .await;
     let unwell: Vec<_> = output
         .record
         .rules
@@ -65,7 +71,8 @@ async fn a_broker_that_goes_away_makes_the_run_incomplete() {
     });
     let manifest = support::manifest();
     let progress = Arc::new(First(Mutex::new(Some(sender))));
-    let output = support::certify(&manifest, &url, Box::<Reference>::default(), progress).await;
+    let output =
+        support::certify(&manifest, &["utp.tool-service"], &url, Box::<Reference>::default(), progress).await;
     gone.await.expect("the broker ended");
     assert_eq!(output.record.verdict, Verdict::Incomplete);
     let told = output.record.rules.iter().filter_map(|rule| rule.reason.as_deref());
@@ -89,7 +96,9 @@ async fn a_flood_of_callbacks_is_counted_and_bounded() {
         }
     });
     let manifest = support::manifest();
-    let output = support::certify(&manifest, broker.url(), Box::new(Running), Arc::new(Quiet)).await;
+    let output =
+        support::certify(&manifest, &["utp.tool-service"], broker.url(), Box::new(Running), Arc::new(Quiet))
+            .await;
     flood.abort();
     assert_eq!(output.record.verdict, Verdict::Nonconformant);
     assert!(output.record.rules.iter().all(|rule| rule.outcome != Outcome::Passed));

@@ -57,7 +57,7 @@ Feature: Correlation ids pass through every call
     Scenario Outline: "<argument>" comes back when it is given alone
       Given an MCP server
       And a call of the echo probe
-      And the argument "<argument>" is "Id.02_a"
+      And the argument "<argument>" is "Id-02-A"
       When the client makes the call
       Then the trace has the call's "<argument>"
 

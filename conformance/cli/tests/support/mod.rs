@@ -21,18 +21,8 @@ pub(crate) fn manifest() -> Manifest {
     manifest
 }
 
-/// Runs `utp.tool-service` against a target on a broker that runs already.
+/// Runs some profiles against a target, on a broker that runs already where they need one.
 pub(crate) async fn certify(
-    manifest: &Manifest,
-    nats_url: &str,
-    target: Box<dyn Target>,
-    progress: Arc<dyn Progress>,
-) -> RunOutput {
-    certify_profiles(manifest, &["utp.tool-service"], nats_url, target, progress).await
-}
-
-/// Runs some profiles.
-pub(crate) async fn certify_profiles(
     manifest: &Manifest,
     profiles: &[&str],
     nats_url: &str,

@@ -6,6 +6,7 @@ use std::sync::Mutex;
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
+use super::body::{change, filled, put, remove, with_part};
 use super::mutant::{Action, Condition, Emit, Fault, Named, Wrap};
 use super::view;
 use crate::toolbus::server::{CALL, SCENARIO};
@@ -163,11 +164,6 @@ struct Passing {
 impl Passing {
     fn apply(&mut self, action: &Action, scope: &Scope, memory: &mut Memory) {
         let Some(message) = self.message.as_mut() else { return };
-        let key = |name: &str| (scope.clone(), name.to_owned());
-        let shared = |named: &Named| {
-            let call = if named.wide { String::new() } else { scope.1.clone() };
-            ((scope.0.clone(), call), named.name.clone())
-        };
         match action {
             Action::Drop(pointer) => {
                 remove(&mut message.body, pointer);
@@ -187,32 +183,6 @@ impl Passing {
             Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
                 value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
             }),
-            Action::Stash(named) => {
-                if let Some(value) = message.body.pointer(&named.at) {
-                    memory.stashed.insert(shared(named), value.clone());
-                }
-            }
-            Action::Paste(named) => {
-                if let Some(value) = memory.stashed.get(&shared(named)) {
-                    put(&mut message.body, &named.at, value.clone());
-                }
-            }
-            Action::Measure(named) => {
-                let length = message.body.pointer(&named.at).map_or(0, |value| value.to_string().len());
-                memory.stashed.insert(shared(named), Value::from(length));
-            }
-            Action::Fill(named) => {
-                let length = memory.stashed.get(&shared(named)).and_then(Value::as_u64).unwrap_or_default();
-                let text = "x".repeat(usize::try_from(length).unwrap_or_default());
-                put(&mut message.body, &named.at, Value::from(text));
-            }
-            Action::DropKnown(pointer) => {
-                if let Some(value) = message.body.pointer(pointer).cloned()
-                    && !memory.known.insert(value.to_string())
-                {
-                    remove(&mut message.body, pointer);
-                }
-            }
             Action::Become(value) => message.body = value.clone(),
             Action::Wrap(wrap) => self.wrap = Some(wrap.clone()),
             Action::StoreUnshaped => {
@@ -233,16 +203,6 @@ impl Passing {
             }
             Action::DropHeader(name) => {
                 message.headers.remove(name);
-            }
-            Action::StashHeader(named) => {
-                if let Some(value) = message.headers.get(&named.header) {
-                    memory.stashed.insert(key(&named.name), Value::from(value.clone()));
-                }
-            }
-            Action::PasteHeader(named) => {
-                if let Some(value) = memory.stashed.get(&key(&named.name)).and_then(Value::as_str) {
-                    message.headers.insert(named.header.clone(), value.to_owned());
-                }
             }
             Action::Channel(replace) => {
                 let to = replace.to.replace("{project_id}", &scope.0);
@@ -266,6 +226,13 @@ impl Passing {
             Action::SwallowKnownIds if self.repeat => self.message = None,
             Action::RerunRepeats | Action::SwallowKnownIds => {}
             Action::FreshCard => self.fresh_card(memory.cards.get(scope).cloned()),
+            Action::Stash(_)
+            | Action::Paste(_)
+            | Action::Measure(_)
+            | Action::Fill(_)
+            | Action::DropKnown(_)
+            | Action::StashHeader(_)
+            | Action::PasteHeader(_) => remember(message, action, scope, memory),
         }
     }
 
@@ -275,6 +242,54 @@ impl Passing {
         card["card_id"] = Value::from(id.clone());
         put(&mut report.body, "/payload/tool_result_card_id", Value::from(id));
         self.extra.push(Message { kind: Kind::CardSave, body: json!({"card": card}), ..report.clone() });
+    }
+}
+
+/// Keeps something of a message for a later one, or gives it what was kept.
+fn remember(message: &mut Message, action: &Action, scope: &Scope, memory: &mut Memory) {
+    let key = |name: &str| (scope.clone(), name.to_owned());
+    let shared = |named: &Named| {
+        let call = if named.wide { String::new() } else { scope.1.clone() };
+        ((scope.0.clone(), call), named.name.clone())
+    };
+    match action {
+        Action::Stash(named) => {
+            if let Some(value) = message.body.pointer(&named.at) {
+                memory.stashed.insert(shared(named), value.clone());
+            }
+        }
+        Action::Paste(named) => {
+            if let Some(value) = memory.stashed.get(&shared(named)) {
+                put(&mut message.body, &named.at, value.clone());
+            }
+        }
+        Action::Measure(named) => {
+            let length = message.body.pointer(&named.at).map_or(0, |value| value.to_string().len());
+            memory.stashed.insert(shared(named), Value::from(length));
+        }
+        Action::Fill(named) => {
+            let length = memory.stashed.get(&shared(named)).and_then(Value::as_u64).unwrap_or_default();
+            let text = "x".repeat(usize::try_from(length).unwrap_or_default());
+            put(&mut message.body, &named.at, Value::from(text));
+        }
+        Action::DropKnown(pointer) => {
+            if let Some(value) = message.body.pointer(pointer).cloned()
+                && !memory.known.insert(value.to_string())
+            {
+                remove(&mut message.body, pointer);
+            }
+        }
+        Action::StashHeader(named) => {
+            if let Some(value) = message.headers.get(&named.header) {
+                memory.stashed.insert(key(&named.name), Value::from(value.clone()));
+            }
+        }
+        Action::PasteHeader(named) => {
+            if let Some(value) = memory.stashed.get(&key(&named.name)).and_then(Value::as_str) {
+                message.headers.insert(named.header.clone(), value.to_owned());
+            }
+        }
+        _ => {}
     }
 }
 
@@ -316,21 +331,6 @@ fn beside(message: &Message) -> Message {
     extra
 }
 
-fn filled(value: &Value, ids: &(String, String), body: &Value) -> Value {
-    match value {
-        Value::String(text) if text.starts_with("{/") && text.ends_with('}') => {
-            body.pointer(&text[1..text.len() - 1]).cloned().unwrap_or_default()
-        }
-        Value::String(text) => {
-            Value::from(text.replace("{project_id}", &ids.0).replace("{agent_id}", &ids.1))
-        }
-        Value::Object(members) => Value::Object(
-            members.iter().map(|(name, member)| (name.clone(), filled(member, ids, body))).collect(),
-        ),
-        other => other.clone(),
-    }
-}
-
 fn scope(message: &Message) -> Scope {
     if let Some(scenario) = message.headers.get(SCENARIO) {
         return (scenario.clone(), message.headers.get(CALL).cloned().unwrap_or_default());
@@ -347,49 +347,6 @@ fn scope(message: &Message) -> Scope {
     ];
     let call = pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
     (project.to_owned(), call.unwrap_or_default().to_owned())
-}
-
-/// The text with one of its parts between hyphens replaced.
-fn with_part(text: &str, index: usize, to: &str) -> String {
-    let parts: Vec<&str> =
-        text.split('-').enumerate().map(|(number, part)| if number == index { to } else { part }).collect();
-    parts.join("-")
-}
-
-/// Splits a pointer into its parent and its last token.
-fn split(pointer: &str) -> Option<(&str, String)> {
-    let (parent, last) = pointer.rsplit_once('/')?;
-    Some((parent, last.replace("~1", "/").replace("~0", "~")))
-}
-
-fn remove(body: &mut Value, pointer: &str) -> Option<Value> {
-    let (parent, last) = split(pointer)?;
-    body.pointer_mut(parent)?.as_object_mut()?.shift_remove(&last)
-}
-
-/// Sets a member; its parent must be there. At the empty pointer a text grows.
-fn put(body: &mut Value, pointer: &str, value: Value) {
-    if let (Value::String(text), "", Value::String(more)) = (&mut *body, pointer, &value) {
-        text.push_str(more);
-        return;
-    }
-    let Some((parent, last)) = split(pointer) else { return };
-    match body.pointer_mut(parent) {
-        Some(Value::Object(members)) => {
-            members.insert(last, value);
-        }
-        Some(Value::Array(items)) => match last.parse::<usize>() {
-            Ok(index) if index < items.len() => items[index] = value,
-            _ => items.push(value),
-        },
-        _ => {}
-    }
-}
-
-fn change(body: &mut Value, pointer: &str, to: impl FnOnce(&Value) -> Value) {
-    if let Some(value) = body.pointer_mut(pointer) {
-        *value = to(value);
-    }
 }
 
 #[cfg(test)]

@@ -4,6 +4,7 @@
 //! the correct target behind a crooked wire (`crooked`); the target itself knows nothing of it. The matrix
 //! runs each mutant against the features of its profile: it is killed when its own rule fails or warns.
 
+mod body;
 pub mod crooked;
 pub mod matrix;
 pub mod mutant;

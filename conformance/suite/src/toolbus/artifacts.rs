@@ -37,9 +37,10 @@ impl Form {
 
     /// Whether a path is one of this form.
     pub fn is(self, path: &str) -> bool {
+        let ending = Path::new(path).extension().and_then(std::ffi::OsStr::to_str);
         match self {
-            Self::Context => path.ends_with(".context"),
-            Self::Json => path.ends_with(".json"),
+            Self::Context => ending == Some("context"),
+            Self::Json => ending == Some("json"),
         }
     }
 

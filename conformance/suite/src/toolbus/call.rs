@@ -199,7 +199,8 @@ fn written(dots: &str, syntax: PathSyntax) -> String {
 
 /// A path in dots as a JSON Pointer.
 pub fn pointer(dots: &str) -> String {
-    dots.split(['.', '[', ']']).filter(|part| !part.is_empty()).map(|part| format!("/{part}")).collect()
+    let parts = dots.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.fold(String::new(), |pointer, part| pointer + "/" + part)
 }
 
 /// The `output` of a step as the target understands it: paths below the base, and one where it has none.

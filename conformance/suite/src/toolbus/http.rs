@@ -126,16 +126,15 @@ impl Link for Http {
     }
 
     fn by_hand(&self, request: &Value) -> String {
-        let headers: String = self
+        let headers: Vec<String> = self
             .shared
             .headers
             .keys()
             .map(|name| format!(" -H {}", quoted(&format!("{name}: ***"))))
             .collect();
-        let session = match lock(&self.shared.session).is_some() {
-            true => " -H 'Mcp-Session-Id: <of your initialize>'",
-            false => "",
-        };
+        let headers = headers.concat();
+        let has_session = lock(&self.shared.session).is_some();
+        let session = if has_session { " -H 'Mcp-Session-Id: <of your initialize>'" } else { "" };
         format!(
             "curl -sS {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{headers}{session} -d {}",
             quoted(&self.shown),

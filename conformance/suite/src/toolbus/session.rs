@@ -1,24 +1,26 @@
 //! The session of a run with an MCP server: which servers are started, and what was found out before the
 //! first scenario.
 
+mod calibrate;
+mod lease;
+
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
-use super::answer::{self, Answer};
-use super::call::{self, Filling, Markers, Probe};
+use super::call::Probe;
 use super::http::Http;
 use super::link::{Link, Sink};
-use super::server::{Client, Server};
+use super::server::Server;
 use super::stdio::Stdio;
 use crate::judge::Cause;
 use crate::manifest::{ToolbusTable, Transport};
@@ -33,6 +35,9 @@ const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
 const TURNS: usize = 2;
 /// Servers of their own that scenarios have at a time.
 const LEASES: usize = 4;
+
+pub use lease::Lease;
+use lease::Leases;
 
 /// Which context root a server has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -203,147 +208,6 @@ impl ToolbusSession {
         }
         learned?;
         Ok(Arc::new(session))
-    }
-
-    async fn learn(&mut self, server: &Server) -> Result<(), ToolbusError> {
-        self.check_names(server)?;
-        let began = Instant::now();
-        let mut slowest = Duration::ZERO;
-        for round in 0..3 {
-            let round_began = Instant::now();
-            let sent =
-                json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
-            let deadline =
-                self.plan.table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
-            let mut answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
-            if answer.is_failure() {
-                // A tool that wants its semantic arguments is a finding, not a wrong manifest.
-                answer = self.try_call(server, Probe::Echo, &sent, true, deadline).await;
-            }
-            match &answer {
-                Answer::Missing => {
-                    let tool = Probe::Echo.table(&self.table).map(|own| own.tool).unwrap_or_default();
-                    return Err(ToolbusError::Silent { tool, seconds: deadline.as_secs() });
-                }
-                Answer::Error(_) | Answer::ToolError(_) => {
-                    return Err(ToolbusError::Refused(
-                        crate::transcript::shorten(&answer.shown()).to_string(),
-                    ));
-                }
-                _ => {}
-            }
-            slowest = slowest.max(round_began.elapsed());
-            self.echoed = self.locate(&answer, &sent)?;
-            if self.echoed.is_err() || began.elapsed() > Duration::from_secs(5) {
-                break;
-            }
-        }
-        self.pace = Pace::calibrated(slowest, &self.plan.limits);
-        if self.echoed.is_err() {
-            return Ok(());
-        }
-        let probes =
-            [Probe::State, Probe::Other(0), Probe::Other(1), Probe::Large, Probe::Secret, Probe::Partial];
-        for probe in probes {
-            if probe.table(&self.table).is_none() {
-                continue;
-            }
-            let bare = self.try_call(server, probe, &Value::Null, false, self.pace.answer).await;
-            // A tool that wants its semantic arguments is a finding, not a wrong manifest.
-            let answer = match bare {
-                Answer::Success(_) => bare,
-                _ => self.try_call(server, probe, &Value::Null, true, self.pace.answer).await,
-            };
-            let is_reader = probe == Probe::State;
-            let outcome = match &answer {
-                Answer::Success(_) => Ok(answer.envelope().unwrap_or_default()),
-                // A reader may call an unknown key an error.
-                Answer::Error(_) | Answer::ToolError(_) if is_reader => Ok(Value::Null),
-                other => Err(crate::transcript::shorten(&other.shown()).to_string()),
-            };
-            self.baselines.insert(probe, outcome);
-        }
-        Ok(())
-    }
-
-    /// Names that the server does not list are a fault of the manifest, if it lists any.
-    fn check_names(&self, server: &Server) -> Result<(), ToolbusError> {
-        if server.tools.is_empty() {
-            return Ok(());
-        }
-        for probe in Probe::ALL {
-            let Some(table) = probe.table(&self.table) else { continue };
-            if !server.tools.contains(&table.tool) {
-                let near = crate::registry::nearest(&table.tool, server.tools.iter().map(String::as_str));
-                let hint = near.map_or_else(String::new, |name| format!(" (did you mean `{name}`?)"));
-                return Err(ToolbusError::NoTool { tool: table.tool, hint, key: probe.key() });
-            }
-        }
-        Ok(())
-    }
-
-    /// Finds the echoed value in an envelope.
-    fn locate(&mut self, answer: &Answer, sent: &Value) -> Result<Result<(), String>, ToolbusError> {
-        let told = |answer: &Answer| crate::transcript::shorten(&answer.shown()).to_string();
-        let envelope = match answer.envelope() {
-            Ok(envelope) => envelope,
-            Err(why) => return Ok(Err(format!("{why}: {}", told(answer)))),
-        };
-        let base = call::pointer(&self.table.path_base);
-        // Paths of a server may begin at the envelope (resolution A5): then the base is no part of the result.
-        for value_base in [base.as_str(), ""] {
-            let place = format!("{}{value_base}", self.result_pointer);
-            if envelope.pointer(&place).is_some_and(|value| answer::same(value, sent)) {
-                value_base.clone_into(&mut self.value_base);
-                return Ok(Ok(()));
-            }
-        }
-        let expected = format!("{}{base}", self.result_pointer);
-        let Some(found) = answer::find_echo(&envelope, sent) else {
-            return Ok(Err(format!("the value that was sent is nowhere in the envelope: {}", told(answer))));
-        };
-        if self.table.result_pointer.is_some() {
-            return Err(ToolbusError::Pointer { found, expected });
-        }
-        match found.strip_suffix(&base).filter(|pointer| !pointer.is_empty()) {
-            Some(pointer) => {
-                pointer.clone_into(&mut self.result_pointer);
-                self.value_base = base;
-            }
-            None => self.result_pointer = found,
-        }
-        Ok(Ok(()))
-    }
-
-    async fn try_call(
-        &self,
-        server: &Server,
-        probe: Probe,
-        value: &Value,
-        correlated: bool,
-        deadline: Duration,
-    ) -> Answer {
-        let Some(table) = probe.table(&self.table) else { return Answer::Missing };
-        let nonce = self.unique(&format!("calibration {}", probe.name()));
-        let filling = Filling {
-            value: value.clone(),
-            key: format!("none-{nonce}"),
-            scope: self.table.scopes.first().cloned().unwrap_or_default(),
-            bytes: 1024,
-            markers: Markers::new(&nonce),
-        };
-        let mut arguments = call::arguments(probe, &table, &filling);
-        if correlated {
-            arguments.insert("trace_id".to_owned(), Value::from(format!("tr-{nonce}")));
-            arguments.insert("span_id".to_owned(), Value::from(format!("sp-{nonce}")));
-        }
-        let body = json!({"jsonrpc": "2.0", "method": "tools/call",
-                          "params": {"name": table.tool, "arguments": arguments}});
-        let client = Client { scenario: nonce, transcript: Arc::default() };
-        let id = server.request(&client, &table.tool, body).await;
-        // What does not come is told as missing.
-        let _ = server.answer(&client, id, deadline).await;
-        client.transcript.with(|frames| answer::of(frames, id))
     }
 
     /// What the target declares, as `@cap:` tags name it.
@@ -539,32 +403,6 @@ impl ToolbusSession {
         lock(&self.leases.free).clear();
         let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
         futures::future::join_all(all.iter().map(|server| server.close())).await;
-    }
-}
-
-/// A server that one scenario has for itself.
-pub struct Lease {
-    /// The server.
-    pub server: Arc<Server>,
-    leases: Arc<Leases>,
-    _room: OwnedSemaphorePermit,
-}
-
-/// Servers that wait for a scenario.
-struct Leases {
-    free: Mutex<Vec<Arc<Server>>>,
-    room: Arc<Semaphore>,
-}
-
-impl Drop for Lease {
-    fn drop(&mut self) {
-        let server = Arc::clone(&self.server);
-        // A server that still owes an answer would give it into another scenario.
-        if server.why_closed().is_none() && !server.owes() {
-            lock(&self.leases.free).push(server);
-        } else {
-            tokio::spawn(async move { server.close().await });
-        }
     }
 }
 

@@ -45,7 +45,8 @@ impl Stdio {
             sink(Incoming::Closed(last.unwrap_or(why)));
         });
         let words = launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
-        let names: String = around.iter().map(|(name, _)| format!("{name}=/tmp/context ")).collect();
+        let names: Vec<String> = around.iter().map(|(name, _)| format!("{name}=/tmp/context ")).collect();
+        let names = names.concat();
         let directory = quoted(&launch.directory.display().to_string());
         let command = match directory.as_str() {
             "'.'" => format!("{names}{words}"),

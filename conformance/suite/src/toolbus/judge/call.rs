@@ -25,6 +25,14 @@ pub fn succeeds(reply: &Reply<'_>) -> Judgement {
     Err(finding.expected("a result").actual(Some(&reply.shown())).into())
 }
 
+/// A server that refuses a large result has bounded it, and there is nothing more to look at.
+pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
+    if reply.made.call.probe == Some(Probe::Large) && reply.answer.is_refusal() {
+        return Err(Trouble::NotApplicable("the server refuses a large result".to_owned()));
+    }
+    Ok(())
+}
+
 /// No answer in the form of JSON-RPC.
 fn unanswered(reply: &Reply<'_>, answer: &Answer) -> Trouble {
     let tool = reply.tool();

@@ -260,7 +260,7 @@ pub fn is_not_trimmed(full: &Reply<'_>, compact: &Reply<'_>) -> Judgement {
             .into());
     }
     has_the_same_values(full, compact, hint)?;
-    let kind = |value: Option<&Value>| value.map(|value| std::mem::discriminant(value));
+    let kind = |value: Option<&Value>| value.map(std::mem::discriminant);
     let emptied = |value: Option<&Value>| value.and_then(Value::as_array).is_some_and(Vec::is_empty);
     let keys = key_set(&left);
     let other = keys.iter().find(|key| {

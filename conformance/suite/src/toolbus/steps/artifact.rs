@@ -65,6 +65,7 @@ async fn readable(world: &mut World) -> Step {
 
 #[then("the JSON artifact is one JSON document")]
 async fn is_json(world: &mut World) -> Step {
+    world.judge_call(call::gives_what_is_large)?;
     look(world).await?;
     world.judge_call(artifact::is_json)
 }
@@ -149,7 +150,7 @@ fn noted(world: &mut World) -> Step {
 }
 
 #[then("nothing is written outside the context root")]
-async fn stays_inside(world: &mut World) -> Step {
+fn stays_inside(world: &mut World) -> Step {
     let session = world.session()?;
     let made = world.made()?;
     let outside = artifacts::escaped(world.scene()?, &made[made.len() - 1], session.wire());

@@ -2,7 +2,7 @@
 
 use cucumber::{Parameter, then};
 
-use super::super::judge::{artifact, envelope, shape};
+use super::super::judge::{artifact, call, envelope, shape};
 use super::super::world::World;
 use crate::judge::Trouble;
 use crate::world::Step;
@@ -43,6 +43,7 @@ impl std::str::FromStr for Property {
 #[then(expr = "the response {form}")]
 fn response(world: &mut World, property: Property) -> Step {
     let session = world.session()?;
+    world.judge_call(call::gives_what_is_large)?;
     world.judge_call(|reply| match property {
         Property::OneBlock => envelope::has_one_block(reply),
         Property::Text => envelope::is_text(reply),

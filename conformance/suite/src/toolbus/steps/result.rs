@@ -18,7 +18,7 @@ fn succeeds(world: &mut World) -> Step {
 
 #[then("the calls run different tools")]
 fn different_tools(world: &mut World) -> Step {
-    world.judge_all(|replies| outcome::run_different_tools(replies))
+    world.judge_all(outcome::run_different_tools)
 }
 
 #[then("each result is the value of its call")]
