@@ -7,7 +7,7 @@ Feature: Artifacts are bounded and hold no secrets
   Rule: Artifacts are bounded
 
     Scenario Outline: The <form> artifact of a large result does not grow with it
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the large probe for 1024 KiB
       And its correlation ids
       And the client has made the call
@@ -24,7 +24,7 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-63 | JSON |
 
     Scenario Outline: The <form> artifact of a large <shape> does not grow with it
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the echo probe with a <shape> of 768 KiB
       And its correlation ids
       And the client has made the call

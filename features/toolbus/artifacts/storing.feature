@@ -135,7 +135,7 @@ Feature: Every call leaves its artifacts
 
     @BUS-59 @cap:probe.large
     Scenario: So it is when the result is large
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the large probe for 1024 KiB
       And its correlation ids
       When the client makes the call

@@ -81,7 +81,7 @@ Feature: A result comes in a stable envelope
 
     @cap:probe.large
     Scenario Outline: The response of a large result <property>
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the large probe for 1024 KiB
       When the client makes the call
       Then the response <property>
@@ -129,7 +129,7 @@ Feature: A result comes in a stable envelope
   Rule: The envelope is bounded
 
     Scenario: Four times the result does not give four times the text
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the large probe for 1024 KiB
       And the client has made the call
       And a call of the large probe for 4096 KiB
@@ -137,7 +137,7 @@ Feature: A result comes in a stable envelope
       Then the texts are bounded
 
     Scenario Outline: Neither does a large <shape>
-      Given an MCP server of its own
+      Given an MCP server of its own for large calls
       And a call of the echo probe with a <shape> of 768 KiB
       And the client has made the call
       And a call of the echo probe with a <shape> of 3072 KiB

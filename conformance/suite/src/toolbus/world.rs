@@ -101,6 +101,15 @@ impl World {
         Ok(())
     }
 
+    /// As [`World::open_own`], for a scenario that moves much data. It waits for its turn first, so that it does not
+    /// keep a server from others meanwhile.
+    pub(super) async fn open_own_in_turn(&mut self) -> Step {
+        let turn = self.session()?.turn().await;
+        self.open_own().await?;
+        self.scene()?.turn = turn;
+        Ok(())
+    }
+
     fn enter_scene(
         &mut self,
         session: &Arc<ToolbusSession>,
@@ -114,16 +123,6 @@ impl World {
             }
             Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
         }
-    }
-
-    /// Waits for the scenario's turn to move much data; it has it until its end.
-    pub(super) async fn take_turn(&mut self) -> Step {
-        let session = self.session()?;
-        if self.scene()?.turn.is_none() {
-            let turn = session.turn().await;
-            self.scene()?.turn = turn;
-        }
-        Ok(())
     }
 
     /// The scene that the first step opened.

@@ -26,6 +26,11 @@ async fn own_server(world: &mut World) -> Step {
     world.open_own().await
 }
 
+#[given("an MCP server of its own for large calls")]
+async fn server_for_large_calls(world: &mut World) -> Step {
+    world.open_own_in_turn().await
+}
+
 #[given("an MCP server whose context root is configured under the second name alone")]
 async fn second_root(world: &mut World) -> Step {
     world.open(RootKind::Second).await
@@ -199,8 +204,7 @@ impl std::str::FromStr for Shape {
 }
 
 #[given(expr = "a call of the large probe for {int} KiB")]
-async fn large(world: &mut World, kib: usize) -> Step {
-    world.take_turn().await?;
+fn large(world: &mut World, kib: usize) -> Step {
     world.prepare(Probe::Large, Value::Null)?;
     let scene = world.scene()?;
     let filling = scene.filling(&Value::Null, "", "", kib * 1024);
@@ -211,8 +215,7 @@ async fn large(world: &mut World, kib: usize) -> Step {
 }
 
 #[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
-async fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
-    world.take_turn().await?;
+fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
     let count = kib * 1024 / SHORT;
     let item = "x".repeat(SHORT - 12);
     let value = match shape {
