@@ -5,6 +5,7 @@
 
 mod bounds;
 pub mod catalogue;
+pub mod hub;
 pub mod judge;
 pub mod library;
 pub mod lint;

@@ -3,6 +3,9 @@
 //! Unknown keys are errors with a suggestion, and all faults of a file are told at once.
 //! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
 
+mod agent;
+mod hub;
+mod keys;
 mod toolbus;
 
 use std::collections::BTreeMap;
@@ -14,8 +17,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::registry::nearest;
-
+pub use agent::AgentTable;
+pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTable, RateLimitTable};
 pub use toolbus::{
     ArtifactsTable, BreakGlassTable, CallTable, Endpoint, Endpoints, InvalidTable, PartialTable, PathSyntax,
     StateTable, ToolbusProbes, ToolbusTable, Transport,
@@ -36,6 +39,9 @@ pub struct Manifest {
     /// How it is reached over MCP.
     #[serde(default)]
     pub toolbus: Option<ToolbusTable>,
+    /// How a Hub or an agent is reached over HTTP.
+    #[serde(default)]
+    pub hub: Option<HubTable>,
     /// The directory that relative paths and `start` refer to.
     #[serde(skip)]
     pub directory: PathBuf,
@@ -191,7 +197,7 @@ impl Manifest {
         let error = |faults: Vec<String>| ManifestError { path: path.to_owned(), faults };
         let table: toml::Table = toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
         let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
-        let mut faults = unknown_keys(&value);
+        let mut faults = keys::unknown(&value);
         if faults.is_empty() {
             faults = callmark_schemas::violations(SchemaName::Manifest, &value)
                 .into_iter()
@@ -224,6 +230,14 @@ impl Manifest {
         if utp.is_some_and(|utp| utp.schema.is_some()) {
             profiles.push("utp.schema");
         }
+        if let Some(hub) = &self.hub {
+            if hub.has_server() {
+                profiles.push("hub.server");
+            }
+            if hub.agent.is_some() {
+                profiles.push("hub.agent");
+            }
+        }
         if let Some(toolbus) = &self.toolbus {
             profiles.push("toolbus.server");
             if toolbus.artifacts.is_some() {
@@ -236,6 +250,7 @@ impl Manifest {
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
         let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();
+        faults.extend(self.hub.iter().flat_map(HubTable::contradictions));
         let Some(utp) = &self.utp else { return faults };
         if utp.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || utp.protocol_version.is_empty() {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
@@ -297,104 +312,6 @@ fn syntax(text: &str, error: &toml::de::Error) -> String {
 /// `/utp/nats` as `utp.nats`.
 fn dotted(pointer: &str) -> String {
     pointer.trim_start_matches('/').replace('/', ".")
-}
-
-/// Keys of a call.
-const CALL: &[&str] = &["tool", "arguments"];
-
-/// Keys that no manifest has, each with the nearest one that there is.
-fn unknown_keys(value: &Value) -> Vec<String> {
-    let known: &[(&str, &[&str])] = &[
-        ("", &["target", "utp", "toolbus"]),
-        ("target", &["name", "version"]),
-        (
-            "utp",
-            &[
-                "nats",
-                "protocol_version",
-                "platform",
-                "start",
-                "working_dir",
-                "env",
-                "serial",
-                "start_timeout_seconds",
-                "tool-service",
-                "schema",
-            ],
-        ),
-        ("utp.tool-service", &["probes"]),
-        ("utp.tool-service.probes", &["echo", "count", "fail", "ctl"]),
-        ("utp.schema", &["capture", "statuses"]),
-        (
-            "toolbus",
-            &[
-                "transport",
-                "command",
-                "url",
-                "start",
-                "cwd",
-                "env",
-                "headers",
-                "serial",
-                "start_timeout_seconds",
-                "root",
-                "env_root_names",
-                "endpoints",
-                "result_pointer",
-                "trace_pointer",
-                "path_base",
-                "path_syntax",
-                "scopes",
-                "bounded_limit",
-                "tool_aliases",
-                "probes",
-                "artifacts",
-            ],
-        ),
-        ("toolbus.endpoints", &["second_root", "without_root"]),
-        ("toolbus.endpoints.second_root", &["url", "root"]),
-        ("toolbus.endpoints.without_root", &["url", "root"]),
-        (
-            "toolbus.probes",
-            &["echo", "state", "other", "invalid", "fail", "large", "secret", "partial", "break_glass"],
-        ),
-        ("toolbus.probes.echo", CALL),
-        ("toolbus.probes.state", &["tool", "arguments", "value_pointer"]),
-        ("toolbus.probes.invalid", &["tool", "arguments", "argument"]),
-        ("toolbus.probes.fail", CALL),
-        ("toolbus.probes.large", CALL),
-        ("toolbus.probes.secret", CALL),
-        ("toolbus.probes.partial", &["tool", "arguments", "hint_pointer"]),
-        ("toolbus.probes.break_glass", &["tool", "arguments", "flag"]),
-        ("toolbus.artifacts", &[]),
-    ];
-    let probe: &[&str] = &["tool_name", "target_subject", "after_execution", "result_pointer", "arguments"];
-    let mut faults = Vec::new();
-    let mut open = vec![(String::new(), value)];
-    while let Some((path, value)) = open.pop() {
-        let Some(members) = value.as_object() else { continue };
-        let own = if path.starts_with("utp.tool-service.probes.") {
-            Some(probe)
-        } else {
-            known.iter().find(|(key, _)| *key == path).map(|(_, own)| *own)
-        };
-        let Some(own) = own else { continue };
-        for (key, member) in members {
-            let full = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
-            if own.contains(&key.as_str()) {
-                if !matches!(key.as_str(), "arguments" | "env" | "headers" | "tool_aliases") {
-                    open.push((full, member));
-                }
-            } else {
-                faults.push(match nearest(key, own.iter().copied()) {
-                    Some(meant) => format!("unknown key `{full}`; did you mean `{meant}`?"),
-                    None => format!("unknown key `{full}`; known here: {}", own.join(", ")),
-                });
-            }
-        }
-    }
-    faults.sort();
-    faults
 }
 
 #[cfg(test)]

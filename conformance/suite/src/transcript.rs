@@ -69,6 +69,20 @@ pub enum Kind {
     Artifact,
     /// The server ended, and a request stays unanswered.
     Closed,
+    /// A request to a Hub: of the suite to the Hub under test, or of the agent under test to the suite's.
+    HubRequest,
+    /// A Hub's answer.
+    HubResponse,
+    /// A request of a Hub or an agent under test to the calendar and mail provider.
+    Provider,
+    /// The suite asks an agent under test to call a tool.
+    Drive,
+    /// What came of it.
+    Outcome,
+    /// An agent under test reads a web page, or searches.
+    Web,
+    /// An agent under test asks the model.
+    Model,
 }
 
 impl Kind {
@@ -85,6 +99,11 @@ impl Kind {
             Self::Bus => "bus",
             Self::Request | Self::Response | Self::Closed => "MCP client",
             Self::Artifact => "artifact store",
+            Self::HubRequest | Self::HubResponse => "Hub contract",
+            Self::Provider => "provider",
+            Self::Drive | Self::Outcome => "driver",
+            Self::Web => "web",
+            Self::Model => "model",
         }
     }
 }
@@ -93,7 +112,7 @@ impl Kind {
     /// Bytes of one message that are kept. What is read as a document of its own must stay one.
     fn budget(self) -> usize {
         match self {
-            Self::Response | Self::Artifact => DOCUMENT,
+            Self::Response | Self::Artifact | Self::HubResponse => DOCUMENT,
             _ => bounds::MESSAGE,
         }
     }

@@ -5,6 +5,15 @@
 
 use crate::transcript::Message;
 
+/// Header under which a frame names its scenario, where its body does not.
+pub const SCENARIO: &str = "scenario";
+/// Header under which a frame names the call that it is, or answers.
+pub const CALL: &str = "call";
+/// Header under which a frame names the tool that was called.
+pub const TOOL: &str = "tool";
+/// Header with the HTTP status of an answer.
+pub const STATUS: &str = "status";
+
 /// Passes messages on.
 ///
 /// Outgoing messages have been recorded as the suite meant them; incoming ones are recorded after

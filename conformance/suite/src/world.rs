@@ -1,6 +1,6 @@
 //! What the Worlds of all families have in common.
 //!
-//! Each family has a World of its own (`utp::world`, `toolbus::world`), so that a step of one cannot stand in a
+//! Each family has a World of its own (`utp::world`, `toolbus::world`, `hub::world`, `hub::agent::world`), so that a step of one cannot stand in a
 //! scenario of another, and so that a step is looked up among its own family's only.
 
 use std::collections::BTreeSet;
@@ -9,7 +9,9 @@ use std::sync::Arc;
 use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
-use crate::judge::Trouble;
+use crate::hub::agent::session::AgentSession;
+use crate::hub::session::HubSession;
+use crate::judge::{Cause, Judgement, Trouble};
 use crate::manifest::ProbeName;
 use crate::toolbus::session::ToolbusSession;
 use crate::transcript::Transcript;
@@ -26,6 +28,10 @@ pub struct Stage {
     pub capture: Option<Arc<Capture>>,
     /// An MCP server under test.
     pub toolbus: Option<Arc<ToolbusSession>>,
+    /// A Hub under test.
+    pub hub: Option<Arc<HubSession>>,
+    /// An agent under test, the Hub's client.
+    pub agent: Option<Arc<AgentSession>>,
 }
 
 impl Stage {
@@ -43,17 +49,35 @@ impl Stage {
         if let Some(session) = &self.toolbus {
             capabilities.extend(session.capabilities());
         }
+        if let Some(session) = &self.hub {
+            capabilities.extend(session.capabilities());
+        }
+        if let Some(session) = &self.agent {
+            capabilities.extend(session.capabilities());
+        }
         capabilities
     }
 
     /// Why nothing that the target does counts as a pass in `profile`.
     pub fn idle(&self, profile: &str) -> Option<&'static str> {
-        let idle = match Family::of(profile) {
-            Family::Utp if profile == "utp.schema" => false,
-            Family::Utp => self.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Stirs),
-            Family::Toolbus => self.toolbus.as_ref().is_some_and(|session| !session.works()),
+        let never_echoed = "the target never did the work of its echo probe, so nothing counts as a pass";
+        let (idle, why) = match Family::of(profile) {
+            Family::Utp if profile == "utp.schema" => (false, never_echoed),
+            Family::Utp => {
+                let stirs = |session: &Arc<UtpSession>| session.liveness == Liveness::Stirs;
+                (self.utp.as_ref().is_some_and(stirs), never_echoed)
+            }
+            Family::Toolbus => (self.toolbus.as_ref().is_some_and(|session| !session.works()), never_echoed),
+            Family::Hub => (
+                self.hub.as_ref().is_some_and(|session| !session.works()),
+                "the Hub answers different requests alike, so nothing counts as a pass",
+            ),
+            Family::Agent => (
+                self.agent.as_ref().is_some_and(|session| !session.works()),
+                "the agent never did what it was asked to, so nothing counts as a pass",
+            ),
         };
-        idle.then_some("the target never did the work of its echo probe, so nothing counts as a pass")
+        idle.then_some(why)
     }
 
     /// Ends what the stage holds open.
@@ -62,6 +86,12 @@ impl Stage {
             session.close().await;
         }
         if let Some(session) = &self.toolbus {
+            session.close().await;
+        }
+        if let Some(session) = &self.hub {
+            session.close().await;
+        }
+        if let Some(session) = &self.agent {
             session.close().await;
         }
     }
@@ -74,31 +104,84 @@ pub enum Family {
     Utp,
     /// The tool bus over MCP.
     Toolbus,
+    /// The Hub's side of the Tool Execution Contract.
+    Hub,
+    /// The agent's side of it.
+    Agent,
 }
 
 impl Family {
     /// All families that have features.
-    pub const ALL: [Self; 2] = [Self::Utp, Self::Toolbus];
+    pub const ALL: [Self; 4] = [Self::Utp, Self::Toolbus, Self::Hub, Self::Agent];
 
     /// The family of a profile.
     pub fn of(profile: &str) -> Self {
-        if profile.starts_with("toolbus.") { Self::Toolbus } else { Self::Utp }
+        match profile {
+            "hub.server" => Self::Hub,
+            "hub.agent" => Self::Agent,
+            _ if profile.starts_with("toolbus.") => Self::Toolbus,
+            _ => Self::Utp,
+        }
     }
 }
 
-/// The World of a family, as the engine knows it.
-pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory {
-    /// Puts the World on the stage before its first step.
-    fn enter(&mut self, stage: Stage, scenario: &str);
+/// What every World has, whatever its family.
+#[derive(Default)]
+pub struct Core {
+    /// What all scenarios share.
+    pub stage: Stage,
+    /// Id of the scenario.
+    pub scenario: String,
+    /// Why it ended early.
+    pub trouble: Option<Trouble>,
+    /// What MAY rules recorded.
+    pub notes: Vec<String>,
+}
 
-    /// Why the scenario ended early.
-    fn trouble(&self) -> Option<&Trouble>;
+impl std::fmt::Debug for Core {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("World")
+            .field("scenario", &self.scenario)
+            .field("trouble", &self.trouble)
+            .finish_non_exhaustive()
+    }
+}
+
+/// The World of a family, as the engine and its steps know it.
+pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory {
+    /// What every World has.
+    fn core(&self) -> &Core;
+
+    /// What every World has.
+    fn core_mut(&mut self) -> &mut Core;
 
     /// What it leaves behind for the verdict, the evidence and the transcript.
     fn remains(&self) -> Remains;
 
     /// Gives back what other scenarios wait for.
     fn leave(&mut self) {}
+
+    /// Ends the scenario.
+    fn halt(&mut self, trouble: Trouble) -> Halt {
+        self.core_mut().trouble = Some(trouble);
+        Halt
+    }
+
+    /// Ends the scenario unless the judgement is good.
+    fn judge(&mut self, judgement: Judgement) -> Step {
+        judgement.map_err(|trouble| self.halt(trouble))
+    }
+
+    /// Records what a MAY rule is about.
+    fn note(&mut self, text: impl Into<String>) {
+        self.core_mut().notes.push(text.into());
+    }
+
+    /// Ends the scenario for a fault of ours.
+    fn suite_fault(&mut self, message: &str) -> Halt {
+        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+    }
 }
 
 /// What a World leaves behind.
@@ -110,8 +193,6 @@ pub struct Remains {
     pub names: Vec<(String, String)>,
     /// What ends the unique part of every id of the run, where reports leave that out.
     pub nonce: Option<String>,
-    /// What MAY rules recorded.
-    pub notes: Vec<String>,
     /// What is judged again at the end.
     pub late: Vec<Late>,
     /// Body of the message that the scenario is about.

@@ -16,7 +16,7 @@ use crate::judge::Trouble;
 use crate::transcript::lock;
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
-use crate::{toolbus, utp};
+use crate::{hub, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
@@ -35,15 +35,22 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         })
         .collect();
     plan.progress.begin(runnable.len());
-    let (utp, toolbus): (Vec<&Case>, Vec<&Case>) =
-        runnable.iter().partition(|case| Family::of(&case.profile) == Family::Utp);
-    let (utp, toolbus) = futures::join!(
+    let of = |family: Family| -> Vec<&Case> {
+        runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
+    };
+    let [utp, toolbus, hub, agent] = Family::ALL.map(of);
+    let driven = futures::join!(
         drive_all::<utp::world::World>(library, plan, &utp),
         drive_all::<toolbus::world::World>(library, plan, &toolbus),
+        drive_all::<hub::world::World>(library, plan, &hub),
+        drive_all::<hub::agent::world::World>(library, plan, &agent),
     );
-    let (mut facts, mut remains) = utp;
-    facts.extend(toolbus.0);
-    remains.extend(toolbus.1);
+    let mut facts = BTreeMap::new();
+    let mut remains = BTreeMap::new();
+    for (own, left) in [driven.0, driven.1, driven.2, driven.3] {
+        facts.extend(own);
+        remains.extend(left);
+    }
     look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
@@ -126,13 +133,16 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
         .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, _, scenario, world: &mut W| {
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
-                world.enter(stage.clone(), id);
+                let core = world.core_mut();
+                core.stage = stage.clone();
+                id.clone_into(&mut core.scenario);
             }
             async {}.boxed_local()
         })
         .after(move |feature, _, scenario, _, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
-                let left = Remains { world: world.remains(), judged: None };
+                let notes = world.core().notes.clone();
+                let left = Remains { world: world.remains(), notes, judged: None };
                 lock(&sink).insert(id.clone(), left);
                 world.leave();
             }

@@ -12,11 +12,11 @@ use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::Finding;
-use crate::toolbus;
 use crate::transcript::{Frame, Kind, shorten, shorten_line};
 use crate::utp::judge::seen;
 use crate::utp::platform::{STABLE, http::decode};
 use crate::world::Family;
+use crate::{hub, toolbus};
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -48,6 +48,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         Family::Utp => whole = named(finding, frames, &involved),
         // Ids of a server also stand within uris and texts.
         Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
+        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
     }
     let names = Names { whole, parts, nonce: remains.world.nonce.clone() };
     let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
@@ -92,7 +93,8 @@ fn involved<'a>(
 
 /// The message that the scenario is about: the command under test as it was sent, else the last one.
 fn command<'a>(frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
-    let mut commands = frames.iter().filter(|frame| matches!(frame.kind, Kind::Command | Kind::Request));
+    let mut commands =
+        frames.iter().filter(|frame| matches!(frame.kind, Kind::Command | Kind::Request | Kind::HubRequest));
     commands.clone().find(|frame| Some(&frame.body) == sent).or_else(|| commands.next_back())
 }
 
@@ -122,6 +124,7 @@ fn steady(family: Family, value: &Value) -> Value {
     match family {
         Family::Utp => value.clone(),
         Family::Toolbus => toolbus::evidence::steady(value),
+        Family::Hub | Family::Agent => hub::evidence::steady(value),
     }
 }
 

@@ -9,6 +9,8 @@ use crate::world;
 pub(super) struct Remains {
     /// Of the World.
     pub world: world::Remains,
+    /// What MAY rules recorded.
+    pub notes: Vec<String>,
     /// In place of its frames: those at which a late judgement was made.
     pub judged: Option<Vec<Frame>>,
 }

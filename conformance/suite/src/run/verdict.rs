@@ -156,7 +156,7 @@ impl Fold<'_> {
         let notes = self
             .remains
             .get(&case.id)
-            .map(|remains| remains.world.notes.join("; "))
+            .map(|remains| remains.notes.join("; "))
             .filter(|text| !text.is_empty());
         let outcome = if rule.level == Level::May { Outcome::Noted } else { Outcome::Passed };
         (outcome, notes, None)

@@ -95,7 +95,7 @@ impl Facts {
             Step::Started | Step::Passed(..) => return,
             Step::Skipped => suite_fault("no step definition matches".to_owned()),
             Step::Failed(_, _, world, error) => {
-                let told = world.and_then(|world| world.trouble().cloned());
+                let told = world.and_then(|world| world.core().trouble.clone());
                 told.unwrap_or_else(|| suite_fault(fault_text(&error)))
             }
         };

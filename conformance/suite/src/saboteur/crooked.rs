@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::body::{change, filled, put, remove, with_part};
 use super::mutant::{Action, Condition, Emit, Fault, Named, Wrap};
 use super::view;
-use crate::toolbus::server::{CALL, SCENARIO};
+
 use crate::transcript::{Kind, Message, lock};
-use crate::wire::Wire;
+use crate::wire::{CALL, SCENARIO, Wire};
 
 /// A wire with the faults of one mutant.
 pub struct Crooked {

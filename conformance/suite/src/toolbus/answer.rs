@@ -3,8 +3,9 @@
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::server::{BYTES, CALL, STATUS};
+use super::server::BYTES;
 use crate::transcript::{Frame, Kind};
+use crate::wire::{CALL, STATUS};
 
 /// What came back from one request.
 #[derive(Clone, Debug, PartialEq)]

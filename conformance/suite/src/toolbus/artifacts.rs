@@ -8,9 +8,10 @@ use serde_json::Value;
 
 use super::answer;
 use super::scene::{Made, Scene};
-use super::server::{CALL, ROOT, SCENARIO, TOOL, measured};
+use super::server::{ROOT, measured};
 use crate::transcript::{Frame, Kind, Message};
 use crate::wire::Wire;
+use crate::wire::{CALL, SCENARIO, TOOL};
 
 /// Largest file that is read.
 const MAX_FILE: u64 = 32 * 1024 * 1024;

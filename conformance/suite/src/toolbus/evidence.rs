@@ -20,7 +20,7 @@ pub fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
     for frame in frames.iter().filter(|frame| matches!(frame.kind, Kind::Response)) {
         let text = frame.body.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
         let Ok(envelope) = answer::strict(text) else { continue };
-        let scenario = frame.headers.get(super::server::SCENARIO).map(String::as_str).unwrap_or_default();
+        let scenario = frame.headers.get(crate::wire::SCENARIO).map(String::as_str).unwrap_or_default();
         for member in envelope.get("trace").and_then(Value::as_object).into_iter().flatten() {
             let (_, Value::String(id)) = member else { continue };
             if id.len() >= 4 && !id.contains(scenario) {

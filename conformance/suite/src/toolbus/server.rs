@@ -14,7 +14,7 @@ use super::answer::integer;
 use super::link::{Incoming, Link, Sink};
 use super::stdio::initialize;
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
-use crate::wire::Wire;
+use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 
 /// The version that the suite asks for (MCP 2025-06-18, lifecycle).
 pub const PROTOCOL_VERSION: &str = "2025-06-18";
@@ -24,18 +24,10 @@ const LIST_DEADLINE: Duration = Duration::from_secs(5);
 /// Requests of a server that wait for their answer.
 const QUESTIONS: usize = 100;
 
-/// Header under which a frame names its scenario.
-pub const SCENARIO: &str = "scenario";
-/// Header under which a frame names the request that it is, or answers.
-pub const CALL: &str = "call";
-/// Header under which a frame names the tool that was called.
-pub const TOOL: &str = "tool";
 /// Header under which an artifact names the kind of its context root.
 pub const ROOT: &str = "root";
 /// Header with the length of the text in bytes.
 pub const BYTES: &str = "bytes";
-/// Header with the HTTP status of an answer that is no JSON-RPC.
-pub const STATUS: &str = "status";
 
 /// Who makes a request, and where that is written down.
 #[derive(Clone, Debug)]

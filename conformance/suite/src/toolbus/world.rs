@@ -14,38 +14,30 @@ use super::scene::{Call, Made, Scene};
 use super::session::{RootKind, ToolbusSession};
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{Frame, shorten};
-use crate::world::{FamilyWorld, Halt, Remains, Stage, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
-    stage: Stage,
-    scenario: String,
+    core: Core,
     scene: Option<Scene>,
-    trouble: Option<Trouble>,
-    notes: Vec<String>,
     /// Artifacts as they were when a step remembered them.
     pub(super) remembered: Vec<Frame>,
 }
 
 impl std::fmt::Debug for World {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("World")
-            .field("scenario", &self.scenario)
-            .field("trouble", &self.trouble)
-            .finish_non_exhaustive()
+        self.core.fmt(formatter)
     }
 }
 
 impl FamilyWorld for World {
-    fn enter(&mut self, stage: Stage, scenario: &str) {
-        self.stage = stage;
-        scenario.clone_into(&mut self.scenario);
+    fn core(&self) -> &Core {
+        &self.core
     }
 
-    fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 
     fn remains(&self) -> Remains {
@@ -60,7 +52,6 @@ impl FamilyWorld for World {
                 (scene.session.directory.path().display().to_string(), "<roots>".to_owned()),
             ],
             nonce: None,
-            notes: self.notes.clone(),
             late: Vec::new(),
             reproduce: subject
                 .as_ref()
@@ -80,7 +71,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the server.
     pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Halt> {
-        let session = self.stage.toolbus.clone();
+        let session = self.core.stage.toolbus.clone();
         session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
     }
 
@@ -118,7 +109,7 @@ impl World {
     ) -> Step {
         match server {
             Ok(server) => {
-                self.scene = Some(Scene::new(session, server, kind, &self.scenario));
+                self.scene = Some(Scene::new(session, server, kind, &self.core.scenario));
                 Ok(())
             }
             Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
@@ -222,25 +213,5 @@ impl World {
             artifacts::record(scene, made, session.wire());
         }
         Ok(())
-    }
-
-    /// Ends the scenario unless the judgement is good.
-    pub(super) fn judge(&mut self, judgement: Judgement) -> Step {
-        judgement.map_err(|trouble| self.halt(trouble))
-    }
-
-    /// Records what a MAY rule is about.
-    pub(super) fn note(&mut self, text: impl Into<String>) {
-        self.notes.push(text.into());
-    }
-
-    /// Ends the scenario.
-    pub(super) fn halt(&mut self, trouble: Trouble) -> Halt {
-        self.trouble = Some(trouble);
-        Halt
-    }
-
-    pub(super) fn suite_fault(&mut self, message: &str) -> Halt {
-        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
     }
 }

@@ -15,38 +15,30 @@ use crate::utp::judge::route;
 use crate::utp::judge::seen::Calls;
 use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
-use crate::world::{FamilyWorld, Halt, Remains, Stage, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
-    stage: Stage,
-    scenario: String,
+    core: Core,
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
-    trouble: Option<Trouble>,
-    notes: Vec<String>,
     late: Vec<Late>,
 }
 
 impl std::fmt::Debug for World {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter
-            .debug_struct("World")
-            .field("scenario", &self.scenario)
-            .field("trouble", &self.trouble)
-            .finish_non_exhaustive()
+        self.core.fmt(formatter)
     }
 }
 
 impl FamilyWorld for World {
-    fn enter(&mut self, stage: Stage, scenario: &str) {
-        self.stage = stage;
-        scenario.clone_into(&mut self.scenario);
+    fn core(&self) -> &Core {
+        &self.core
     }
 
-    fn trouble(&self) -> Option<&Trouble> {
-        self.trouble.as_ref()
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
     }
 
     fn remains(&self) -> Remains {
@@ -55,7 +47,6 @@ impl FamilyWorld for World {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
             names: Vec::new(),
             nonce: project.map(|project| project.name.nonce().to_owned()),
-            notes: self.notes.clone(),
             late: self.late.clone(),
             subject: self.command(),
             reproduce: None,
@@ -80,11 +71,6 @@ impl World {
         Ok(())
     }
 
-    /// Records what a MAY rule is about.
-    pub fn note(&mut self, text: impl Into<String>) {
-        self.notes.push(text.into());
-    }
-
     /// Everything that was sent and received.
     pub fn frames(&self) -> Vec<Frame> {
         self.scene.as_ref().map(|scene| scene.project.transcript.frames()).unwrap_or_default()
@@ -94,11 +80,6 @@ impl World {
     fn command(&self) -> Option<serde_json::Value> {
         let call = self.scene.as_ref()?.call.as_ref()?;
         Some(serde_json::Value::Object(call.command.clone()))
-    }
-
-    /// Ends the scenario unless the judgement is good.
-    pub fn judge(&mut self, judgement: Judgement) -> Step {
-        judgement.map_err(|trouble| self.halt(trouble))
     }
 
     /// Judges the call under test over the transcript.
@@ -113,7 +94,7 @@ impl World {
 
     /// The session with the Tool Service. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
-        let Some(session) = self.stage.utp.clone() else {
+        let Some(session) = self.core.stage.utp.clone() else {
             return Err(self.suite_fault("the scenario needs a Tool Service, and the run has none"));
         };
         if session.lost_broker() {
@@ -125,7 +106,7 @@ impl World {
     /// Opens the scenario's own project.
     pub fn open_scene(&mut self) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::bare(&session, session.project(&self.scenario)));
+        self.scene = Some(Scene::bare(&session, session.project(&self.core.scenario)));
         Ok(())
     }
 
@@ -292,13 +273,13 @@ impl World {
     /// another breaks them.
     pub async fn settled_unmixed(&mut self) -> Step {
         match self.settled().await {
-            Err(halt) if self.trouble == Some(mixed_up()) => {
+            Err(halt) if self.core.trouble == Some(mixed_up()) => {
                 let finding = Finding::new(
                     MIXED_UP,
                     "read arguments from the card that the command points to, for every call anew",
                 )
                 .expected("the arguments of its own card in every result");
-                self.trouble = Some(finding.into());
+                self.core.trouble = Some(finding.into());
                 Err(halt)
             }
             settled => settled,
@@ -337,7 +318,7 @@ impl World {
 
     /// The captured messages.
     pub fn capture(&mut self) -> Result<Arc<Capture>, Halt> {
-        let capture = self.stage.capture.clone();
+        let capture = self.core.stage.capture.clone();
         capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
     }
 
@@ -350,16 +331,6 @@ impl World {
     pub fn entries(&mut self) -> Result<Vec<Entry>, Halt> {
         let entries = self.entries.clone();
         entries.ok_or_else(|| self.suite_fault("no step selected messages of the capture"))
-    }
-
-    /// Ends the scenario.
-    pub fn halt(&mut self, trouble: Trouble) -> Halt {
-        self.trouble = Some(trouble);
-        Halt
-    }
-
-    fn suite_fault(&mut self, message: &str) -> Halt {
-        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
     }
 }
 

@@ -10,8 +10,9 @@ use super::envelope::{bounded, expected_bound};
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::toolbus::answer;
 use crate::toolbus::artifacts::Form;
-use crate::toolbus::server::{BYTES, CALL};
+use crate::toolbus::server::BYTES;
 use crate::transcript::{Frame, Kind, shorten_text};
+use crate::wire::CALL;
 
 const URI: &str = "artifact_uri_json";
 /// Printable text may hold these control characters.

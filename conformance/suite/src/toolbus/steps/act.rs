@@ -6,7 +6,7 @@ use serde_json::json;
 use super::super::call::Probe;
 use super::super::world::World;
 use crate::judge::{Cause, Trouble};
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 #[when("the client makes the call")]
 async fn make(world: &mut World) -> Step {

@@ -11,7 +11,7 @@ use super::super::world::World;
 use super::{ProbeName, Scope};
 use crate::judge::Trouble;
 use crate::parameters::Json;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 /// Length of the strings of which large lists and objects are made.
 const SHORT: usize = 160;

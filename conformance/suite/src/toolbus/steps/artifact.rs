@@ -9,7 +9,7 @@ use super::super::world::World;
 use super::Artifact;
 use crate::judge::Trouble;
 use crate::transcript::{Frame, Kind};
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 /// Whether a frame is a file of the store.
 pub(super) fn is_artifact(frame: &Frame) -> bool {

@@ -9,7 +9,7 @@ use super::super::world::World;
 use super::Scope;
 use crate::judge::{Cause, Trouble};
 use crate::parameters::Json;
-use crate::world::{Halt, Step};
+use crate::world::{FamilyWorld as _, Halt, Step};
 
 #[then("the call succeeds")]
 fn succeeds(world: &mut World) -> Step {

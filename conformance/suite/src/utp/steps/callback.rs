@@ -8,7 +8,7 @@ use crate::utp::judge::callback::{self, AFTER_EXECUTION, STATUSES};
 use crate::utp::judge::late::LateCheck;
 use crate::utp::judge::{card, route, trace};
 use crate::utp::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 /// What is asked of the callback's trace.
 #[derive(Clone, Copy, Debug, Parameter)]

@@ -7,7 +7,7 @@ use crate::utp::capture::CapturedKind;
 use crate::utp::judge::callback::MEMBERS;
 use crate::utp::judge::captured;
 use crate::utp::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 #[then(expr = "every command carries {string}")]
 fn commands_carry(world: &mut World, member: String) -> Step {

@@ -5,7 +5,7 @@ use cucumber::then;
 use crate::judge::Trouble;
 use crate::utp::judge::{card, repeat, seen};
 use crate::utp::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 #[then("a tool.result card is written for the call")]
 fn is_written(world: &mut World) -> Step {

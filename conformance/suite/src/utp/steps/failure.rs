@@ -7,7 +7,7 @@ use crate::manifest::ProbeName;
 use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen};
 use crate::utp::world::World;
-use crate::world::{Halt, Step};
+use crate::world::{FamilyWorld as _, Halt, Step};
 
 #[then(expr = "the failed card has {string}")]
 async fn has_member(world: &mut World, member: String) -> Step {

@@ -7,7 +7,7 @@ use crate::judge::Trouble;
 use crate::utp::judge::late::LateCheck;
 use crate::utp::judge::{refusal, seen};
 use crate::utp::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 #[then("the tool does not run")]
 async fn does_not_run(world: &mut World) -> Step {

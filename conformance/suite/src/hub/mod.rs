@@ -1,0 +1,11 @@
+//! The Tool Execution Contract as the suite drives and judges it, from both sides.
+//!
+//! Here is the Hub under test: `session` starts it and learns about it, `client` sends requests as an agent does,
+//! `provider` plays the calendar and mail service behind it, `scene` is one scenario's exchanges. In `agent` the
+//! suite is the Hub, and the agent is under test. `contract` is what both sides share: tools, codes, paths.
+
+pub mod agent;
+pub mod contract;
+pub mod evidence;
+pub mod session;
+pub mod world;
