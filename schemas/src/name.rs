@@ -37,6 +37,14 @@ pub enum SchemaName {
     CallError,
     /// The `result.json` that a call leaves (Tool bus v1, Artifacts).
     ResultDocument,
+    /// The request to execute a tool (Tool Execution Contract, Request Schema and Tool Specifications).
+    ExecuteRequest,
+    /// The answer of a tool that did its work (Tool Execution Contract, Response Schema (Success)).
+    ExecuteSuccess,
+    /// The answer of a tool that could not (Tool Execution Contract, Response Schema (Error)).
+    ExecuteError,
+    /// Which integrations a customer has connected (Tool Execution Contract, Integration Status Endpoint).
+    IntegrationStatus,
     /// `callmark.toml`, read as JSON.
     Manifest,
     /// `run.json`.
@@ -62,7 +70,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 19] = [
+    pub const ALL: [Self; 23] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -78,6 +86,10 @@ impl SchemaName {
         Self::Envelope,
         Self::CallError,
         Self::ResultDocument,
+        Self::ExecuteRequest,
+        Self::ExecuteSuccess,
+        Self::ExecuteError,
+        Self::IntegrationStatus,
         Self::Manifest,
         Self::Run,
         Self::Sabotage,
@@ -121,6 +133,10 @@ impl SchemaName {
             entry!("toolbus/envelope"),
             entry!("toolbus/call-error"),
             entry!("toolbus/result-document"),
+            entry!("hub/execute-request"),
+            entry!("hub/execute-success"),
+            entry!("hub/execute-error"),
+            entry!("hub/integration-status"),
             entry!("callmark/manifest"),
             entry!("callmark/run"),
             entry!("callmark/sabotage"),

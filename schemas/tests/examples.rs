@@ -163,7 +163,7 @@ fn example_files_are_judged_as_their_names_say() {
 #[test]
 fn no_schema_and_no_example_is_left_over() {
     let known: Vec<_> = SchemaName::ALL.into_iter().map(SchemaName::path).collect();
-    for folder in ["utp", "toolbus", "callmark"] {
+    for folder in ["utp", "toolbus", "hub", "callmark"] {
         for path in entries(&crate_dir().join(folder)) {
             let file = path.file_name().and_then(|file| file.to_str()).expect("names are UTF-8");
             let name = format!("{folder}/{}", file.trim_end_matches(".schema.json"));
@@ -205,6 +205,16 @@ fn five_hostile_megabytes_yield_small_violations() {
     );
     check_small(SchemaName::CallError, &json!({"jsonrpc": big, "id": [big], "error": {"code": big}}));
     check_small(SchemaName::CallResult, &json!({"result": {"content": [{"type": big, "text": big}]}}));
+    check_small(SchemaName::ExecuteRequest, &json!({"tool": "email_send", "inputs": {"to": [big]}}));
+    check_small(
+        SchemaName::ExecuteSuccess,
+        &json!({"tool": "email_read", "result": {"date": big}, "error": big}),
+    );
+    check_small(SchemaName::ExecuteError, &json!({"success": big, "error": {"details": big}}));
+    check_small(
+        SchemaName::IntegrationStatus,
+        &json!({"customer_id": big, "integrations": {&*big: {"connected": big}}}),
+    );
     check_small(SchemaName::ToolUpload, &json!({"target_subject": big, "tool_name": big}));
     check_small(SchemaName::CaptureLine, &json!({"kind": big, "headers": {&*big: 1}, "body": big}));
     check_small(SchemaName::Manifest, &json!({"target": {"name": "x", &*big: 1}, &*big: 2}));
@@ -219,6 +229,9 @@ fn a_flood_of_wrong_members_yields_few_violations() {
     let many: Map<String, Value> = (0..200_000).map(|n| (format!("k{n}"), Value::from(n))).collect();
     check_small(SchemaName::CaptureLine, &json!({"kind": "other", "headers": many.clone(), "body": null}));
     check_small(SchemaName::Manifest, &Value::Object(many));
+    let integrations: Map<_, _> =
+        (0..200_000).map(|n| (format!("k{n}"), json!({"connected": true}))).collect();
+    check_small(SchemaName::IntegrationStatus, &json!({"customer_id": null, "integrations": integrations}));
     let nested = (0..1_000).fold(Value::Null, |inner, _| Value::Array(vec![inner]));
     check_small(SchemaName::Callback, &nested);
 }

@@ -1,0 +1,65 @@
+//! One execution: the checks in the order in which they are made, then the tool.
+//!
+//! What costs nothing is checked first, and nothing is asked of the provider before all checks have passed.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::Core;
+use super::customers::Integration;
+use super::envelope::{Code, Refusal};
+use super::inputs::Inputs;
+use super::request::ExecuteRequest;
+use super::session::{Calls, Session};
+use super::tools::Task;
+
+/// A tool may make several calls to the provider, each with its own deadline; together they take at most so many.
+const PROVIDER_DEADLINES: u32 = 6;
+
+pub(super) async fn execute(
+    core: &Arc<Core>,
+    request: &ExecuteRequest,
+    calls: &Calls,
+) -> Result<Value, Refusal> {
+    let task = Task::read(&request.tool, &Inputs::new(&request.inputs))?;
+    let customer = core.customers.find(&request.customer_id).ok_or_else(unknown_customer)?;
+    let integration = task.integration();
+    let grant = customer.grant_for(integration).ok_or_else(|| not_connected(integration, &core.setup_url))?;
+    customer.limiter.admit(Instant::now()).map_err(limited)?;
+    for scopes in task.scopes() {
+        if !grant.has_one_of(scopes) {
+            return Err(without_scope(integration, scopes));
+        }
+    }
+    let session = Session::new(Arc::clone(core), customer, integration, calls.clone());
+    let deadline = core.limits.provider_deadline * PROVIDER_DEADLINES;
+    tokio::time::timeout(deadline, task.run(&session)).await.unwrap_or_else(|_elapsed| {
+        Err(Refusal::new(Code::ExternalApiError, format!("the tool took longer than {deadline:?}")))
+    })
+}
+
+pub(super) fn unknown_customer() -> Refusal {
+    Refusal::new(Code::CustomerNotFound, "there is no customer with this id")
+}
+
+fn not_connected(integration: Integration, setup_url: &str) -> Refusal {
+    Refusal::new(
+        Code::IntegrationNotConnected,
+        format!("{} is not connected for this customer", integration.name()),
+    )
+    .with_details(json!({"integration": integration.slug(), "setup_url": setup_url}))
+}
+
+fn limited(wait: Duration) -> Refusal {
+    Refusal::new(Code::RateLimited, "the customer has used up the calls of this time").retry_after(wait)
+}
+
+fn without_scope(integration: Integration, one_of: &[&str]) -> Refusal {
+    Refusal::new(
+        Code::IntegrationPermissionDenied,
+        format!("the customer's grant for {} lacks a scope", integration.name()),
+    )
+    .with_details(json!({"integration": integration.slug(), "one_of": one_of}))
+}

@@ -1,0 +1,112 @@
+//! Tokens that are good for a call: renewed before they expire, or when the provider no longer takes them.
+//!
+//! One renewal at a time per customer; calls that wait for it share what comes of it (contract, "Error Codes":
+//! a token that expired is an error only when it cannot be renewed).
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use jiff::{SignedDuration, Timestamp};
+use serde_json::json;
+
+use super::Core;
+use super::customers::{Customer, Grant, Integration};
+use super::envelope::{Code, Refusal};
+use super::session::{Calls, explain};
+use super::upstream::Fault;
+
+/// A token that expires sooner is renewed first: it must still be good when the provider reads it.
+const MARGIN: SignedDuration = SignedDuration::from_secs(10);
+
+/// The customer's grant with a token that has not expired.
+pub(super) async fn usable(
+    core: &Arc<Core>,
+    customer: &Arc<Customer>,
+    integration: Integration,
+    calls: &Calls,
+) -> Result<Grant, Refusal> {
+    let grant = customer.grant().ok_or_else(|| expired(integration))?;
+    if grant.expires_at.duration_since(Timestamp::now()) > MARGIN {
+        return Ok(grant);
+    }
+    renewed(core, customer, integration, grant.generation, calls).await
+}
+
+/// A grant newer than `generation`, whose token is of no use any more.
+///
+/// In a task of its own: the provider may take back the old tokens as it gives new ones, so these must be kept
+/// even if the agent hangs up in between.
+pub(super) async fn renewed(
+    core: &Arc<Core>,
+    customer: &Arc<Customer>,
+    integration: Integration,
+    generation: u64,
+    calls: &Calls,
+) -> Result<Grant, Refusal> {
+    let asked = Instant::now();
+    let (core, customer, calls) = (Arc::clone(core), Arc::clone(customer), calls.clone());
+    let renewal = tokio::spawn(async move {
+        let mut last_failure = customer.renewal.lock().await;
+        let grant = customer.grant().ok_or_else(|| expired(integration))?;
+        if grant.generation > generation {
+            return Ok(grant);
+        }
+        if let Some((at, refusal)) = &*last_failure
+            && *at >= asked
+        {
+            return Err(refusal.clone());
+        }
+        let renewed = renew(&core, &customer, integration, grant, &calls).await;
+        *last_failure = renewed.as_ref().err().map(|refusal| (Instant::now(), refusal.clone()));
+        renewed
+    });
+    renewal.await.unwrap_or_else(|_panic| Err(Refusal::new(Code::Internal, "the renewal of the token ended")))
+}
+
+async fn renew(
+    core: &Core,
+    customer: &Customer,
+    integration: Integration,
+    grant: Grant,
+    calls: &Calls,
+) -> Result<Grant, Refusal> {
+    calls.count();
+    let fresh = core.upstream.refresh(&grant.refresh_token).await.map_err(|fault| match fault {
+        // RFC 6749 §5.2: the grant, or we, are no longer accepted.
+        Fault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => expired(integration),
+        fault => explain(&fault, integration),
+    })?;
+    let lifetime = SignedDuration::try_from(fresh.lifetime).unwrap_or(SignedDuration::from_hours(1));
+    let renewed = Grant {
+        access_token: fresh.access_token,
+        refresh_token: fresh.refresh_token.unwrap_or(grant.refresh_token),
+        expires_at: Timestamp::now().saturating_add(lifetime).unwrap_or(Timestamp::MAX),
+        generation: grant.generation + 1,
+        email: grant.email,
+        scopes: grant.scopes,
+    };
+    if customer_saved(core, customer, &renewed).await {
+        (core.log)(&format!("renewed the token of customer={}", customer.id));
+    }
+    Ok(renewed)
+}
+
+/// A token that could not be written down is good all the same, until the Hub ends.
+async fn customer_saved(core: &Core, customer: &Customer, grant: &Grant) -> bool {
+    match core.customers.renew(customer, grant.clone()).await {
+        Ok(()) => true,
+        Err(error) => {
+            (core.log)(&format!("the renewed token of customer={} was not saved: {error}", customer.id));
+            false
+        }
+    }
+}
+
+/// The customer has to connect the integration again.
+pub(super) fn expired(integration: Integration) -> Refusal {
+    Refusal::new(
+        Code::IntegrationExpired,
+        format!("the grant for {} has expired and could not be renewed", integration.name()),
+    )
+    .with_details(json!({"integration": integration.slug()}))
+}

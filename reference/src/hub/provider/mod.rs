@@ -1,0 +1,138 @@
+//! A calendar and mail provider to try the Hub with: the wire shapes of Google Calendar v3, Gmail v1 and OAuth.
+//!
+//! `state` keeps what was written until the provider ends, one account for each of the [`super::fixtures`];
+//! `token`, `calendar` and `mail` are the three services, `letters` the mails, `search` their query language.
+//! What a token is good for follows from the name in it: `access-upstream_down` gets 503, and so on.
+//!
+//! Deliberately absent: delivery of mail to anybody, notifications, recurrence, and accounts of other names.
+
+mod calendar;
+mod letters;
+mod mail;
+mod search;
+mod seeds;
+mod state;
+mod token;
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::extract::{DefaultBodyLimit, Request};
+use axum::http::StatusCode;
+use axum::middleware::{Next, from_fn};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use serde_json::json;
+
+use super::error::HubError;
+use super::listen::{Bounds, Listening};
+use state::State;
+
+/// No request may be longer.
+const BODY_BYTES: usize = 4 * 1024 * 1024;
+/// For the head of a request, and for a connection without one.
+const HEAD_DEADLINE: Duration = Duration::from_secs(60);
+/// For one request, reading it included.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// How many connections there may be at once.
+const CONNECTIONS: usize = 1024;
+
+/// A provider at work; dropping it ends it without waiting.
+#[derive(Debug)]
+pub struct StandIn {
+    listening: Listening,
+}
+
+impl StandIn {
+    /// Listens; port 0 takes a free one.
+    ///
+    /// # Errors
+    ///
+    /// When the address cannot be bound.
+    pub async fn start(listen: SocketAddr) -> Result<Self, HubError> {
+        let bounds = Bounds { head: HEAD_DEADLINE, connections: CONNECTIONS };
+        Ok(Self { listening: Listening::start(listen, router(), bounds).await? })
+    }
+
+    /// The address that it listens on, with the port that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// The base that [`super::HubConfig::new`] takes: `http://127.0.0.1:port`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// Answers what is being answered, then ends; what was written is gone.
+    pub async fn shutdown(self) {
+        self.listening.shutdown().await;
+    }
+}
+
+fn router() -> Router {
+    const EVENTS: &str = "/calendar/v3/calendars/primary/events";
+    const MAIL: &str = "/gmail/v1/users/me";
+    Router::new()
+        .route("/token", post(token::issue))
+        .route("/calendar/v3/freeBusy", post(calendar::free_busy))
+        .route(EVENTS, get(calendar::list).post(calendar::insert))
+        .route(
+            &format!("{EVENTS}/{{event}}"),
+            get(calendar::get).patch(calendar::patch).delete(calendar::delete),
+        )
+        .route(&format!("{MAIL}/messages"), get(mail::list))
+        .route(&format!("{MAIL}/messages/send"), post(mail::send))
+        .route(&format!("{MAIL}/messages/{{message}}"), get(mail::get))
+        .route(&format!("{MAIL}/messages/{{message}}/modify"), post(mail::modify))
+        .route(&format!("{MAIL}/messages/{{message}}/attachments/{{attachment}}"), get(mail::attachment))
+        .route(&format!("{MAIL}/threads/{{thread}}"), get(mail::thread))
+        .fallback(|| async { Problem::not_found() })
+        .layer(DefaultBodyLimit::max(BODY_BYTES))
+        .layer(from_fn(|request: Request, next: Next| async move {
+            tokio::time::timeout(DEADLINE, next.run(request)).await.unwrap_or_else(|_elapsed| {
+                Problem::new(408, "timeout", "the request took too long").into_response()
+            })
+        }))
+        .with_state(Arc::new(State::default()))
+}
+
+/// An error in the form that Google gives it.
+#[derive(Debug, Clone, Copy)]
+struct Problem {
+    status: u16,
+    reason: &'static str,
+    message: &'static str,
+}
+
+impl Problem {
+    fn new(status: u16, reason: &'static str, message: &'static str) -> Self {
+        Self { status, reason, message }
+    }
+
+    fn not_found() -> Self {
+        Self::new(404, "notFound", "Not Found")
+    }
+
+    fn invalid(message: &'static str) -> Self {
+        Self::new(400, "invalid", message)
+    }
+
+    fn full() -> Self {
+        Self::new(403, "quotaExceeded", "The account is full.")
+    }
+}
+
+impl IntoResponse for Problem {
+    fn into_response(self) -> Response {
+        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
+        let body = json!({"error": {
+            "code": self.status,
+            "message": self.message,
+            "errors": [{"domain": "global", "reason": self.reason, "message": self.message}],
+        }});
+        (status, Json(body)).into_response()
+    }
+}

@@ -1,0 +1,186 @@
+//! Customers and their grants in SQLite: one file below the data directory, or memory.
+//!
+//! It is read once, at the start, and written when a grant is renewed; an empty one gets the `fixtures`.
+
+use std::path::Path;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::{Connection, Row, params};
+
+use super::Allowance;
+use super::customers::{Grant, WorkingHours};
+use super::error::HubError;
+use super::fixtures;
+use crate::utp::tool_service::locked;
+
+const SCHEMA: &str = "
+PRAGMA foreign_keys = ON;
+CREATE TABLE IF NOT EXISTS customers (
+    id TEXT PRIMARY KEY,
+    time_zone TEXT NOT NULL,
+    day_start TEXT NOT NULL,
+    day_end TEXT NOT NULL,
+    working_days TEXT NOT NULL,
+    calls INTEGER,
+    per_seconds INTEGER
+) WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS grants (
+    customer_id TEXT PRIMARY KEY REFERENCES customers (id),
+    email TEXT NOT NULL,
+    scopes TEXT NOT NULL,
+    access_token TEXT NOT NULL,
+    refresh_token TEXT NOT NULL,
+    expires_at TEXT NOT NULL
+) WITHOUT ROWID;
+";
+
+const ALL: &str = "
+SELECT id, time_zone, day_start, day_end, working_days, calls, per_seconds,
+       email, scopes, access_token, refresh_token, expires_at
+FROM customers LEFT JOIN grants ON customer_id = id ORDER BY id";
+
+/// How long to wait for another process that has the file.
+const BUSY: Duration = Duration::from_secs(2);
+
+/// One customer as it is kept.
+pub(super) struct Record {
+    pub(super) id: String,
+    pub(super) time_zone: String,
+    pub(super) working_hours: WorkingHours,
+    /// Their own, where they have one.
+    pub(super) allowance: Option<Allowance>,
+    pub(super) grant: Option<Grant>,
+}
+
+/// The database. Every use of it blocks.
+pub(super) struct Store {
+    connection: Mutex<Connection>,
+}
+
+impl Store {
+    /// Opens, or creates, `hub.sqlite` in the directory, and reads all there is.
+    pub(super) fn open(data_dir: Option<&Path>) -> Result<(Self, Vec<Record>), HubError> {
+        let mut connection = match data_dir {
+            None => Connection::open_in_memory().map_err(HubError::store)?,
+            Some(data_dir) => {
+                std::fs::create_dir_all(data_dir).map_err(HubError::store)?;
+                Connection::open(data_dir.join("hub.sqlite")).map_err(HubError::store)?
+            }
+        };
+        let records = prepare(&mut connection).map_err(HubError::store)?;
+        Ok((Self { connection: Mutex::new(connection) }, records))
+    }
+
+    pub(super) fn save_grant(&self, customer_id: &str, grant: &Grant) -> Result<(), HubError> {
+        write_grant(&locked(&self.connection), customer_id, grant).map_err(HubError::store)
+    }
+}
+
+fn prepare(connection: &mut Connection) -> Result<Vec<Record>, rusqlite::Error> {
+    connection.busy_timeout(BUSY)?;
+    connection.execute_batch(SCHEMA)?;
+    let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
+    let customers: i64 = transaction.query_row("SELECT count(*) FROM customers", [], |row| row.get(0))?;
+    if customers == 0 {
+        for record in fixtures::records() {
+            insert(&transaction, &record)?;
+        }
+    }
+    let records =
+        transaction.prepare(ALL)?.query_map([], record)?.collect::<Result<Vec<Record>, rusqlite::Error>>()?;
+    transaction.commit()?;
+    Ok(records)
+}
+
+fn insert(connection: &Connection, record: &Record) -> Result<(), rusqlite::Error> {
+    connection.execute(
+        "INSERT INTO customers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
+        params![
+            record.id,
+            record.time_zone,
+            record.working_hours.start,
+            record.working_hours.end,
+            record.working_hours.days.join(" "),
+            record.allowance.map(|allowance| allowance.calls),
+            record.allowance.map(|allowance| i64::try_from(allowance.per.as_secs()).unwrap_or(i64::MAX)),
+        ],
+    )?;
+    record.grant.as_ref().map_or(Ok(()), |grant| write_grant(connection, &record.id, grant))
+}
+
+fn write_grant(connection: &Connection, customer_id: &str, grant: &Grant) -> Result<(), rusqlite::Error> {
+    connection.execute(
+        "INSERT OR REPLACE INTO grants VALUES (?1, ?2, ?3, ?4, ?5, ?6)",
+        params![
+            customer_id,
+            grant.email,
+            grant.scopes.join(" "),
+            grant.access_token,
+            grant.refresh_token,
+            grant.expires_at.to_string(),
+        ],
+    )?;
+    Ok(())
+}
+
+fn record(row: &Row<'_>) -> Result<Record, rusqlite::Error> {
+    let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
+    let calls: Option<u32> = row.get("calls")?;
+    let seconds: Option<u32> = row.get("per_seconds")?;
+    let allowance = calls
+        .zip(seconds)
+        .map(|(calls, seconds)| Allowance { calls, per: Duration::from_secs(seconds.into()) });
+    let email: Option<String> = row.get("email")?;
+    let grant = email.map(|email| {
+        let expires_at: String = row.get("expires_at")?;
+        Ok::<_, rusqlite::Error>(Grant {
+            email,
+            scopes: words(row.get("scopes")?),
+            access_token: row.get("access_token")?,
+            refresh_token: row.get("refresh_token")?,
+            // A time that cannot be read is in the past: the token is renewed before it is used.
+            expires_at: expires_at.parse().unwrap_or(Timestamp::UNIX_EPOCH),
+            generation: 0,
+        })
+    });
+    Ok(Record {
+        id: row.get("id")?,
+        time_zone: row.get("time_zone")?,
+        working_hours: WorkingHours {
+            start: row.get("day_start")?,
+            end: row.get("day_end")?,
+            days: words(row.get("working_days")?),
+        },
+        allowance,
+        grant: grant.transpose()?,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Store;
+    use crate::hub::fixtures;
+
+    #[test]
+    fn a_new_database_has_the_fixtures_and_keeps_what_changes() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let (store, records) = Store::open(Some(directory.path())).expect("a store");
+        assert_eq!(records.len(), fixtures::ALL.len());
+        let connected = records.iter().find(|record| record.id == fixtures::CONNECTED).expect("a customer");
+        let mut grant = connected.grant.clone().expect("a grant");
+        grant.access_token = "another".to_owned();
+        store.save_grant(&connected.id, &grant).expect("a save");
+        drop(store);
+        let (_store, again) = Store::open(Some(directory.path())).expect("a store");
+        assert_eq!(again.len(), fixtures::ALL.len());
+        let find = |id| again.iter().find(|record| record.id == id).expect("a customer");
+        assert_eq!(
+            find(fixtures::CONNECTED).grant.as_ref().map(|grant| grant.access_token.as_str()),
+            Some("another")
+        );
+        assert!(find(fixtures::NOT_CONNECTED).grant.is_none());
+        assert_eq!(find(fixtures::LIMITED).allowance.map(|allowance| allowance.calls), Some(3));
+    }
+}
