@@ -166,6 +166,8 @@ pub(crate) enum Family {
     Utp,
     /// An MCP server of the tool bus
     Toolbus,
+    /// The Hub of the Tool Execution Contract, or with `--agent` its agent
+    Hub,
 }
 
 #[derive(Debug, Args)]
@@ -188,6 +190,9 @@ pub(crate) struct ServeArguments {
     /// utp: make one call of each kind, print what travels, and end
     #[arg(long)]
     pub(crate) tour: bool,
+    /// hub: serve the agent instead, which takes its Hub from CALLMARK_HUB_URL and CALLMARK_HUB_SECRET
+    #[arg(long)]
+    pub(crate) agent: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_suite::hub::session::{HubPlan, HubSession};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::saboteur::{Bench, Workshop};
@@ -25,10 +26,16 @@ const TOUR_PROJECT: &str = "prj_tour";
 /// The bundled target's manifest. `program` is the `callmark` binary, which serves the tool bus when it is told to.
 pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
     let mut manifest = Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))?;
+    let serve = |words: &[&str]| -> Vec<String> {
+        let words = ["serve"].iter().chain(words).map(|word| (*word).to_owned());
+        std::iter::once(program.display().to_string()).chain(words).collect()
+    };
     if let Some(toolbus) = &mut manifest.toolbus {
-        let serve = [program.display().to_string(), "serve".to_owned(), "toolbus".to_owned()];
-        toolbus.start = Some(serve.to_vec());
-        toolbus.command = Some(serve.into_iter().chain(["--stdio".to_owned()]).collect());
+        toolbus.start = Some(serve(&["toolbus"]));
+        toolbus.command = Some(serve(&["toolbus", "--stdio"]));
+    }
+    if let Some(hub) = &mut manifest.hub {
+        hub.start = Some(serve(&["hub"]));
     }
     Ok(manifest)
 }
@@ -134,10 +141,16 @@ impl Bench for ReferenceBench {
                 "toolbus.server" | "toolbus.artifacts" => {
                     Ok(Stage { toolbus: Some(self.toolbus(wire).await?), ..Stage::default() })
                 }
+                "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
                 _ => Ok(Stage { utp: Some(self.session(wire).await?), ..Stage::default() }),
             }
         })
     }
+}
+
+/// Where the output of started servers goes. Mutants make them say much that nobody reads.
+fn log_file() -> PathBuf {
+    std::env::temp_dir().join(format!("callmark-sabotage-{}.log", std::process::id()))
 }
 
 impl ReferenceBench {
@@ -149,12 +162,24 @@ impl ReferenceBench {
         Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
     }
 
+    async fn hub(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<HubSession>, String> {
+        let plan = HubPlan {
+            table: self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+        };
+        HubSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
     async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {
         let table = self.manifest.toolbus.clone().ok_or("the bundled manifest has no `[toolbus]`")?;
         let plan = ToolbusPlan {
             table,
             directory: PathBuf::from("."),
-            log: std::env::temp_dir().join(format!("callmark-sabotage-{}.log", std::process::id())),
+            log: log_file(),
             limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
             wire,
             seed: self.stages,

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
-use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::manifest::{HubTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
@@ -195,7 +195,8 @@ async fn certify(
         shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
     let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial)
-        || manifest.toolbus.as_ref().is_some_and(|toolbus| toolbus.serial);
+        || manifest.toolbus.as_ref().is_some_and(|toolbus| toolbus.serial)
+        || manifest.hub.as_ref().is_some_and(|hub| hub.serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = RunPlan {
         selection,
@@ -250,12 +251,16 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
     });
     let words = credentials.flat_map(|user| user.split(':'));
     let toolbus = manifest.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
+    let hub = manifest.hub.iter().flat_map(|hub| hub.env.values());
+    let service = manifest.hub.iter().filter_map(HubTable::secret);
     utp.flat_map(|utp| utp.env.values())
         .chain(toolbus)
+        .chain(hub)
         .map(String::as_str)
         .chain(words)
-        .filter(|value| value.len() >= 4)
         .map(str::to_owned)
+        .chain(service)
+        .filter(|value| value.len() >= 4)
         .collect()
 }
 

@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use callmark_suite::manifest::{Manifest, ProbeName};
+use callmark_suite::hub::session::HubSession;
+use callmark_suite::manifest::{Customer, Manifest, ProbeName};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::toolbus::call::Probe;
@@ -75,12 +76,17 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(session) = &set.stage.toolbus {
         sound &= server(session);
     }
+    if let Some(session) = &set.stage.hub {
+        sound &= hub(session).await;
+    }
     set.strike().await;
     if let Some(broker) = broker {
         broker.stop().await;
     }
     let _ = std::fs::remove_file(&log);
-    let _ = std::fs::remove_file(log.with_file_name("toolbus.log"));
+    for name in ["toolbus.log", "hub.log"] {
+        let _ = std::fs::remove_file(log.with_file_name(name));
+    }
     if sound {
         println!("\nready: callmark certify --target {}", arguments.target.display());
         return Ok(exit::CONFORMANT);
@@ -123,6 +129,44 @@ fn server(session: &ToolbusSession) -> bool {
         if !declared.contains(name) {
             println!("  -  {name:<12} {what} cannot be had: what needs it will be not-applicable");
         }
+    }
+    sound
+}
+
+/// What the calibration of a session with a Hub found, and whether each customer is what it is said to be.
+async fn hub(session: &Arc<HubSession>) -> bool {
+    if !session.works() {
+        bad("hub", "implementation", "it gives one answer to two tools and to a tool that does not exist");
+        return false;
+    }
+    good("hub", "tells requests apart");
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
+    let mut sound = true;
+    for customer in Customer::ALL {
+        let name = customer.name();
+        if !session.table.customers.contains_key(&customer) {
+            println!("  -  {name:<14} not named: what needs it will be not-applicable");
+            continue;
+        }
+        match session.try_customer(customer).await {
+            Ok(told) => good(name, &told),
+            Err(told) => {
+                bad(name, "fixture", &told);
+                sound = false;
+            }
+        }
+    }
+    match &session.provider {
+        Some(provider) if provider.was_asked() => good("provider", "the Hub asks the one that the suite plays"),
+        Some(_) => {
+            let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing";
+            bad("provider", "config", message);
+            sound = false;
+        }
+        None => println!("  -  provider       not the suite's: what arrives there will be not-applicable"),
     }
     sound
 }

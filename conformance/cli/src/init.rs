@@ -7,11 +7,13 @@ use crate::exit::{self, Failure};
 
 const UTP: &str = include_str!("init.toml");
 const TOOLBUS: &str = include_str!("init-toolbus.toml");
+const HUB: &str = include_str!("init-hub.toml");
 
 fn template(family: Family) -> &'static str {
     match family {
         Family::Utp => UTP,
         Family::Toolbus => TOOLBUS,
+        Family::Hub => HUB,
     }
 }
 
@@ -47,5 +49,6 @@ mod tests {
         };
         check(Family::Utp, &["utp.tool-service"]);
         check(Family::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
+        check(Family::Hub, &["hub.server"]);
     }
 }

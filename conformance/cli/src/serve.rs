@@ -2,6 +2,8 @@
 
 use std::sync::Arc;
 
+use callmark_reference::hub::agent::{AgentConfig, DriveServer};
+use callmark_reference::hub::{self, Hub, HubConfig};
 use callmark_reference::toolbus;
 use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceConfig};
 
@@ -26,6 +28,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
                 Ok(exit::CONFORMANT)
             }
             Family::Toolbus => serve_toolbus(arguments).await,
+            Family::Hub if arguments.agent => serve_agent(arguments).await,
+            Family::Hub => serve_hub(arguments).await,
         }
     })
 }
@@ -73,6 +77,62 @@ async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
         None => eprintln!("artifacts none: set SF_CONTEXT_REPO_ROOT to a directory to get them"),
     }
     eprintln!("serving the tools of `callmark serve toolbus`; end with Ctrl-C");
+    exit::told_to_end().await;
+    eprintln!("ending");
+    server.shutdown().await;
+    Ok(exit::CONFORMANT)
+}
+
+/// Where a Hub finds its service secret.
+const SECRET: &str = "CALLMARK_HUB_SECRET";
+/// Where it finds its calendar and mail provider.
+const PROVIDER: &str = "CALLMARK_PROVIDER_URL";
+/// The secret of a Hub that somebody tries out.
+const TRIAL_SECRET: &str = "try-me";
+
+async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+    let secret = variable(SECRET);
+    let (provider, stand_in) = match variable(PROVIDER) {
+        Some(url) => (url, None),
+        None => {
+            let any = ([127, 0, 0, 1], 0).into();
+            let stand_in = hub::provider::StandIn::start(any).await.map_err(Failure::incomplete)?;
+            (stand_in.url(), Some(stand_in))
+        }
+    };
+    let mut config = HubConfig::new(secret.clone().unwrap_or_else(|| TRIAL_SECRET.to_owned()), &provider);
+    config.data_dir.clone_from(&arguments.data);
+    config.log = Arc::new(|line: &str| eprintln!("{line}"));
+    let hub = Hub::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    eprintln!("Hub       {}", hub.url());
+    match secret {
+        Some(_) => eprintln!("secret    that of {SECRET}"),
+        None => eprintln!("secret    {TRIAL_SECRET} (set {SECRET} to choose another)"),
+    }
+    if stand_in.is_some() {
+        eprintln!("provider  embedded, with an invented calendar and mailbox (set {PROVIDER} to use another)");
+        for fixture in hub::fixtures::ALL {
+            eprintln!("customer  {} {}", fixture.id, fixture.shows);
+        }
+    }
+    eprintln!("serving the tools of `callmark serve hub`; end with Ctrl-C");
+    exit::told_to_end().await;
+    eprintln!("ending");
+    hub.shutdown().await;
+    if let Some(stand_in) = stand_in {
+        stand_in.shutdown().await;
+    }
+    Ok(exit::CONFORMANT)
+}
+
+async fn serve_agent(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let mut config = AgentConfig::from_env().map_err(|error| Failure::usage(error.to_string()))?;
+    config.data_dir.clone_from(&arguments.data);
+    config.log = Arc::new(|line: &str| eprintln!("{line}"));
+    let server = DriveServer::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
+    eprintln!("agent     {}", server.url());
+    eprintln!("taking calls at /drive and messages at /v1/chat; end with Ctrl-C");
     exit::told_to_end().await;
     eprintln!("ending");
     server.shutdown().await;

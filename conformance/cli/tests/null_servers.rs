@@ -1,12 +1,14 @@
 //! MCP servers that do nothing of what they should score no pass, and never end as conformant, over stdio and
 //! over HTTP.
 
+#[path = "support/nothing.rs"]
+mod nothing;
 mod support;
 
 use std::sync::Arc;
 use std::time::Duration;
 
-use callmark_reports::record::{Outcome, Verdict};
+use callmark_reports::record::Verdict;
 use callmark_suite::manifest::{Manifest, Transport};
 use callmark_suite::run::Quiet;
 use callmark_suite::target::Running;
@@ -20,15 +22,7 @@ const HANDSHAKE: &str = r#""protocolVersion":"2025-06-18","capabilities":{"tools
 async fn check(manifest: Manifest, expect: Verdict) {
     let profiles = ["toolbus.server", "toolbus.artifacts"];
     let output = support::certify(&manifest, &profiles, "", Box::new(Running), Arc::new(Quiet)).await;
-    let passes: Vec<&str> = output
-        .record
-        .rules
-        .iter()
-        .filter(|rule| matches!(rule.outcome, Outcome::Passed | Outcome::Noted))
-        .map(|rule| rule.id.as_str())
-        .collect();
-    assert!(passes.is_empty(), "passes: {passes:?}");
-    assert_eq!(output.record.verdict, expect);
+    nothing::is_scored(&output, expect, "the server");
     assert_eq!(output.record.rules.len(), 76);
 }
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::hub::session::{HubPlan, HubSession};
 use crate::judge::Cause;
 use crate::manifest::{Manifest, ProbeName, UtpTable};
 use crate::pace::PaceLimits;
@@ -90,6 +91,14 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
             }
         }
     }
+    if wants("hub.server") {
+        match open_hub(&plan).await {
+            Ok(session) => set.stage.hub = Some(session),
+            Err(blocked) => {
+                set.blocked.insert("hub.server".to_owned(), blocked);
+            }
+        }
+    }
     set
 }
 
@@ -126,6 +135,22 @@ async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, (Caus
         seed: plan.seed,
     };
     ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the Hub of a manifest.
+async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, (Cause, String)> {
+    let Some(table) = plan.manifest.hub.clone() else {
+        return Err((Cause::Config, "the manifest has no table `[hub]`".to_owned()));
+    };
+    let plan = HubPlan {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("hub.log"),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    };
+    HubSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 fn session_plan(

@@ -125,6 +125,13 @@ impl Launch {
     }
 }
 
+/// A loopback address on which nothing listens just now.
+pub(crate) fn free_address() -> Result<String, String> {
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
+    let address = listener.local_addr().map_err(|error| error.to_string())?;
+    Ok(address.to_string())
+}
+
 /// A process that the suite started. Its whole group ends with it.
 #[derive(Debug)]
 pub struct Offspring {

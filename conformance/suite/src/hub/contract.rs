@@ -106,7 +106,7 @@ pub fn full_inputs(tool: &str, subjects: &Subjects) -> Value {
         }),
         "email_search" => json!({"query": query, "max_results": 2, "include_body": false}),
         "email_read" => json!({"message_id": message_id, "mark_as_read": false}),
-        "email_check_replies" => json!({"thread_id": thread_id, "since": "2026-01-01T00:00:00Z"}),
+        "email_check_replies" => json!({"thread_id": thread_id, "since": "2001-01-01T00:00:00Z"}),
         _ => json!({}),
     }
 }

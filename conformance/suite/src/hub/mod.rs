@@ -5,7 +5,13 @@
 //! suite is the Hub, and the agent is under test. `contract` is what both sides share: tools, codes, paths.
 
 pub mod agent;
+pub mod client;
 pub mod contract;
 pub mod evidence;
+pub mod judge;
+pub mod provider;
+pub mod reply;
+pub mod scene;
 pub mod session;
+mod steps;
 pub mod world;

@@ -1,22 +1,379 @@
 //! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
 
+mod learn;
+
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::client::{Agent, Client, Request};
+use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
+use super::provider::Provider;
+use super::reply::Reply;
+use crate::judge::Cause;
+use crate::manifest::{Customer, FixturesTable, HubTable};
+use crate::pace::{Pace, PaceLimits};
+use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::transcript::lock;
+use crate::wire::Wire;
+
+/// The agent that the suite is, where the manifest names no other.
+const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
+/// A customer that a stub Hub has to take as it comes.
+const ANYBODY: &str = "b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b7";
+/// The secret of a Hub that the suite starts, where the manifest names no other.
+const SECRET: &str = "callmark-made-up-service-secret";
+/// Between two tries of a request that was refused by a limit, where the Hub does not say how long.
+const RETRY: Duration = Duration::from_secs(1);
+/// So long a limit is waited out, where the manifest does not say how long its window is.
+const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
+
+/// What a session is opened with.
+pub struct HubPlan {
+    /// The manifest's table.
+    pub table: HubTable,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of a started Hub goes.
+    pub log: PathBuf,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum HubError {
+    /// The manifest describes no Hub.
+    #[error("the manifest has no `hub.base_url` and no `hub.start`, so there is no Hub to reach")]
+    NoHub,
+    /// The secret is not there.
+    #[error("the environment variable `{0}`, which `hub.secret_env` names, is not set")]
+    NoSecret(String),
+    /// It cannot be started.
+    #[error("the Hub cannot be started: {0}")]
+    Start(String),
+    /// The provider cannot listen.
+    #[error("the suite's calendar and mail provider cannot listen: {0}")]
+    Provider(String),
+    /// A client cannot be made.
+    #[error("no HTTP client can be made: {0}")]
+    Client(String),
+    /// It does not answer.
+    #[error("the Hub does not answer within {seconds} s: {why}")]
+    Silent {
+        /// The deadline.
+        seconds: u64,
+        /// What came of the last try.
+        why: String,
+    },
+    /// Its secret is not ours.
+    #[error(
+        "the Hub refuses the service secret ({0}): check `hub.secret_env`, or that a started Hub takes its secret \
+         from `CALLMARK_HUB_SECRET`"
+    )]
+    Secret(String),
+}
+
+impl HubError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::NoHub | Self::NoSecret(_) | Self::Start(_) | Self::Secret(_) => Cause::Config,
+            Self::Provider(_) | Self::Client(_) => Cause::Suite,
+            Self::Silent { .. } => Cause::Reachability,
+        }
+    }
+}
 
 /// An open session.
-#[derive(Debug)]
-pub struct HubSession {}
+pub struct HubSession {
+    /// The manifest's table.
+    pub table: HubTable,
+    /// Waiting times.
+    pub pace: Pace,
+    /// The way to the Hub.
+    pub client: Client,
+    /// The calendar and mail provider, where the suite plays it.
+    pub provider: Option<Arc<Provider>>,
+    /// What is in the mailbox.
+    pub fixtures: FixturesTable,
+    secret: String,
+    base: String,
+    works: bool,
+    process: Mutex<Option<Offspring>>,
+    seed: u64,
+    nonce: String,
+}
 
 impl HubSession {
+    /// Starts the Hub where that is the suite's business, and learns what it needs to know.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub async fn open(plan: HubPlan) -> Result<Arc<Self>, HubError> {
+        let table = plan.table;
+        if !table.has_server() {
+            return Err(HubError::NoHub);
+        }
+        let secret = secret(&table)?;
+        let provider = match &table.provider {
+            Some(own) => {
+                let started = Provider::start(own.listen.as_deref(), Arc::clone(&plan.wire)).await;
+                Some(started.map_err(HubError::Provider)?)
+            }
+            None => None,
+        };
+        let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
+        let mut process = None;
+        if let Some(command) = &table.start {
+            // What an earlier run left there says nothing about this one.
+            let _ = std::fs::remove_file(&plan.log);
+            let listen = free_address().map_err(HubError::Start)?;
+            base = base.replace("{listen}", &listen);
+            let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
+            let filled = |text: &String| {
+                text.replace("{provider_url}", &provider_url)
+                    .replace("{listen}", &listen)
+                    .replace("{secret}", &secret)
+            };
+            let launch = Launch {
+                command: command.clone(),
+                directory: table
+                    .cwd
+                    .as_ref()
+                    .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
+                environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect(),
+                removed: Vec::new(),
+                log: plan.log.clone(),
+            };
+            let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
+            if provider.is_some() {
+                around.push(("CALLMARK_PROVIDER_URL", &provider_url));
+            }
+            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?);
+        }
+        let fixtures = match &provider {
+            Some(provider) => provider.fixtures(),
+            None => table.fixtures.clone(),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut session = Self {
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
+            provider,
+            fixtures,
+            secret,
+            base,
+            works: false,
+            process: Mutex::new(process),
+            seed: plan.seed,
+            nonce: format!("{now:x}{}", std::process::id()),
+            table,
+        };
+        let learned = session.learn(&plan.limits).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+        let declared = |customer: Customer| self.table.customers.contains_key(&customer);
+        let mut all: BTreeSet<String> = Customer::ALL
+            .into_iter()
+            .filter(|customer| declared(*customer))
+            .map(|customer| format!("customer.{}", customer.name()))
+            .collect();
+        if self.table.stub {
+            all.insert("customer.connected".to_owned());
+        }
+        let fixtures = &self.fixtures;
+        let facts = [
+            ("data", !self.table.stub),
+            ("provider", self.provider.is_some()),
+            (
+                "limit",
+                declared(Customer::Limited)
+                    || (self.table.rate_limit.is_some() && declared(Customer::Other)),
+            ),
+            ("upstream", declared(Customer::UpstreamDown) || self.provider.is_some()),
+            ("mailbox", !self.table.stub && fixtures.sender.is_some()),
+            ("mailbox.subject", !self.table.stub && fixtures.subject_word.is_some()),
+            ("mailbox.attachment", fixtures.message_with_attachment_id.is_some()),
+            ("mailbox.thread", fixtures.thread_id.is_some()),
+            ("mailbox.quiet_thread", fixtures.thread_without_replies_id.is_some()),
+            ("mailbox.other_thread", fixtures.other_thread_id.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
     }
 
     /// Whether the Hub tells requests apart.
     pub fn works(&self) -> bool {
-        false
+        self.works
     }
 
-    /// Ends what the session holds open.
-    pub async fn close(&self) {}
+    /// Says why the Hub is gone, where the suite started it.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.process).as_mut()?.ended()
+    }
+
+    /// Id of a customer. A Hub without declared customers has to take one that it does not know.
+    pub fn customer(&self, customer: Customer) -> String {
+        let named = |customer| self.table.customers.get(&customer).cloned();
+        // Where every customer has a limit, the second one can be brought to it.
+        let second = || if customer == Customer::Limited { named(Customer::Other) } else { None };
+        named(customer).or_else(second).unwrap_or_else(|| ANYBODY.to_owned())
+    }
+
+    /// `Authorization` with the right secret.
+    pub fn authorization(&self) -> String {
+        format!("{SCHEME} {}", self.secret)
+    }
+
+    /// The service secret.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The agent that the suite is.
+    pub fn agent_id(&self) -> &str {
+        self.table.agent_id.as_deref().unwrap_or(AGENT_ID)
+    }
+
+    /// The slug of the integration behind a tool.
+    pub fn integration(&self, tool: &str) -> &str {
+        let slugs = &self.table.integrations;
+        if tool.starts_with("calendar_") { &slugs.calendar } else { &slugs.email }
+    }
+
+    /// What the inputs of calls refer to, for a scenario with this mark.
+    pub fn subjects(&self, mark: &str, scenario: &str) -> Subjects {
+        let people = self.fixtures.people.clone().unwrap_or_else(|| PEOPLE.map(str::to_owned));
+        let query = format!("from:{}", self.fixtures.sender.as_deref().unwrap_or(&people[0]));
+        let plain = Subjects::default();
+        Subjects {
+            mark: mark.to_owned(),
+            day: self.day(scenario),
+            event_id: self.fixtures.event_id.clone().unwrap_or(plain.event_id),
+            message_id: self.fixtures.message_id.clone().unwrap_or(plain.message_id),
+            thread_id: self.fixtures.thread_id.clone().unwrap_or(plain.thread_id),
+            people,
+            query,
+        }
+    }
+
+    /// A day that belongs to one scenario, so that events of others do not stand in its way.
+    fn day(&self, scenario: &str) -> String {
+        let hash = hash(&[&self.seed.to_string(), scenario]);
+        let number = u16::from_str_radix(&hash[..4], 16).unwrap_or_default();
+        // Far from the days of the availability requests, and each month has them.
+        format!("20{}-{:02}-{:02}", 32 + number % 8, 1 + number / 8 % 12, 1 + number / 96 % 28)
+    }
+
+    /// What makes the words of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// An execute request with the right secret and all members.
+    pub fn request(&self, tool: &str, customer: Customer, inputs: Value) -> Request {
+        let id = self.customer(customer);
+        Request {
+            method: "POST".to_owned(),
+            path: EXECUTE.to_owned(),
+            authorization: Some(self.authorization()),
+            body: json!({
+                "tool": tool, "agent_id": self.agent_id(), "customer_id": id, "user_id": "u-17",
+                "inputs": inputs, "context": {"conversation_id": "conv-88", "request_id": "req-0042"},
+            }),
+            tool: tool.to_owned(),
+            customer: customer.name().to_owned(),
+        }
+    }
+
+    /// A status request with the right secret.
+    pub fn status_request(&self, customer: Customer) -> Request {
+        Request {
+            method: "GET".to_owned(),
+            path: format!("{STATUS_BASE}{}/", self.customer(customer)),
+            authorization: Some(self.authorization()),
+            body: Value::Null,
+            tool: String::new(),
+            customer: customer.name().to_owned(),
+        }
+    }
+
+    /// A harmless request, which shows that the Hub is alive.
+    pub fn sentinel(&self, customer: Customer) -> Request {
+        let tool = contract::TOOLS[0];
+        self.request(tool, customer, contract::full_inputs(tool, &Subjects::default()))
+    }
+
+    /// Makes an exchange. A customer that is not there for its limit is given the time that the limit asks for.
+    pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
+        let began = Instant::now();
+        let window = self.table.rate_limit.map(|limit| Duration::from_secs_f64(limit.window_seconds + 2.0));
+        let patience = window.unwrap_or(LIMIT_PATIENCE);
+        loop {
+            let call = self.client.send(agent, request, self.pace.answer).await;
+            let wait = agent.transcript.with(|frames| {
+                let reply = Reply::of(frames, call)?;
+                let may_wait = reply.is_limited() && request.customer != Customer::Limited.name();
+                let asked = reply.retry_after().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+                (may_wait && (self.works || asked.is_some())).then(|| asked.unwrap_or(RETRY).max(RETRY / 4))
+            });
+            match wait {
+                Some(wait) if began.elapsed() + wait < patience => tokio::time::sleep(wait).await,
+                _ => return call,
+            }
+        }
+    }
+
+    /// The address in reports: the real one is gone when they are read.
+    pub fn shown_base(&self) -> &str {
+        if self.table.start.is_some() { "http://127.0.0.1:8080" } else { &self.base }
+    }
+
+    /// Ends what the session started.
+    pub async fn close(&self) {
+        let process = lock(&self.process).take();
+        if let Some(mut process) = process {
+            process.stop().await;
+        }
+        if let Some(provider) = &self.provider {
+            provider.close().await;
+        }
+    }
+}
+
+fn secret(table: &HubTable) -> Result<String, HubError> {
+    if let Some(secret) = table.secret() {
+        return Ok(secret);
+    }
+    match &table.secret_env {
+        Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
+        _ => Ok(SECRET.to_owned()),
+    }
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::library::hex(&hash.finalize())
 }

@@ -1,13 +1,25 @@
 //! The World of one scenario with a Hub under test.
 
+use std::sync::Arc;
+
 use cucumber::World as CucumberWorld;
 
-use crate::world::{Core, FamilyWorld, Remains};
+use super::client::Request;
+use super::evidence;
+use super::reply::Reply;
+use super::scene::Scene;
+use super::session::HubSession;
+use crate::judge::{Cause, Judgement, Trouble};
+use crate::manifest::Customer;
+use crate::transcript::{Frame, Kind, shorten};
+use crate::wire::CALL;
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
     core: Core,
+    scene: Option<Scene>,
 }
 
 impl std::fmt::Debug for World {
@@ -26,6 +38,153 @@ impl FamilyWorld for World {
     }
 
     fn remains(&self) -> Remains {
-        Remains::default()
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let frames = scene.frames();
+        let number = scene.made.last().map(u64::to_string);
+        let subject = frames
+            .iter()
+            .find(|frame| frame.kind == Kind::HubRequest && frame.headers.get(CALL) == number.as_ref());
+        Remains {
+            transcript: Some(Arc::clone(&scene.agent.transcript)),
+            names: vec![(scene.unique.clone(), "<unique>".to_owned())],
+            nonce: None,
+            late: Vec::new(),
+            subject: subject.map(|frame| frame.body.clone()),
+            reproduce: subject.map(|frame| by_hand(frame, &scene.session)),
+        }
     }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &self.scene
+            && let Some(provider) = &scene.session.provider
+        {
+            provider.forget(&scene.unique);
+        }
+    }
+}
+
+impl World {
+    /// The session with the Hub.
+    pub(super) fn session(&mut self) -> Result<Arc<HubSession>, Halt> {
+        let Some(session) = self.core.stage.hub.clone() else {
+            return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
+        };
+        if let Some(message) = session.ended() {
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+        }
+        Ok(session)
+    }
+
+    /// Opens the scene.
+    pub(super) fn open(&mut self, customer: Customer) -> Step {
+        let session = self.session()?;
+        self.scene = Some(Scene::new(&session, customer, &self.core.scenario));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given a Hub …`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares a full request for a tool.
+    pub(super) async fn prepare(&mut self, tool: &str) -> Step {
+        let prepared = self.scene()?.prepare(tool).await;
+        self.judge(prepared)
+    }
+
+    /// The request that is being prepared.
+    pub(super) fn draft(&mut self) -> Result<&mut Request, Halt> {
+        if self.scene()?.draft.is_none() {
+            return Err(self.suite_fault("no step prepared a request (`Given a full request for …`)"));
+        }
+        self.scene()?.draft.as_mut().ok_or(Halt)
+    }
+
+    /// Judges the exchange under test.
+    pub(super) fn judge_reply(&mut self, judgement: impl FnOnce(&Reply<'_>) -> Judgement) -> Step {
+        self.judge_replies(|replies| match replies.last() {
+            Some(reply) => judgement(reply),
+            None => Ok(()),
+        })
+    }
+
+    /// Judges the first and the last exchange under test.
+    pub(super) fn judge_pair(
+        &mut self,
+        judgement: impl FnOnce(&Reply<'_>, &Reply<'_>) -> Judgement,
+    ) -> Step {
+        self.judge_replies(|replies| match (replies.first(), replies.last()) {
+            (Some(first), Some(last)) => judgement(first, last),
+            _ => Ok(()),
+        })
+    }
+
+    /// Judges all exchanges under test.
+    pub(super) fn judge_replies(&mut self, judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        let (frames, made) = (scene.frames(), scene.made.clone());
+        let replies: Vec<Reply<'_>> = made.iter().filter_map(|call| Reply::of(&frames, *call)).collect();
+        if replies.is_empty() {
+            return Err(self.suite_fault("no step sent a request (`When the agent sends …`)"));
+        }
+        // Most judgements have nothing to look at then; that every request is answered is asked first.
+        let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(&replies));
+        if !session.works() && matches!(judgement, Err(Trouble::Broken(_))) && replies[0].answer.is_none() {
+            let message = "the Hub does not answer, and never did".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+
+    /// Judges an exchange that must be refused, with what came after it.
+    pub(super) fn judge_refusal(
+        &mut self,
+        judgement: impl FnOnce(&Reply<'_>, Option<&Reply<'_>>) -> Judgement,
+    ) -> Step {
+        let scene = self.scene()?;
+        let (frames, sentinel) = (scene.frames(), scene.sentinel);
+        let after = sentinel.and_then(|call| Reply::of(&frames, call));
+        self.judge_reply(|reply| judgement(reply, after.as_ref()))
+    }
+
+    /// Judges what the provider got.
+    pub(super) fn judge_provider(
+        &mut self,
+        judgement: impl FnOnce(&Request, &Reply<'_>, &[&Frame]) -> Judgement,
+    ) -> Step {
+        let session = self.session()?;
+        if session.provider.as_ref().is_some_and(|provider| !provider.was_asked()) {
+            let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing".to_owned();
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
+        }
+        let draft = self.draft()?.clone();
+        let frames = self.scene()?.frames();
+        let seen: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Provider).collect();
+        self.judge_reply(|reply| judgement(&draft, reply, &seen))
+    }
+}
+
+/// A command line that sends a request by hand.
+fn by_hand(frame: &Frame, session: &HubSession) -> String {
+    let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
+    let mut line = format!("curl -i -X {method} {}{path}", session.shown_base());
+    for name in ["authorization", "content-type"] {
+        if let Some(value) = frame.headers.get(name) {
+            // The shell fills in the secret.
+            let value = value.replace(session.secret(), "$CALLMARK_HUB_SECRET");
+            line.push_str(&format!(" -H \"{name}: {}\"", value.replace('"', "\\\"")));
+        }
+    }
+    let body = match &frame.body {
+        serde_json::Value::Null => return line,
+        serde_json::Value::String(text) => text.clone(),
+        json => shorten(&evidence::steady(json)).to_string(),
+    };
+    line.push_str(&format!(" -d '{}'", body.replace('\'', r"'\''")));
+    line
 }

@@ -189,6 +189,12 @@ impl HubTable {
         self.base_url.is_some() || self.start.is_some()
     }
 
+    /// The service secret, where it is in the manifest or in the environment.
+    pub fn secret(&self) -> Option<String> {
+        let named = || self.secret_env.as_ref().and_then(|name| std::env::var(name).ok());
+        self.secret.clone().or_else(named).filter(|secret| !secret.is_empty())
+    }
+
     /// How long a started Hub may take until it answers.
     pub fn start_timeout(&self) -> Duration {
         let seconds = self.start_timeout_seconds.unwrap_or(30.0);

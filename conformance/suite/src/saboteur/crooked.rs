@@ -144,6 +144,10 @@ impl Condition {
             Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
             Self::Channel(text) => message.channel.contains(text.as_str()),
             Self::Header(header) => message.headers.get(&header.name) == Some(&header.to),
+            Self::NoHeader(name) => !message.headers.contains_key(name),
+            Self::KeptWide(name) => {
+                memory.stashed.contains_key(&((scope.0.clone(), String::new()), name.clone()))
+            }
             Self::Kept(name) => memory.stashed.contains_key(&(scope.clone(), name.clone())),
             Self::KeptIs(kept) => memory.stashed.get(&(scope.clone(), kept.name.clone())) == Some(&kept.to),
             Self::Nth(number) => *number == count.call,

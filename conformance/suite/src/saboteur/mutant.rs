@@ -64,8 +64,12 @@ pub enum Condition {
     Channel(String),
     /// A header has this value.
     Header(Header),
+    /// The header is not there.
+    NoHeader(String),
     /// Something is kept under this name for the call.
     Kept(String),
+    /// Something is kept under this name for all calls of the project.
+    KeptWide(String),
     /// This is kept for the call.
     KeptIs(Kept),
     /// It is the nth message of this kind for its call, from 1.

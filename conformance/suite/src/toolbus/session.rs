@@ -5,7 +5,6 @@ mod calibrate;
 mod lease;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::TcpListener;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
@@ -25,7 +24,7 @@ use super::stdio::Stdio;
 use crate::judge::Cause;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Pipes};
+use crate::target::{Launch, Offspring, Pipes, free_address};
 use crate::transcript::lock;
 use crate::wire::Wire;
 
@@ -408,11 +407,4 @@ impl ToolbusSession {
 
 fn pair(endpoint: Option<&crate::manifest::Endpoint>) -> (Option<String>, Option<PathBuf>) {
     (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
-}
-
-/// A loopback address on which nothing listens just now.
-fn free_address() -> Result<String, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok(address.to_string())
 }

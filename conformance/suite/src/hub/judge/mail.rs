@@ -1,0 +1,254 @@
+//! Results of the mail tools (Tool Execution Contract L219-322).
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::envelope::{self, Empty};
+use super::shape::moment;
+use crate::hub::reply::Reply;
+use crate::judge::{Judgement, Trouble};
+
+const MESSAGES: &str = "messages";
+const REPLIES: &str = "replies";
+
+/// No more messages than were asked for.
+pub fn are_at_most_as_asked(reply: &Reply<'_>) -> Judgement {
+    let items = envelope::some_items(reply, MESSAGES, Empty::Surprising)?;
+    let limit = reply.request.body.pointer("/inputs/max_results").and_then(Value::as_u64).unwrap_or(u64::MAX);
+    if items.len() as u64 <= limit {
+        return Ok(());
+    }
+    Err(reply
+        .finding("more messages are listed than were asked for", "list at most `max_results` messages")
+        .expected(format!("at most {limit}"))
+        .actual(Some(&Value::from(items.len())))
+        .at("/result/messages")
+        .into())
+}
+
+/// The total is not below what is listed.
+pub fn total_covers_the_list(reply: &Reply<'_>) -> Judgement {
+    let listed = envelope::items(reply, MESSAGES)?.len() as u64;
+    let total = reply.result()?.get("total_results");
+    if total.and_then(Value::as_f64).is_some_and(|total| total >= listed as f64) {
+        return Ok(());
+    }
+    Err(reply
+        .finding("`total_results` is below the number of messages listed", "count at least what is listed")
+        .expected(format!("{listed} or more"))
+        .actual(total)
+        .at("/result/total_results")
+        .into())
+}
+
+/// Every message listed has this text in a member.
+pub fn all_match(reply: &Reply<'_>, name: &str, text: &str) -> Judgement {
+    let text = text.to_lowercase();
+    for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
+        if !item.get(name).and_then(Value::as_str).is_some_and(|own| own.to_lowercase().contains(&text)) {
+            return Err(reply
+                .finding("a message is listed that does not match the query", "list only what the query finds")
+                .expected(format!("`{name}` with `{text}` in it"))
+                .actual(Some(item))
+                .at(format!("/result/messages/{index}/{name}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Nothing is found.
+pub fn is_empty(reply: &Reply<'_>) -> Judgement {
+    if envelope::items(reply, MESSAGES)?.is_empty() {
+        return Ok(());
+    }
+    Err(reply
+        .finding("messages are listed for a query that matches none", "list only what the query finds")
+        .expected("no message")
+        .actual(reply.body().pointer("/result/messages"))
+        .at("/result/messages")
+        .into())
+}
+
+/// The text of a body that a message carries under any name.
+fn body(message: &Value) -> Option<&Value> {
+    let members = message.as_object()?;
+    let holds_text = |value: &Value| match value {
+        Value::String(text) => !text.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => false,
+    };
+    let is_body = |name: &str| name == "html" || name == "text" || name.starts_with("body");
+    // `body_type` says of what kind a body is.
+    members
+        .iter()
+        .find(|(name, value)| is_body(name) && name.as_str() != "body_type" && holds_text(value))
+        .map(|(_, value)| value)
+}
+
+/// No message carries its body.
+pub fn have_no_body(reply: &Reply<'_>) -> Judgement {
+    for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
+        if let Some(body) = body(item) {
+            return Err(reply
+                .finding("a message carries its body, and `include_body` is false", "leave the body out then")
+                .expected("no body")
+                .actual(Some(body))
+                .at(format!("/result/messages/{index}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every message carries its body as `body`.
+pub fn have_a_body(reply: &Reply<'_>) -> Judgement {
+    for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
+        if !item.get("body").is_some_and(Value::is_string) {
+            return Err(reply
+                .finding("a message has no `body`, and `include_body` is true", "add the text as `body` then")
+                .expected("a string")
+                .actual(Some(item))
+                .at(format!("/result/messages/{index}/body"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// The message is the one that was asked for.
+pub fn is_the_message(reply: &Reply<'_>) -> Judgement {
+    let asked = reply.request.body.pointer("/inputs/message_id");
+    let given = reply.result()?.get("message_id");
+    if asked == given {
+        return Ok(());
+    }
+    Err(reply
+        .finding("another message is given than the one that was asked for", "look the message up by `message_id`")
+        .expected(asked.cloned().unwrap_or_default())
+        .actual(given)
+        .at("/result/message_id")
+        .into())
+}
+
+/// A message without attachments has an empty list of them.
+pub fn has_no_attachments(reply: &Reply<'_>) -> Judgement {
+    if envelope::items(reply, "attachments")?.is_empty() {
+        return Ok(());
+    }
+    Err(reply
+        .finding("a message without attachments lists some", "give an empty array")
+        .expected(Value::Array(Vec::new()))
+        .actual(reply.body().pointer("/result/attachments"))
+        .at("/result/attachments")
+        .into())
+}
+
+/// A message with attachments lists them.
+pub fn has_attachments(reply: &Reply<'_>) -> Judgement {
+    if !envelope::items(reply, "attachments")?.is_empty() {
+        return Ok(());
+    }
+    Err(reply
+        .finding("a message with attachments lists none", "list every attachment of the message")
+        .expected("one or more")
+        .actual(reply.body().pointer("/result/attachments"))
+        .at("/result/attachments")
+        .into())
+}
+
+/// `has_new_replies` is true exactly when there are replies.
+pub fn says_whether_there_are(reply: &Reply<'_>) -> Judgement {
+    let some = !envelope::items(reply, REPLIES)?.is_empty();
+    let said = reply.result()?.get("has_new_replies");
+    if said == Some(&Value::Bool(some)) {
+        return Ok(());
+    }
+    Err(reply
+        .finding("`has_new_replies` does not say whether `replies` is empty", "derive it from the list")
+        .expected(some)
+        .actual(said)
+        .at("/result/has_new_replies")
+        .into())
+}
+
+/// The thread has replies.
+pub fn finds_replies(reply: &Reply<'_>) -> Judgement {
+    envelope::some_items(reply, REPLIES, Empty::Surprising).map(|_| ())
+}
+
+/// Every reply is newer than `since`, or as old.
+pub fn are_newer(reply: &Reply<'_>) -> Judgement {
+    let since = reply.request.body.pointer("/inputs/since").and_then(Value::as_str);
+    let Some(since) = since.and_then(moment) else { return Ok(()) };
+    for (index, item) in envelope::items(reply, REPLIES)?.iter().enumerate() {
+        let date = item.get("date").and_then(Value::as_str).and_then(moment);
+        // That it is a date is another rule's business.
+        if date.is_some_and(|date| date < since) {
+            return Err(reply
+                .finding("a reply is listed that is older than `since`", "list only replies after `since`")
+                .expected(format!("after {since}"))
+                .actual(item.get("date"))
+                .at(format!("/result/replies/{index}/date"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// No reply is listed.
+pub fn finds_no_replies(reply: &Reply<'_>) -> Judgement {
+    if envelope::items(reply, REPLIES)?.is_empty() {
+        return Ok(());
+    }
+    Err(reply
+        .finding("replies are listed, and `since` is after the last one", "list only replies after `since`")
+        .expected(Value::Array(Vec::new()))
+        .actual(reply.body().pointer("/result/replies"))
+        .at("/result/replies")
+        .into())
+}
+
+/// The moment after the last reply that an answer lists.
+pub fn after_the_last(reply: &Reply<'_>) -> Option<String> {
+    let items = envelope::items(reply, REPLIES).ok()?;
+    let last = items.iter().filter_map(|item| moment(item.get("date")?.as_str()?)).max()?;
+    last.checked_add(jiff::Span::new().hours(24)).ok().map(|at| at.to_string())
+}
+
+/// Two threads have no reply in common.
+pub fn do_not_mix(left: &Reply<'_>, right: &Reply<'_>) -> Judgement {
+    let ids = |reply: &Reply<'_>| -> Result<BTreeSet<String>, Trouble> {
+        let items = envelope::some_items(reply, REPLIES, Empty::Surprising)?;
+        Ok(items.iter().filter_map(|item| item.get("message_id")?.as_str().map(str::to_owned)).collect())
+    };
+    let (left_ids, right_ids) = (ids(left)?, ids(right)?);
+    match left_ids.intersection(&right_ids).next() {
+        None => Ok(()),
+        Some(both) => Err(right
+            .finding("one reply is listed for two threads", "list only replies of the `thread_id` asked for")
+            .actual(Some(&Value::from(both.clone())))
+            .at("/result/replies")
+            .frame(left.request)
+            .into()),
+    }
+}
+
+/// A reply has the thread of the mail that it answers.
+pub fn share_a_thread(first: &Reply<'_>, answer: &Reply<'_>) -> Judgement {
+    let thread = |reply: &Reply<'_>| reply.result().map(|result| result.get("thread_id").cloned());
+    let (first, second) = (thread(first)?, thread(answer)?);
+    if first.is_some() && first == second {
+        return Ok(());
+    }
+    Err(answer
+        .finding(
+            "a mail that answers another opens a thread of its own",
+            "send it in the thread of the message that `reply_to_message_id` names",
+        )
+        .expected(first.unwrap_or_default())
+        .actual(second.as_ref())
+        .at("/result/thread_id")
+        .into())
+}

@@ -1,0 +1,9 @@
+//! What a Hub must do: pure judgements over exchanges, one module a subject.
+
+pub mod calendar;
+pub mod envelope;
+pub mod mail;
+pub mod provider;
+pub mod refusal;
+pub mod shape;
+pub mod status;

@@ -1,0 +1,222 @@
+//! The calendar below `/calendar/v3`: which path does what.
+
+use serde_json::{Value, json};
+
+use super::busy;
+use super::events::{Event, Identity, merge};
+use super::reply::{Answer, Done, Reply, failure, refuse};
+use super::state::Desk;
+use super::times::{HOME, exact, in_zone, instant};
+
+/// Events in one answer, at most and unless something else is said.
+const MAX_PAGE: usize = 2_500;
+const PAGE: usize = 250;
+const SETTINGS: [(&str, &str); 5] = [
+    ("timezone", HOME),
+    ("locale", "en"),
+    ("weekStart", "1"),
+    ("format24HourTime", "true"),
+    ("defaultEventLength", "60"),
+];
+
+/// Answers a request.
+pub(super) fn answer(desk: &mut Desk<'_>) -> Answer {
+    let ask = desk.ask;
+    match (ask.method.as_str(), &ask.path()[2..]) {
+        ("POST", ["freeBusy"]) => busy::query(desk),
+        ("GET", ["calendars", id]) => Ok(Done::read(calendar(desk, id))),
+        ("GET", ["users", "me", "calendarList"]) => Ok(Done::read(json!({
+            "kind": "calendar#calendarList", "etag": "\"1\"", "nextSyncToken": "1",
+            "items": [entry(desk, "primary")],
+        }))),
+        ("GET", ["users", "me", "calendarList", id]) => Ok(Done::read(entry(desk, id))),
+        ("GET", ["users", "me", "settings"]) => Ok(Done::read(json!({
+            "kind": "calendar#settings", "etag": "\"1\"", "nextSyncToken": "1",
+            "items": SETTINGS.map(|(id, value)| setting(id, value)),
+        }))),
+        ("GET", ["users", "me", "settings", id]) => {
+            let known = SETTINGS.iter().find(|(name, _)| name == id).ok_or_else(|| failure(404))?;
+            Ok(Done::read(setting(known.0, known.1)))
+        }
+        ("GET", ["calendars", _, "events"]) => list(desk),
+        ("POST", ["calendars", _, "events"] | ["calendars", _, "events", "import"]) => {
+            let given = ask.object()?;
+            insert(desk, &given)
+        }
+        ("POST", ["calendars", _, "events", "quickAdd"]) => quick_add(desk),
+        ("GET", ["calendars", _, "events", id]) => Ok(Done::read(desk.account.events.find(id)?.value())),
+        ("PATCH" | "PUT", ["calendars", _, "events", id]) => change(desk, id),
+        ("DELETE", ["calendars", _, "events", id]) => {
+            let notifies = notifies(desk)?;
+            check_tag(desk, id)?;
+            desk.account.events.delete(id)?;
+            Ok(Done::with(Reply::empty(), vec![deleted(id, notifies)]))
+        }
+        _ => Err(failure(404)),
+    }
+}
+
+fn insert(desk: &mut Desk<'_>, given: &serde_json::Map<String, Value>) -> Answer {
+    let notifies = notifies(desk)?;
+    let id = match given.get("id").and_then(Value::as_str) {
+        None => desk.mint.event_id(),
+        Some(id) if desk.account.events.has(id) => {
+            return Err(refuse(409, "duplicate", "The requested identifier already exists."));
+        }
+        Some(id) if (5..=1024).contains(&id.len()) && id.bytes().all(is_base32) => id.to_owned(),
+        Some(_) => return Err(refuse(400, "invalid", "Invalid resource id value.")),
+    };
+    let identity = Identity::new(id, &desk.account.address, desk.now);
+    let event = Event::compose(given, identity, desk.now)?;
+    let (id, resource) = (event.id.clone(), event.value());
+    let effect = written(desk, &event, notifies);
+    desk.account.events.put(event);
+    Ok(Done::with(Reply::ok(resource), vec![effect]).making([id]))
+}
+
+/// An event of one sentence: the title is known, the time is the next hour.
+fn quick_add(desk: &mut Desk<'_>) -> Answer {
+    let text = desk.ask.parameter("text").ok_or_else(|| refuse(400, "required", "Missing text."))?;
+    let end = desk.now + jiff::SignedDuration::from_hours(1);
+    let given = json!({
+        "summary": text, "start": {"dateTime": exact(desk.now)}, "end": {"dateTime": exact(end)},
+    });
+    insert(desk, given.as_object().unwrap_or(&serde_json::Map::new()))
+}
+
+/// PUT replaces an event, PATCH changes what is named.
+fn change(desk: &mut Desk<'_>, id: &str) -> Answer {
+    let notifies = notifies(desk)?;
+    let given = desk.ask.object()?;
+    check_tag(desk, id)?;
+    let old = desk.account.events.find(id)?;
+    if given.get("status").and_then(Value::as_str) == Some("cancelled") {
+        let mut resource = old.value();
+        resource["status"] = json!("cancelled");
+        desk.account.events.delete(id)?;
+        return Ok(Done::with(Reply::ok(resource), vec![deleted(id, notifies)]));
+    }
+    let identity = old.identity(&desk.account.address);
+    let event = if desk.ask.method == "PUT" {
+        Event::compose(&given, identity, desk.now)?
+    } else {
+        let mut members = old.resource.clone();
+        merge(&mut members, &given);
+        let mut event = Event::compose(&members, identity, desk.now)?;
+        // What was not touched is still told as it was given.
+        for (name, new, old) in [("start", &mut event.start, &old.start), ("end", &mut event.end, &old.end)] {
+            if !given.contains_key(name) {
+                new.text.clone_from(&old.text);
+            }
+        }
+        event
+    };
+    let resource = event.value();
+    let effect = written(desk, &event, notifies);
+    desk.account.events.put(event);
+    Ok(Done::with(Reply::ok(resource), vec![effect]))
+}
+
+fn list(desk: &Desk<'_>) -> Answer {
+    let ask = desk.ask;
+    let bound = |name: &str| ask.parameter(name).map(|text| instant(text, name)).transpose();
+    let (from, to) = (bound("timeMin")?, bound("timeMax")?);
+    if matches!((from, to), (Some(from), Some(to)) if to <= from) {
+        return Err(refuse(400, "timeRangeEmpty", "The specified time range is empty."));
+    }
+    let words = ask.parameter("q").map(str::to_lowercase);
+    let by_start = ask.parameter("orderBy") == Some("startTime");
+    if by_start && ask.parameter("singleEvents") != Some("true") {
+        let message = "The requested ordering is not available for the particular query.";
+        return Err(refuse(400, "badRequest", message));
+    }
+    let uid = ask.parameter("iCalUID");
+    let mut found: Vec<&Event> = desk
+        .account
+        .events
+        .iter()
+        .filter(|event| from.is_none_or(|from| event.end.at > from))
+        .filter(|event| to.is_none_or(|to| event.start.at < to))
+        .filter(|event| words.as_ref().is_none_or(|words| event.mentions(words)))
+        .filter(|event| uid.is_none_or(|uid| event.text("iCalUID") == uid))
+        .collect();
+    if by_start {
+        found.sort_by_key(|event| event.start.at);
+    }
+    let size = ask.number("maxResults")?.unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let skip = ask.number("pageToken")?.unwrap_or_default();
+    let items: Vec<Value> = found.iter().skip(skip).take(size).map(|event| event.value()).collect();
+    let mut body = json!({
+        "kind": "calendar#events", "etag": "\"1\"", "summary": desk.account.address,
+        "description": "", "updated": exact(desk.now), "timeZone": HOME, "accessRole": "owner",
+        "defaultReminders": [], "items": items,
+    });
+    let next = skip.saturating_add(size);
+    let token = if next < found.len() { ("nextPageToken", next) } else { ("nextSyncToken", 1) };
+    body[token.0] = json!(token.1.to_string());
+    Ok(Done::read(body))
+}
+
+/// Whether guests are told; nothing where it is not said, which means that they are not.
+fn notifies(desk: &Desk<'_>) -> Result<Option<bool>, Reply> {
+    match desk.ask.parameter("sendUpdates") {
+        Some("all" | "externalOnly") => return Ok(Some(true)),
+        Some("none") => return Ok(Some(false)),
+        Some(_) => return Err(refuse(400, "invalidParameter", "Invalid value for sendUpdates")),
+        None => {}
+    }
+    match desk.ask.parameter("sendNotifications").map(str::to_lowercase).as_deref() {
+        Some("true") => Ok(Some(true)),
+        Some("false") => Ok(Some(false)),
+        Some(_) => Err(refuse(400, "invalidParameter", "Invalid value for sendNotifications")),
+        None => Ok(None),
+    }
+}
+
+/// A change that was meant for an earlier state of the event is refused.
+fn check_tag(desk: &Desk<'_>, id: &str) -> Result<(), Reply> {
+    let current = desk.account.events.find(id)?.text("etag");
+    match desk.ask.if_match.as_deref() {
+        Some(wanted) if wanted != "*" && wanted != current => {
+            Err(refuse(412, "conditionNotMet", "Precondition Failed"))
+        }
+        _ => Ok(()),
+    }
+}
+
+fn written(desk: &Desk<'_>, event: &Event, notifies: Option<bool>) -> Value {
+    json!({"effect": "event", "notifies": notifies, "event": event.seen(), "request": desk.ask.json})
+}
+
+fn deleted(id: &str, notifies: Option<bool>) -> Value {
+    json!({"effect": "delete", "notifies": notifies, "event_id": id})
+}
+
+fn is_base32(byte: u8) -> bool {
+    matches!(byte, b'0'..=b'9' | b'a'..=b'v')
+}
+
+fn name_of(desk: &Desk<'_>, id: &str) -> String {
+    if id == "primary" { desk.account.address.clone() } else { id.to_owned() }
+}
+
+fn calendar(desk: &Desk<'_>, id: &str) -> Value {
+    let name = name_of(desk, id);
+    json!({
+        "kind": "calendar#calendar", "etag": "\"1\"", "id": name, "summary": name, "timeZone": HOME,
+        "conferenceProperties": {"allowedConferenceSolutionTypes": ["hangoutsMeet"]},
+    })
+}
+
+fn entry(desk: &Desk<'_>, id: &str) -> Value {
+    let name = name_of(desk, id);
+    json!({
+        "kind": "calendar#calendarListEntry", "etag": "\"1\"", "id": name, "summary": name, "timeZone": HOME,
+        "accessRole": "owner", "primary": name == desk.account.address, "selected": true,
+        "defaultReminders": [], "colorId": "14", "updated": in_zone(desk.now, &jiff::tz::TimeZone::UTC),
+    })
+}
+
+fn setting(id: &str, value: &str) -> Value {
+    json!({"kind": "calendar#setting", "etag": "\"1\"", "id": id, "value": value})
+}

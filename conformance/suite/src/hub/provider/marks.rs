@@ -1,0 +1,138 @@
+//! Which scenarios a request belongs to: by the mark that it mentions, or by what was made under the mark.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Arc;
+
+use serde_json::Value;
+
+use super::ask::{Ask, MAX_BODY};
+use super::letter::Letter;
+use crate::transcript::Transcript;
+
+/// Things made under one mark that are remembered.
+const MAX_MADE: usize = 2_000;
+
+/// The marks of the scenarios that run.
+#[derive(Default)]
+pub(super) struct Marks {
+    followed: BTreeMap<String, Follower>,
+    failing: BTreeMap<String, u16>,
+    /// Ids with the marks under which they were made.
+    made: HashMap<String, BTreeSet<String>>,
+    /// How many of them a mark has.
+    counts: HashMap<String, usize>,
+}
+
+/// Who wants to know.
+#[derive(Clone)]
+pub(super) struct Follower {
+    pub(super) scenario: String,
+    pub(super) transcript: Arc<Transcript>,
+}
+
+impl Marks {
+    pub(super) fn follow(&mut self, mark: &str, scenario: &str, transcript: &Arc<Transcript>) {
+        let follower = Follower { scenario: scenario.to_owned(), transcript: Arc::clone(transcript) };
+        self.followed.insert(mark.to_lowercase(), follower);
+    }
+
+    pub(super) fn fail(&mut self, mark: &str, status: u16) {
+        self.failing.insert(mark.to_lowercase(), status);
+    }
+
+    pub(super) fn forget(&mut self, mark: &str) {
+        let mark = mark.to_lowercase();
+        self.followed.remove(&mark);
+        self.failing.remove(&mark);
+        self.counts.remove(&mark);
+        self.made.retain(|_, marks| {
+            marks.remove(&mark);
+            !marks.is_empty()
+        });
+    }
+
+    /// Remembers what was made under a mark.
+    pub(super) fn remember(&mut self, mark: &str, ids: impl IntoIterator<Item = String>) {
+        let mark = mark.to_lowercase();
+        let count = self.counts.entry(mark.clone()).or_default();
+        for id in ids.into_iter().filter(|id| !id.is_empty()) {
+            if *count < MAX_MADE && self.made.entry(id.to_lowercase()).or_default().insert(mark.clone()) {
+                *count += 1;
+            }
+        }
+    }
+
+    /// The marks that a request concerns.
+    pub(super) fn concerned(&self, ask: &Ask<'_>, letter: Option<&Letter>) -> BTreeSet<String> {
+        if self.followed.is_empty() && self.failing.is_empty() || ask.body.len() > MAX_BODY {
+            return BTreeSet::new();
+        }
+        let mut names = BTreeSet::new();
+        let text = text_of(ask, letter, &mut names);
+        let mentioned =
+            self.followed.keys().chain(self.failing.keys()).filter(|mark| mentions(&text, mark)).cloned();
+        let by_name = names.iter().filter_map(|name| self.made.get(name)).flatten().cloned();
+        mentioned.chain(by_name).collect()
+    }
+
+    /// The status with which a request of these marks is to fail.
+    pub(super) fn failure(&self, marks: &BTreeSet<String>) -> Option<u16> {
+        marks.iter().find_map(|mark| self.failing.get(mark).copied())
+    }
+
+    /// Who follows these marks.
+    pub(super) fn followers<'m>(
+        &'m self,
+        marks: &'m BTreeSet<String>,
+    ) -> impl Iterator<Item = &'m Follower> + 'm {
+        marks.iter().filter_map(|mark| self.followed.get(mark))
+    }
+}
+
+/// Everything that a request says, in lower case; and what in it may be an id.
+fn text_of(ask: &Ask<'_>, letter: Option<&Letter>, names: &mut BTreeSet<String>) -> String {
+    let mut text = ask.segments.join("/");
+    names.extend(ask.segments.iter().map(|segment| segment.to_lowercase()));
+    for (name, value) in &ask.query {
+        text.extend(["\n", name, "=", value]);
+        let ends = |character: char| character.is_whitespace() || matches!(character, ':' | '"' | '(' | ')');
+        names.extend(value.split(ends).map(|word| word.trim_matches(['<', '>']).to_lowercase()));
+    }
+    match &ask.json {
+        Some(json) => gather(json, &mut text, names),
+        None => text.push_str(&String::from_utf8_lossy(ask.body)),
+    }
+    if let Some(letter) = letter {
+        text.push('\n');
+        text.push_str(&letter.everything());
+        names.extend(letter.ancestors().map(str::to_lowercase));
+    }
+    text.to_lowercase()
+}
+
+fn gather(value: &Value, text: &mut String, names: &mut BTreeSet<String>) {
+    match value {
+        Value::String(string) => {
+            text.push('\n');
+            text.push_str(string);
+            if string.len() < 1024 {
+                names.insert(string.to_lowercase());
+            }
+        }
+        Value::Array(items) => items.iter().for_each(|item| gather(item, text, names)),
+        Value::Object(members) => members.values().for_each(|member| gather(member, text, names)),
+        _ => {}
+    }
+}
+
+/// Whether a text has a mark as a word of its own: `run 1` is not mentioned by `run 12`.
+fn mentions(text: &str, mark: &str) -> bool {
+    if mark.is_empty() {
+        return false;
+    }
+    text.match_indices(mark).any(|(at, _)| {
+        let before = text[..at].chars().next_back();
+        let after = text[at + mark.len()..].chars().next();
+        !before.is_some_and(char::is_alphanumeric) && !after.is_some_and(char::is_alphanumeric)
+    })
+}

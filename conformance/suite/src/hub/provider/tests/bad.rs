@@ -1,0 +1,83 @@
+use serde_json::json;
+
+use super::*;
+
+#[tokio::test]
+async fn bodies_that_are_not_json_are_refused() {
+    let bench = Bench::start().await;
+    for path in [EVENTS.to_owned(), "/calendar/v3/freeBusy".to_owned(), format!("{MESSAGES}/send")] {
+        for body in ["<html><body>Hi</body></html>", "{\"summary\":", "nonsense", "[1]", "\u{0}"] {
+            let request = bench.request(&Method::POST, &path).header("content-type", "text/html");
+            let (status, answered) = answer(request.body(body)).await;
+            assert_eq!((status, reason(&answered)), (400, "parseError"), "{path} {body}");
+        }
+    }
+    assert_eq!(bench.get(MESSAGES).await.0, 200);
+}
+
+#[tokio::test]
+async fn what_is_too_large_is_refused() {
+    let bench = Bench::start().await;
+    let transcript = bench.follow("m1");
+    let huge = json!({"summary": "m1", "description": "x".repeat(3 * 1024 * 1024)});
+    let (status, body) = bench.post(EVENTS, huge).await;
+    assert_eq!((status, &body["error"]["code"]), (413, &json!(413)));
+    assert!(transcript.frames().is_empty());
+    // More of it than wiremock may keep.
+    for _ in 0..16 {
+        let large = json!({"ids": [], "addLabelIds": [], "x": "x".repeat(3 * 1024 * 1024)});
+        assert_eq!(bench.post(&format!("{MESSAGES}/batchModify"), large).await.0, 413);
+    }
+    assert_eq!(bench.get(MESSAGES).await.0, 200);
+}
+
+#[tokio::test]
+async fn compressed_bodies_are_refused_with_a_reason() {
+    let bench = Bench::start().await;
+    let request = bench.request(&Method::POST, EVENTS).header("content-encoding", "gzip");
+    assert_eq!(answer(request.body(vec![0x1f, 0x8b, 8, 0])).await.0, 415);
+}
+
+#[tokio::test]
+async fn deep_bodies_and_odd_paths_are_answered() {
+    let bench = Bench::start().await;
+    let deep = format!("{{\"summary\":{}1{}}}", "[".repeat(100_000), "]".repeat(100_000));
+    let request = bench.request(&Method::POST, EVENTS).header("content-type", "application/json");
+    assert_eq!(answer(request.body(deep)).await.0, 400);
+    for path in [
+        "/gmail/v1/users/me",
+        "/gmail/v1/users",
+        "/gmail",
+        "/calendar/v3",
+        "/upload/gmail/v1/users/me",
+        "//",
+        "/%ff%zz%",
+        "/calendar/v3/calendars/%2F%00/events/%",
+    ] {
+        let (status, body) = bench.get(path).await;
+        assert_eq!((status, &body["error"]["code"]), (404, &json!(404)), "{path}");
+    }
+}
+
+#[tokio::test]
+async fn a_get_may_travel_in_a_post() {
+    let bench = Bench::start().await;
+    let request = bench.request(&Method::POST, MESSAGES).header("x-http-method-override", "GET");
+    let request = request.header("content-type", "application/x-www-form-urlencoded");
+    let (status, body) = answer(request.body("q=subject%3Aharvest&maxResults=1")).await;
+    assert_eq!((status, &body["resultSizeEstimate"]), (200, &json!(3)));
+}
+
+#[tokio::test]
+async fn an_account_does_not_grow_without_end() {
+    let bench = Bench::start().await;
+    let raw = format!("To: bo@orchid.example\r\nSubject: many\r\n\r\n{}\r\n", "x".repeat(100));
+    let enclosed = json!({"raw": URL_SAFE_NO_PAD.encode(&raw)});
+    for _ in 0..2_050 {
+        assert_eq!(bench.post(&format!("{MESSAGES}/send"), enclosed.clone()).await.0, 200);
+    }
+    let profile = bench.good("/gmail/v1/users/me/profile").await;
+    assert_eq!(profile["messagesTotal"], 2_000);
+    let seeds = bench.good(&format!("{MESSAGES}?q=subject:harvest")).await;
+    assert_eq!(seeds["resultSizeEstimate"], 3);
+}

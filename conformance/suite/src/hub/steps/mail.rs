@@ -1,0 +1,119 @@
+//! What the mail tools answer.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, then};
+
+use super::super::judge::{calendar, mail};
+use super::super::world::World;
+use crate::world::Step;
+
+/// A property of the messages that a search lists.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "listed",
+    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|are none|have no body|have a body"
+)]
+enum Listed {
+    Limited,
+    Total,
+    Sender,
+    Subject,
+    None,
+    NoBody,
+    Body,
+}
+
+impl FromStr for Listed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "are no more than asked for" => Self::Limited,
+            "are no more than the total" => Self::Total,
+            "are of the sender" => Self::Sender,
+            "have the subject word" => Self::Subject,
+            "are none" => Self::None,
+            "have no body" => Self::NoBody,
+            "have a body" => Self::Body,
+            other => return Err(format!("`{other}` is no property of messages")),
+        })
+    }
+}
+
+/// A property of one answer about mails.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "found",
+    regex = "is the message asked for|has no attachments|has attachments|says whether there are new replies|lists replies|lists no replies|lists only newer replies"
+)]
+enum Found {
+    Message,
+    NoAttachments,
+    Attachments,
+    Says,
+    Replies,
+    NoReplies,
+    Newer,
+}
+
+impl FromStr for Found {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "is the message asked for" => Self::Message,
+            "has no attachments" => Self::NoAttachments,
+            "has attachments" => Self::Attachments,
+            "says whether there are new replies" => Self::Says,
+            "lists replies" => Self::Replies,
+            "lists no replies" => Self::NoReplies,
+            "lists only newer replies" => Self::Newer,
+            other => return Err(format!("`{other}` is no property of an answer about mails")),
+        })
+    }
+}
+
+#[then(expr = "the messages {listed}")]
+fn listed(world: &mut World, property: Listed) -> Step {
+    let fixtures = world.session()?.fixtures.clone();
+    world.judge_reply(|reply| match property {
+        Listed::Limited => mail::are_at_most_as_asked(reply),
+        Listed::Total => mail::total_covers_the_list(reply),
+        Listed::Sender => mail::all_match(reply, "from", fixtures.sender.as_deref().unwrap_or_default()),
+        Listed::Subject => {
+            mail::all_match(reply, "subject", fixtures.subject_word.as_deref().unwrap_or_default())
+        }
+        Listed::None => mail::is_empty(reply),
+        Listed::NoBody => mail::have_no_body(reply),
+        Listed::Body => mail::have_a_body(reply),
+    })
+}
+
+#[then(expr = "the result {found}")]
+fn found(world: &mut World, property: Found) -> Step {
+    world.judge_reply(|reply| match property {
+        Found::Message => mail::is_the_message(reply),
+        Found::NoAttachments => mail::has_no_attachments(reply),
+        Found::Attachments => mail::has_attachments(reply),
+        Found::Says => mail::says_whether_there_are(reply),
+        Found::Replies => mail::finds_replies(reply),
+        Found::NoReplies => mail::finds_no_replies(reply),
+        Found::Newer => mail::are_newer(reply),
+    })
+}
+
+#[then("the mail is sent")]
+fn sent(world: &mut World) -> Step {
+    world.judge_reply(|reply| calendar::has_status(reply, "sent", false))
+}
+
+#[then("the answer is in the thread of the mail")]
+fn same_thread(world: &mut World) -> Step {
+    world.judge_pair(mail::share_a_thread)
+}
+
+#[then("the threads have no reply in common")]
+fn apart(world: &mut World) -> Step {
+    world.judge_pair(mail::do_not_mix)
+}

@@ -1,0 +1,92 @@
+//! The vocabulary of the features about a Hub.
+
+mod act;
+mod answer;
+mod arrange;
+mod calendar;
+mod mail;
+mod provider;
+mod refusal;
+mod status;
+
+use std::str::FromStr;
+
+use cucumber::Parameter;
+
+use super::contract;
+use super::judge::envelope::Empty;
+use super::world::World;
+use crate::manifest;
+use crate::world::Halt;
+
+/// A customer, by what is special about it.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "customer",
+    regex = "connected|not_connected|expired|refreshable|read_only|limited|upstream_down|other"
+)]
+struct Customer(manifest::Customer);
+
+impl FromStr for Customer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = manifest::Customer::ALL.into_iter();
+        all.find(|own| own.name() == text).map(Self).ok_or_else(|| format!("`{text}` is no customer"))
+    }
+}
+
+/// One of the six codes.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "code", regex = "[A-Z]+(?:_[A-Z]+)+")]
+struct Code(&'static str);
+
+impl FromStr for Code {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = contract::CODES.iter().find(|(code, _)| *code == text);
+        known.map(|(code, _)| Self(code)).ok_or_else(|| format!("`{text}` is no code of the contract"))
+    }
+}
+
+/// What an `Authorization` has in place of the right secret.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "secret", regex = "without a secret|with another secret|with one character more|with an empty secret")]
+enum Secret {
+    None,
+    Other,
+    Longer,
+    Empty,
+}
+
+impl FromStr for Secret {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "without a secret" => Self::None,
+            "with another secret" => Self::Other,
+            "with one character more" => Self::Longer,
+            "with an empty secret" => Self::Empty,
+            other => return Err(format!("`{other}` is no kind of secret")),
+        })
+    }
+}
+
+impl Secret {
+    fn authorization(self, right: &str) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Other => Some(format!("{} another-secret", contract::SCHEME)),
+            Self::Longer => Some(format!("{} {right}x", contract::SCHEME)),
+            Self::Empty => Some(format!("{} ", contract::SCHEME)),
+        }
+    }
+}
+
+/// What it means that a list of the calendar is empty: where the suite is the calendar, it is not.
+fn empty(world: &mut World) -> Result<Empty, Halt> {
+    let session = world.session()?;
+    Ok(if session.provider.is_some() { Empty::Surprising } else { Empty::Possible })
+}

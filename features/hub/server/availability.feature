@@ -1,0 +1,107 @@
+@role:hub.server
+Feature: calendar_get_availability
+  The tool lists when a customer is busy between two dates, in a time zone, and says when the customer works.
+
+  @HUB-61 @cap:customer.connected
+  Rule: The range is two dates, the zone an IANA name
+
+    Scenario Outline: <zone>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "inputs.timezone" is "<zone>"
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | zone             |
+        | Europe/Madrid    |
+        | America/New_York |
+
+  @HUB-62 @cap:customer.connected
+  Rule: Without calendars it is about the primary one
+
+    Scenario: The call works without them
+      Given a Hub
+      And a full request for calendar_get_availability
+      And it has no "inputs.calendars"
+      When the agent sends the request
+      Then the Hub executes it
+
+    Scenario: With and without the primary calendar the same times are busy
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request without "calendars" and with it
+      Then both answers list the busy times of the primary calendar
+
+  @HUB-63 @cap:customer.connected
+  Rule: Busy periods have start, end and calendar
+
+    Scenario Outline: <member> of each period
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then the Hub answers with a result
+      And each of "busy_periods" has "<member>", a string
+
+      Examples:
+        | member   |
+        | start    |
+        | end      |
+        | calendar |
+
+    @cap:provider @level:should
+    Scenario: What the calendar holds is listed
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods list what the calendar holds
+
+  @HUB-64 @cap:customer.connected
+  Rule: Busy times are ISO 8601 with a zone
+
+    Scenario: Each period starts before it ends
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods start before they end
+
+  @HUB-65 @cap:customer.connected @cap:data
+  Rule: Busy times are those of the range, in the zone
+
+    Scenario: The periods overlap the range
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods overlap the range
+
+    Scenario Outline: Times are written in <zone>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "inputs.timezone" is "<zone>"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods are in the time zone asked for
+
+      Examples:
+        | zone             |
+        | Europe/Madrid    |
+        | America/New_York |
+
+  @HUB-66 @cap:customer.connected
+  Rule: Working hours are two times of day and the days
+
+    Scenario Outline: <member>
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.working_hours.<member>" is <shape>
+
+      Examples:
+        | member | shape                  |
+        | start  | a time of day          |
+        | end    | a time of day          |
+        | days   | weekdays in lower case |

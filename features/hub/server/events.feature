@@ -1,0 +1,216 @@
+@role:hub.server
+Feature: calendar_create_event, calendar_update_event, calendar_delete_event
+  Events are made with attendees, changed in part, and deleted; attendees are notified where the agent says so.
+
+  Rule: A new event is described
+
+    @HUB-67 @cap:customer.connected
+    Scenario: Its id
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.event_id" is a non-empty string
+
+    @HUB-68 @cap:customer.connected
+    Scenario: Its link
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.html_link" is an absolute URL
+
+    @HUB-69 @cap:customer.connected
+    Scenario: Its status
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the event is confirmed
+
+    @HUB-70 @cap:customer.connected
+    Scenario Outline: Its attendees have <member>
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And each of "attendees" has "<member>", a string
+
+      Examples:
+        | member          |
+        | email           |
+        | response_status |
+
+    @HUB-70 @cap:customer.connected @cap:data
+    Scenario: Everybody who was invited is an attendee
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the Hub answers with a result
+      And everybody who was invited is listed
+
+  @HUB-71 @cap:customer.connected
+  Rule: Title, start and end are enough
+
+    Scenario: An event without description, location and attendees
+      Given a Hub
+      And a full request for calendar_create_event
+      And it has no "inputs.description"
+      And it has no "inputs.location"
+      And it has no "inputs.attendees"
+      When the agent sends the request
+      Then the Hub executes it
+
+  @HUB-72 @cap:customer.connected @cap:provider
+  Rule: The event is made as it was asked for
+
+    Scenario Outline: Its <member>
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then the provider gets its "<member>"
+
+      Examples:
+        | member      |
+        | title       |
+        | start       |
+        | end         |
+        | description |
+        | location    |
+        | attendees   |
+
+  Rule: The agent decides whether attendees are notified
+
+    @HUB-73 @cap:customer.connected
+    Scenario Outline: <tool> takes <value>
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.send_notifications" is <value>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                  | value |
+        | calendar_create_event | true  |
+        | calendar_create_event | false |
+        | calendar_update_event | true  |
+        | calendar_update_event | false |
+        | calendar_delete_event | true  |
+        | calendar_delete_event | false |
+
+    @HUB-73 @cap:customer.connected @cap:provider
+    Scenario Outline: With <tool> they hear of it
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.send_notifications" is true
+      When the agent sends the request
+      Then the attendees are notified
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | calendar_update_event |
+        | calendar_delete_event |
+
+    @HUB-73 @cap:customer.connected @cap:provider
+    Scenario Outline: With <tool> they hear nothing
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.send_notifications" is false
+      When the agent sends the request
+      Then the attendees are not notified
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | calendar_update_event |
+        | calendar_delete_event |
+
+  Rule: An event is changed in part
+
+    @HUB-74 @cap:customer.connected
+    Scenario Outline: The updates are <updates>
+      Given a Hub
+      And a full request for calendar_update_event
+      And its "inputs.updates" is <updates>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | updates                                                                                                        |
+        | {"title": "Another name"}                                                                                      |
+        | {"start": "2032-02-02T16:00:00+01:00", "end": "2032-02-02T16:30:00+01:00"}                                     |
+        | {"title": "Another name", "start": "2032-02-02T17:00:00+01:00", "end": "2032-02-02T17:30:00+01:00"}            |
+
+    @HUB-75 @cap:customer.connected @cap:provider
+    Scenario Outline: An update of the times keeps the <member>
+      Given a Hub
+      And a full request for calendar_update_event
+      And its "inputs.updates" is {"start": "2032-02-02T16:00:00+01:00", "end": "2032-02-02T16:30:00+01:00"}
+      When the agent sends the request
+      Then the event keeps its "<member>"
+
+      Examples:
+        | member      |
+        | title       |
+        | description |
+        | location    |
+        | attendees   |
+
+    @HUB-75 @cap:customer.connected @cap:provider
+    Scenario Outline: An update of the title keeps the <member>
+      Given a Hub
+      And a full request for calendar_update_event
+      And its "inputs.updates" is {"title": "Another name"}
+      When the agent sends the request
+      Then the event keeps its "<member>"
+
+      Examples:
+        | member |
+        | start  |
+        | end    |
+
+  Rule: An event that is deleted is gone
+
+    @HUB-76 @cap:customer.connected
+    Scenario: Deleting answers with the success envelope
+      Given a Hub
+      And a full request for calendar_delete_event
+      When the agent sends the request
+      Then the Hub executes it
+      And "result" is an object
+
+    @HUB-77 @cap:customer.connected @cap:data
+    Scenario: It cannot be changed any more
+      Given a Hub
+      And an event that the Hub has deleted
+      And a full request for calendar_update_event
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+  @HUB-78 @cap:customer.connected @cap:data
+  Rule: An event that is not there cannot be changed or deleted
+
+    Scenario Outline: <tool> of an unknown event
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.event_id" is "evnosuchevent0"
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | calendar_delete_event |
+
+    Scenario Outline: <tool> of no event
+      Given a Hub
+      And a full request for <tool>
+      And it has no "inputs.event_id"
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+      Examples:
+        | tool                  |
+        | calendar_update_event |
+        | calendar_delete_event |

@@ -1,0 +1,119 @@
+@role:hub.server
+Feature: What stands in an execute request
+  A request names the tool, the agent, the customer whose credentials are used, perhaps an end user, the tool's
+  inputs, and perhaps a context.
+
+  @HUB-25 @cap:customer.connected
+  Rule: A request with all documented members is accepted for every tool
+
+    Scenario Outline: <tool>
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+  @HUB-26 @cap:customer.connected
+  Rule: The end user is a string or null
+
+    Scenario Outline: user_id is <user>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "user_id" is <user>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | user   |
+        | "u-17" |
+        | null   |
+
+  @HUB-27 @cap:customer.connected
+  Rule: The context is optional
+
+    Scenario: There is no context
+      Given a Hub
+      And a full request for calendar_get_availability
+      And it has no "context"
+      When the agent sends the request
+      Then the Hub executes it
+
+    Scenario: There is a context with both ids
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "context" is {"conversation_id": "conv-1", "request_id": "req-2"}
+      When the agent sends the request
+      Then the Hub executes it
+
+  @HUB-28
+  Rule: Without tool, customer or inputs nothing is executed
+
+    Scenario Outline: There is no <member>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And it has no "<member>"
+      When the agent sends the bad request
+      Then the request does not succeed
+
+      Examples:
+        | member      |
+        | tool        |
+        | customer_id |
+        | inputs      |
+
+  @HUB-29
+  Rule: Members have their types
+
+    Scenario: There is no agent_id
+      Given a Hub
+      And a full request for calendar_get_availability
+      And it has no "agent_id"
+      When the agent sends the bad request
+      Then the request does not succeed
+
+    Scenario Outline: <member> is <value>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "<member>" is <value>
+      When the agent sends the bad request
+      Then the request does not succeed
+
+      Examples:
+        | member      | value |
+        | agent_id    | "x"   |
+        | customer_id | 17    |
+        | inputs      | []    |
+
+  @HUB-30 @cap:customer.connected @cap:customer.not_connected @cap:data
+  Rule: The customer chooses the credentials
+
+    Scenario Outline: <tool> for two customers
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request for its customer and for not_connected
+      Then the customer is served, and the other one gets INTEGRATION_NOT_CONNECTED
+
+      Examples:
+        | tool                      |
+        | calendar_get_availability |
+        | email_search              |
+
+  @HUB-118 @cap:customer.connected
+  Rule: A Hub may answer with stub data
+
+    Scenario: Whether it does is noted
+      Given a Hub
+      And a full request for calendar_get_availability
+      When the agent sends the request
+      Then whether the Hub is a stub is noted

@@ -1,0 +1,98 @@
+@role:hub.server
+Feature: email_send
+  A mail goes out in plain text or HTML, to people in the open and in copy, perhaps as an answer in a thread.
+
+  Rule: What was sent is described
+
+    @HUB-85 @cap:customer.connected
+    Scenario Outline: Its <member>
+      Given a Hub
+      And a full request for email_send
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "result.<member>" is a non-empty string
+
+      Examples:
+        | member     |
+        | message_id |
+        | thread_id  |
+
+    @HUB-86 @cap:customer.connected
+    Scenario: Its status
+      Given a Hub
+      And a full request for email_send
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the mail is sent
+
+  @HUB-87 @cap:customer.connected
+  Rule: A body is text or HTML
+
+    Scenario Outline: <type>
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.body_type" is "<type>"
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | type |
+        | text |
+        | html |
+
+  Rule: Nobody need be in copy, and no mail need be answered
+
+    @HUB-88 @cap:customer.connected
+    Scenario: The lists of copies are empty
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.cc" is []
+      And its "inputs.bcc" is []
+      When the agent sends the request
+      Then the Hub executes it
+
+    @HUB-89 @cap:customer.connected
+    Scenario: It answers no mail
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.reply_to_message_id" is null
+      When the agent sends the request
+      Then the Hub executes it
+
+  @HUB-90 @cap:customer.connected @cap:data
+  Rule: An answer joins the thread of its mail
+
+    Scenario: A mail and an answer to it
+      Given a Hub
+      And a full request for email_send
+      When the agent sends a mail and an answer to it
+      Then the answer is in the thread of the mail
+
+  @HUB-91 @cap:customer.connected @cap:provider
+  Rule: The mail goes out as it was asked for
+
+    Scenario Outline: Its <member>
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.cc" is ["cy@orchid.example"]
+      And its "inputs.bcc" is ["di@orchid.example", "ed@orchid.example"]
+      When the agent sends the request
+      Then the provider gets its "<member>"
+
+      Examples:
+        | member    |
+        | to        |
+        | cc        |
+        | bcc       |
+        | subject   |
+        | body      |
+        | body_type |
+
+    Scenario: A body in HTML
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.body_type" is "html"
+      And its "inputs.body" is "<p>Zwei Punkte: Überblick &amp; Ernte</p>"
+      When the agent sends the request
+      Then the provider gets its "body"
+      And the provider gets its "body_type"
