@@ -160,7 +160,9 @@ async fn hub(session: &Arc<HubSession>) -> bool {
         }
     }
     match &session.provider {
-        Some(provider) if provider.was_asked() => good("provider", "the Hub asks the one that the suite plays"),
+        Some(provider) if provider.was_asked() => {
+            good("provider", "the Hub asks the one that the suite plays")
+        }
         Some(_) => {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing";
             bad("provider", "config", message);

@@ -111,7 +111,9 @@ async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
         None => eprintln!("secret    {TRIAL_SECRET} (set {SECRET} to choose another)"),
     }
     if stand_in.is_some() {
-        eprintln!("provider  embedded, with an invented calendar and mailbox (set {PROVIDER} to use another)");
+        eprintln!(
+            "provider  embedded, with an invented calendar and mailbox (set {PROVIDER} to use another)"
+        );
         for fixture in hub::fixtures::ALL {
             eprintln!("customer  {} {}", fixture.id, fixture.shows);
         }

@@ -24,8 +24,7 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     hub.base_url = Some(server.uri());
     hub.secret = Some("s3cr3t-for-tests".to_owned());
     hub.start_timeout_seconds = Some(1.0);
-    let output =
-        support::certify(&manifest, &["hub.server"], "", Box::new(Running), Arc::new(Quiet)).await;
+    let output = support::certify(&manifest, &["hub.server"], "", Box::new(Running), Arc::new(Quiet)).await;
     nothing::is_scored(&output, expect, "the Hub");
 }
 

@@ -111,9 +111,10 @@ impl Client {
         };
         let message =
             Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
-        let arrived =
-            if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
-        arrived.into_iter().for_each(|message| agent.transcript.record(message));
+        let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
+        for message in arrived {
+            agent.transcript.record(message);
+        }
     }
 
     async fn post(&self, message: &Message) -> Result<Answer, String> {

@@ -57,7 +57,9 @@ impl<'a> Reply<'a> {
         let body = self.body();
         match body.get("success") {
             Some(Value::Bool(success)) => *success,
-            _ => self.is_2xx() && body.get("error").is_none_or(Value::is_null) && body.get("result").is_some(),
+            _ => {
+                self.is_2xx() && body.get("error").is_none_or(Value::is_null) && body.get("result").is_some()
+            }
         }
     }
 

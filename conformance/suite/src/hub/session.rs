@@ -205,8 +205,7 @@ impl HubSession {
             ("provider", self.provider.is_some()),
             (
                 "limit",
-                declared(Customer::Limited)
-                    || (self.table.rate_limit.is_some() && declared(Customer::Other)),
+                declared(Customer::Limited) || (self.table.rate_limit.is_some() && declared(Customer::Other)),
             ),
             ("upstream", declared(Customer::UpstreamDown) || self.provider.is_some()),
             ("mailbox", !self.table.stub && fixtures.sender.is_some()),
@@ -289,7 +288,7 @@ impl HubSession {
     }
 
     /// An execute request with the right secret and all members.
-    pub fn request(&self, tool: &str, customer: Customer, inputs: Value) -> Request {
+    pub fn request(&self, tool: &str, customer: Customer, inputs: &Value) -> Request {
         let id = self.customer(customer);
         Request {
             method: "POST".to_owned(),
@@ -319,7 +318,7 @@ impl HubSession {
     /// A harmless request, which shows that the Hub is alive.
     pub fn sentinel(&self, customer: Customer) -> Request {
         let tool = contract::TOOLS[0];
-        self.request(tool, customer, contract::full_inputs(tool, &Subjects::default()))
+        self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 
     /// Makes an exchange. A customer that is not there for its limit is given the time that the limit asks for.

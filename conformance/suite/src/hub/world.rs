@@ -113,10 +113,7 @@ impl World {
     }
 
     /// Judges the first and the last exchange under test.
-    pub(super) fn judge_pair(
-        &mut self,
-        judgement: impl FnOnce(&Reply<'_>, &Reply<'_>) -> Judgement,
-    ) -> Step {
+    pub(super) fn judge_pair(&mut self, judgement: impl FnOnce(&Reply<'_>, &Reply<'_>) -> Judgement) -> Step {
         self.judge_replies(|replies| match (replies.first(), replies.last()) {
             (Some(first), Some(last)) => judgement(first, last),
             _ => Ok(()),
@@ -172,19 +169,17 @@ impl World {
 /// A command line that sends a request by hand.
 fn by_hand(frame: &Frame, session: &HubSession) -> String {
     let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
-    let mut line = format!("curl -i -X {method} {}{path}", session.shown_base());
-    for name in ["authorization", "content-type"] {
-        if let Some(value) = frame.headers.get(name) {
-            // The shell fills in the secret.
-            let value = value.replace(session.secret(), "$CALLMARK_HUB_SECRET");
-            line.push_str(&format!(" -H \"{name}: {}\"", value.replace('"', "\\\"")));
-        }
-    }
+    let header = |name: &str| {
+        // The shell fills in the secret.
+        let value = frame.headers.get(name)?.replace(session.secret(), "$CALLMARK_HUB_SECRET");
+        Some(format!(" -H \"{name}: {}\"", value.replace('"', "\\\"")))
+    };
+    let headers: String = ["authorization", "content-type"].into_iter().filter_map(header).collect();
+    let line = format!("curl -i -X {method} {}{path}{headers}", session.shown_base());
     let body = match &frame.body {
         serde_json::Value::Null => return line,
         serde_json::Value::String(text) => text.clone(),
         json => shorten(&evidence::steady(json)).to_string(),
     };
-    line.push_str(&format!(" -d '{}'", body.replace('\'', r"'\''")));
-    line
+    format!("{line} -d '{}'", body.replace('\'', r"'\''"))
 }

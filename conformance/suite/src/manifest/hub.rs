@@ -135,7 +135,7 @@ impl Default for IntegrationsTable {
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FixturesTable {
-    /// An event that may be changed and deleted, for a Hub that cannot make one.
+    /// An event that may be changed and deleted, for a stub that cannot make one.
     #[serde(default)]
     pub event_id: Option<String>,
     /// A message without attachments.

@@ -27,13 +27,11 @@ fn look(root: &Value, schema: &Value, value: &Value, path: &str, faults: &mut Ve
                     Some(own) => look(root, own, member, &full, faults),
                     None if is_closed => {
                         let own = || known.into_iter().flatten().map(|(name, _)| name.as_str());
-                        faults.push(match nearest(key, own()) {
-                            Some(meant) => format!("unknown key `{full}`; did you mean `{meant}`?"),
-                            None => {
-                                let own: Vec<&str> = own().collect();
-                                format!("unknown key `{full}`; known here: {}", own.join(", "))
-                            }
-                        });
+                        let advice = match nearest(key, own()) {
+                            Some(meant) => format!("did you mean `{meant}`?"),
+                            None => format!("known here: {}", own().collect::<Vec<_>>().join(", ")),
+                        };
+                        faults.push(format!("unknown key `{full}`; {advice}"));
                     }
                     None => {}
                 }

@@ -1,6 +1,6 @@
 //! Results of the calendar tools (Tool Execution Contract L91-213).
 
-use jiff::civil::{Date, Time, Weekday};
+use jiff::civil::{Date, DateTime, Time, Weekday};
 use jiff::tz::{Offset, TimeZone};
 use jiff::{Span, Timestamp, Zoned};
 use serde_json::Value;
@@ -92,8 +92,7 @@ fn at_item(finding: Finding, list: &str, index: usize, reply: &Reply<'_>) -> Tro
 pub fn are_periods(reply: &Reply<'_>, empty: Empty) -> Judgement {
     for period in periods(reply, "busy_periods", empty)? {
         if period.start.at >= period.end.at {
-            let finding =
-                reply.finding("a busy period ends before it starts", "give `start` before `end`");
+            let finding = reply.finding("a busy period ends before it starts", "give `start` before `end`");
             return Err(at_item(finding, "busy_periods", period.index, reply));
         }
     }
@@ -112,7 +111,10 @@ pub fn overlap_the_range(reply: &Reply<'_>, empty: Empty) -> Judgement {
         let (start, end) = (second(&period.start), second(&period.end));
         if end <= from || start >= to + DAY {
             let finding = reply
-                .finding("a busy period lies outside the range that was asked for", "leave out what is outside")
+                .finding(
+                    "a busy period lies outside the range that was asked for",
+                    "leave out what is outside",
+                )
                 .expected(format!("between {first} and {last}"));
             return Err(at_item(finding, "busy_periods", period.index, reply));
         }
@@ -151,9 +153,10 @@ pub fn are_in_the_zone(reply: &Reply<'_>, empty: Empty) -> Judgement {
 
 /// Two answers list the same busy times, all of the primary calendar.
 pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
-    let (left, right) =
-        (envelope::items(without, "busy_periods")?, envelope::items(with, "busy_periods")?);
-    if let Some(index) = left.iter().position(|item| item.get("calendar").is_some_and(|name| name != "primary")) {
+    let (left, right) = (envelope::items(without, "busy_periods")?, envelope::items(with, "busy_periods")?);
+    if let Some(index) =
+        left.iter().position(|item| item.get("calendar").is_some_and(|name| name != "primary"))
+    {
         let finding = without
             .finding(
                 "without `calendars` a busy period is of another calendar than `primary`",
@@ -232,7 +235,8 @@ pub fn has_status(reply: &Reply<'_>, expected: &str, level_free: bool) -> Judgem
         .expected(expected)
         .actual(status)
         .at("/result/status");
-    Err(if level_free && status.is_some_and(Value::is_string) { finding.recommended() } else { finding }.into())
+    Err(if level_free && status.is_some_and(Value::is_string) { finding.recommended() } else { finding }
+        .into())
 }
 
 const SUGGESTIONS: &str = "suggestions";
@@ -243,7 +247,10 @@ pub fn last_as_asked(reply: &Reply<'_>, empty: Empty) -> Judgement {
     for period in periods(reply, SUGGESTIONS, empty)? {
         if second(&period.end) - second(&period.start) != minutes * 60 {
             let finding = reply
-                .finding("a suggestion lasts longer or shorter than was asked for", "suggest `duration_minutes`")
+                .finding(
+                    "a suggestion lasts longer or shorter than was asked for",
+                    "suggest `duration_minutes`",
+                )
                 .expected(format!("{minutes} minutes"));
             return Err(at_item(finding, SUGGESTIONS, period.index, reply));
         }
@@ -260,14 +267,18 @@ pub fn lie_in_the_range(reply: &Reply<'_>, empty: Empty) -> Judgement {
         // A time in UTC does not tell which day it is where the people are.
         let slack = if period.start.is_utc { Span::new().hours(EAST) } else { Span::new() };
         let (start, end) = (
-            period.start.at.datetime().checked_add(slack).map(|at| at.date()),
-            period.end.at.datetime().checked_sub(slack).map(|at| at.date()),
+            period.start.at.datetime().checked_add(slack).map(DateTime::date),
+            period.end.at.datetime().checked_sub(slack).map(DateTime::date),
         );
         let after_midnight = last.tomorrow().unwrap_or(last);
-        let ends = |end: Date| end <= last || (end == after_midnight && period.end.at.time() == Time::midnight());
+        let ends =
+            |end: Date| end <= last || (end == after_midnight && period.end.at.time() == Time::midnight());
         if !(start.is_ok_and(|start| start >= first) && end.is_ok_and(ends)) {
             let finding = reply
-                .finding("a suggestion lies outside `date_range`", "suggest times on the days that were asked for")
+                .finding(
+                    "a suggestion lies outside `date_range`",
+                    "suggest times on the days that were asked for",
+                )
                 .expected(format!("from {first} to {last}"));
             return Err(at_item(finding, SUGGESTIONS, period.index, reply));
         }
@@ -365,12 +376,16 @@ pub fn keep_preferred_hours(reply: &Reply<'_>, empty: Empty) -> Judgement {
     };
     let (Some(from), Some(to)) = (hour("start"), hour("end")) else { return Ok(()) };
     let periods = periods(reply, SUGGESTIONS, empty)?;
-    let fits = |start: &Zoned, end: &Zoned| start.time() >= from && end.time() <= to && end.date() == start.date();
+    let fits =
+        |start: &Zoned, end: &Zoned| start.time() >= from && end.time() <= to && end.date() == start.date();
     match misfit(&periods, fits) {
         None => Ok(()),
         Some(index) => {
             let finding = reply
-                .finding("a suggestion lies outside the preferred hours", "suggest times inside `preferred_hours`")
+                .finding(
+                    "a suggestion lies outside the preferred hours",
+                    "suggest times inside `preferred_hours`",
+                )
                 .expected(format!("{from} to {to}"));
             Err(at_item(finding, SUGGESTIONS, index, reply))
         }

@@ -141,7 +141,10 @@ pub fn items<'a>(reply: &Reply<'a>, list: &str) -> Result<&'a Vec<Value>, Troubl
     let value = reply.result()?.get(list);
     value.and_then(Value::as_array).ok_or_else(|| {
         reply
-            .finding(format!("`result.{list}` is no array"), format!("give `{list}` as an array, also an empty one"))
+            .finding(
+                format!("`result.{list}` is no array"),
+                format!("give `{list}` as an array, also an empty one"),
+            )
             .expected("an array")
             .actual(value)
             .at(format!("/result/{list}"))
@@ -179,7 +182,10 @@ pub fn repeats_the_tool(reply: &Reply<'_>) -> Judgement {
         return Ok(());
     }
     Err(reply
-        .finding("`tool` does not repeat the tool of the request", "copy `tool` of the request into every answer")
+        .finding(
+            "`tool` does not repeat the tool of the request",
+            "copy `tool` of the request into every answer",
+        )
         .expected(reply.tool())
         .actual(named)
         .at("/tool")
@@ -256,7 +262,10 @@ pub fn code_fits_status(reply: &Reply<'_>) -> Judgement {
             .actual(reply.status().map(Value::from).as_ref())
             .into()),
         None if reply.is_2xx() => Err(reply
-            .finding("an error comes with a status of the 200s", "answer errors with a status of the 400s or 500s")
+            .finding(
+                "an error comes with a status of the 200s",
+                "answer errors with a status of the 400s or 500s",
+            )
             .actual(reply.status().map(Value::from).as_ref())
             .recommended()
             .into()),

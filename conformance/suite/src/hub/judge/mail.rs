@@ -29,9 +29,9 @@ pub fn are_at_most_as_asked(reply: &Reply<'_>) -> Judgement {
 
 /// The total is not below what is listed.
 pub fn total_covers_the_list(reply: &Reply<'_>) -> Judgement {
-    let listed = envelope::items(reply, MESSAGES)?.len() as u64;
+    let listed = u32::try_from(envelope::items(reply, MESSAGES)?.len()).unwrap_or(u32::MAX);
     let total = reply.result()?.get("total_results");
-    if total.and_then(Value::as_f64).is_some_and(|total| total >= listed as f64) {
+    if total.and_then(Value::as_f64).is_some_and(|total| total >= f64::from(listed)) {
         return Ok(());
     }
     Err(reply
@@ -48,7 +48,10 @@ pub fn all_match(reply: &Reply<'_>, name: &str, text: &str) -> Judgement {
     for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
         if !item.get(name).and_then(Value::as_str).is_some_and(|own| own.to_lowercase().contains(&text)) {
             return Err(reply
-                .finding("a message is listed that does not match the query", "list only what the query finds")
+                .finding(
+                    "a message is listed that does not match the query",
+                    "list only what the query finds",
+                )
                 .expected(format!("`{name}` with `{text}` in it"))
                 .actual(Some(item))
                 .at(format!("/result/messages/{index}/{name}"))
@@ -125,7 +128,10 @@ pub fn is_the_message(reply: &Reply<'_>) -> Judgement {
         return Ok(());
     }
     Err(reply
-        .finding("another message is given than the one that was asked for", "look the message up by `message_id`")
+        .finding(
+            "another message is given than the one that was asked for",
+            "look the message up by `message_id`",
+        )
         .expected(asked.cloned().unwrap_or_default())
         .actual(given)
         .at("/result/message_id")

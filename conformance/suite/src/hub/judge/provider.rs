@@ -138,7 +138,10 @@ pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> 
     }
     let finding = reply
         .finding(
-            format!("the message {} read, against `mark_as_read`", if expected { "does not become" } else { "becomes" }),
+            format!(
+                "the message {} read, against `mark_as_read`",
+                if expected { "does not become" } else { "becomes" }
+            ),
             "take the label `UNREAD` away when `mark_as_read` is true, and only then",
         )
         .expected(expected)
@@ -152,7 +155,10 @@ pub fn has_no_effect(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     match seen.iter().find(changes) {
         None => Ok(()),
         Some(frame) => Err(reply
-            .finding("a request without the right secret is executed", "check the secret before anything is done")
+            .finding(
+                "a request without the right secret is executed",
+                "check the secret before anything is done",
+            )
             .frame(frame)
             .actual(Some(&frame.body))
             .into()),

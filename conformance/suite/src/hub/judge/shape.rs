@@ -116,7 +116,9 @@ impl Shape {
     pub fn example(self) -> &'static str {
         match self {
             Self::Url => "an absolute URL, for example `https://hub.test/integrations/google`",
-            Self::Moment => "an ISO 8601 date-time with offset or `Z`, for example `2031-03-05T11:00:00+01:00`",
+            Self::Moment => {
+                "an ISO 8601 date-time with offset or `Z`, for example `2031-03-05T11:00:00+01:00`"
+            }
             Self::Date => "ISO 8601, for example `2031-04-01T00:00:00Z`",
             Self::TimeOfDay => "`HH:MM`, for example `08:30`",
             Self::Weekdays => "an array of names such as `monday`",
@@ -176,9 +178,8 @@ fn is_date(text: &str) -> bool {
 
 fn is_time_of_day(text: &str) -> bool {
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_once(':').is_some_and(|(hours, minutes)| {
-        digits(hours) && digits(minutes) && hours <= "24" && minutes < "60"
-    })
+    text.split_once(':')
+        .is_some_and(|(hours, minutes)| digits(hours) && digits(minutes) && hours <= "24" && minutes < "60")
 }
 
 fn is_weekday(day: &Value) -> bool {

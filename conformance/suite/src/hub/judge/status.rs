@@ -29,7 +29,10 @@ pub fn is_of(reply: &Reply<'_>, customer: &str) -> Judgement {
         return Ok(());
     }
     Err(reply
-        .finding("`customer_id` is not the customer in the path", "answer for the customer that was asked about")
+        .finding(
+            "`customer_id` is not the customer in the path",
+            "answer for the customer that was asked about",
+        )
         .expected(customer)
         .actual(named)
         .at("/customer_id")
@@ -42,7 +45,10 @@ pub fn has_integration(reply: &Reply<'_>, slug: &str) -> Judgement {
     if !reply.body().get("integrations").is_some_and(Value::is_object) {
         observed(reply)?;
         return Err(reply
-            .finding("`integrations` is no object", "map each integration's slug to an object with `connected`")
+            .finding(
+                "`integrations` is no object",
+                "map each integration's slug to an object with `connected`",
+            )
             .actual(reply.body().get("integrations"))
             .at("/integrations")
             .into());
@@ -142,7 +148,10 @@ pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) 
         return Ok(());
     }
     Err(status
-        .finding("the setup link of the status is another than that of the error", "give one link in both places")
+        .finding(
+            "the setup link of the status is another than that of the error",
+            "give one link in both places",
+        )
         .expected(told.clone())
         .actual(Some(shown))
         .at(pointer)

@@ -10,9 +10,9 @@
 //! Tokens never are: they are the Hub's secrets.
 //!
 //! Deliberately absent: recurrence (an event with a rule happens once), shared calendars (every calendar id is the
-//! account's own), batch requests, push channels, history, resumable uploads, compressed requests, and the
+//! account's own), batch requests, push channels, history, resumable uploads, and the
 //! delivery of mail from one account to another. The server is wiremock's: it reads a body whole before it is seen
-//! here, so that the limit of [`ask::MAX_BODY`] bounds the work and what is kept, not what is read.
+//! here, so that the limit of `ask::MAX_BODY` bounds the work and what is kept, not what is read.
 
 mod ask;
 mod busy;
@@ -33,12 +33,15 @@ mod tests;
 mod times;
 mod token;
 
+use std::io::Read as _;
 use std::net::{SocketAddr, TcpListener};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use flate2::read::GzDecoder;
 use jiff::Timestamp;
+use reqwest::header::CONTENT_ENCODING;
 use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::task::JoinSet;
@@ -189,7 +192,8 @@ impl Respond for Desk {
         if self.weight.fetch_add(more, Ordering::Relaxed) + more > KEPT {
             self.full.notify_one();
         }
-        let ask = Ask::read(request);
+        let inflated = inflated(request);
+        let ask = Ask::read(inflated.as_ref().unwrap_or(request));
         let (reply, notes) = lock(&self.state).answer(&ask, Timestamp::now());
         for note in notes {
             for message in self.wire.incoming(note.message) {
@@ -198,6 +202,22 @@ impl Respond for Desk {
         }
         reply.template()
     }
+}
+
+/// A request whose body was compressed, as some of Google's own clients do; none where there is nothing to unpack.
+fn inflated(request: &Request) -> Option<Request> {
+    let coding = request.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+    if !coding.trim().eq_ignore_ascii_case("gzip") {
+        return None;
+    }
+    let mut body = Vec::new();
+    // One byte more than may be looked at, so that what is too large is seen to be.
+    let limit = u64::try_from(ask::MAX_BODY).unwrap_or(u64::MAX).saturating_add(1);
+    GzDecoder::new(request.body.as_slice()).take(limit).read_to_end(&mut body).ok()?;
+    let mut inflated = request.clone();
+    inflated.headers.remove(CONTENT_ENCODING);
+    inflated.body = body;
+    Some(inflated)
 }
 
 /// Wiremock keeps the requests that a mock matched even when recording is off; the way out is a new mock.

@@ -57,7 +57,11 @@ impl HubSession {
     /// What came in place of what was expected.
     pub async fn try_customer(&self, customer: Customer) -> Result<String, String> {
         let agent = Agent { scenario: "doctor".to_owned(), transcript: Arc::default() };
-        let tool = if customer == Customer::ReadOnly { "calendar_create_event" } else { "calendar_get_availability" };
+        let tool = if customer == Customer::ReadOnly {
+            "calendar_create_event"
+        } else {
+            "calendar_get_availability"
+        };
         let call = self.client.send(&agent, &self.plain(tool, customer), self.pace.answer).await;
         agent.transcript.with(|frames| {
             let Some(reply) = Reply::of(frames, call) else { return Err("it was not asked".to_owned()) };
@@ -81,7 +85,7 @@ impl HubSession {
     }
 
     fn plain(&self, tool: &str, customer: Customer) -> Request {
-        self.request(tool, customer, contract::full_inputs(tool, &Subjects::default()))
+        self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 
     /// Waits until something answers over HTTP.
@@ -123,13 +127,15 @@ impl HubSession {
             .filter(|frame| frame.kind == crate::transcript::Kind::HubResponse)
             .map(|frame| frame.headers.get(crate::wire::STATUS).and_then(|status| status.parse().ok()))
             .collect();
-        let codes = frames.iter().any(|frame| frame.body.pointer("/error/code").is_some_and(|code| {
-            code.as_str().is_some_and(|code| contract::status_of(code).is_some())
-        }));
+        let codes = frames.iter().any(|frame| {
+            frame
+                .body
+                .pointer("/error/code")
+                .is_some_and(|code| code.as_str().is_some_and(|code| contract::status_of(code).is_some()))
+        });
         let refused = !statuses.is_empty() && statuses.iter().all(|status| matches!(status, Some(401 | 403)));
-        (refused && !codes && self.table.start.is_none()).then(|| {
-            format!("every request is answered {}", statuses[0].unwrap_or_default())
-        })
+        (refused && !codes && self.table.start.is_none())
+            .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
     }
 
     /// Lets the provider see which tokens belong to which customer.
@@ -138,7 +144,9 @@ impl HubSession {
         for customer in Customer::ALL {
             let is_known = self.table.customers.contains_key(&customer);
             // The calls of a limited customer are few; the first ones belong to the scenarios.
-            if !is_known || matches!(customer, Customer::Connected | Customer::Limited | Customer::NotConnected) {
+            if !is_known
+                || matches!(customer, Customer::Connected | Customer::Limited | Customer::NotConnected)
+            {
                 continue;
             }
             provider.learn(Some(customer));

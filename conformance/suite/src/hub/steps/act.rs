@@ -3,15 +3,15 @@
 use cucumber::when;
 use serde_json::Value;
 
+use super::super::client::Request;
 use super::super::contract;
 use super::super::judge::mail;
 use super::super::reply::Reply;
+use super::super::scene::inputs;
 use super::super::world::World;
 use super::{Customer, Secret};
 use crate::judge::Trouble;
 use crate::world::{FamilyWorld as _, Halt, Step};
-
-use super::super::client::Request;
 
 fn drafted(world: &mut World) -> Result<Request, Halt> {
     world.draft().cloned()
@@ -58,8 +58,8 @@ async fn sends_cut_off(world: &mut World) -> Step {
 async fn sends_without_and_with(world: &mut World, name: String) -> Step {
     let with = drafted(world)?;
     let mut without = with.clone();
-    if let Some(inputs) = super::super::scene::inputs(&mut without) {
-        inputs.shift_remove(&name);
+    if let Some(own) = inputs(&mut without) {
+        own.shift_remove(&name);
     }
     world.scene()?.send(&without).await;
     world.scene()?.send(&with).await;
@@ -72,7 +72,7 @@ async fn sends_for_both(world: &mut World, customer: Customer) -> Step {
     let session = world.session()?;
     let request = drafted(world)?;
     let inputs = request.body.get("inputs").cloned().unwrap_or_default();
-    let other = session.request(&request.tool, customer.0, inputs);
+    let other = session.request(&request.tool, customer.0, &inputs);
     let scene = world.scene()?;
     scene.customer = customer.0;
     // No limit is waited out here: that of the first customer must not be that of the second.
@@ -86,14 +86,13 @@ async fn sends_mail_and_answer(world: &mut World) -> Step {
     let mut request = drafted(world)?;
     let call = world.scene()?.send(&request).await;
     let frames = world.scene()?.frames();
-    let id = Reply::of(&frames, call).and_then(|reply| {
-        reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned()
-    });
+    let id = Reply::of(&frames, call)
+        .and_then(|reply| reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned());
     let Some(id) = id else {
         return Err(world.halt(Trouble::NotObserved("the mail to be answered was not sent".to_owned())));
     };
-    if let Some(inputs) = super::super::scene::inputs(&mut request) {
-        inputs.insert("reply_to_message_id".to_owned(), id);
+    if let Some(own) = inputs(&mut request) {
+        own.insert("reply_to_message_id".to_owned(), id);
     }
     world.scene()?.send(&request).await;
     Ok(())
@@ -108,8 +107,8 @@ async fn sends_after_the_last(world: &mut World) -> Step {
     let Some(after) = after else {
         return Err(world.halt(Trouble::NotObserved("the thread shows no reply with a date".to_owned())));
     };
-    if let Some(inputs) = super::super::scene::inputs(&mut request) {
-        inputs.insert("since".to_owned(), Value::from(after));
+    if let Some(own) = inputs(&mut request) {
+        own.insert("since".to_owned(), Value::from(after));
     }
     world.scene()?.send(&request).await;
     Ok(())
@@ -120,8 +119,8 @@ async fn sends_for_both_threads(world: &mut World) -> Step {
     let fixtures = world.session()?.fixtures.clone();
     let mut request = drafted(world)?;
     for id in [fixtures.thread_id, fixtures.other_thread_id].into_iter().flatten() {
-        if let Some(inputs) = super::super::scene::inputs(&mut request) {
-            inputs.insert("thread_id".to_owned(), Value::from(id));
+        if let Some(own) = inputs(&mut request) {
+            own.insert("thread_id".to_owned(), Value::from(id));
         }
         world.scene()?.send(&request).await;
     }
@@ -163,7 +162,7 @@ async fn asks_and_calls_both(world: &mut World) -> Step {
     for tool in ["calendar_get_availability", "email_search"] {
         let scene = world.scene()?;
         let inputs = contract::full_inputs(tool, &scene.subjects);
-        let request = scene.session.request(tool, scene.customer, inputs);
+        let request = scene.session.request(tool, scene.customer, &inputs);
         scene.send(&request).await;
     }
     Ok(())

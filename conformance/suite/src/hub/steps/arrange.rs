@@ -154,13 +154,11 @@ fn new_message(world: &mut World) -> Step {
 fn provider_fails(world: &mut World, status: u16) -> Step {
     let session = world.session()?;
     let unique = world.scene()?.unique.clone();
-    match &session.provider {
-        Some(provider) => provider.fail(&unique, status),
-        None => {
-            let message = "the suite is not the Hub's provider".to_owned();
-            return Err(world.halt(Trouble::NotApplicable(message)));
-        }
-    }
+    let Some(provider) = &session.provider else {
+        let message = "the suite is not the Hub's provider".to_owned();
+        return Err(world.halt(Trouble::NotApplicable(message)));
+    };
+    provider.fail(&unique, status);
     Ok(())
 }
 

@@ -1,4 +1,5 @@
 //! The vocabulary of the features about a Hub.
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands over owned values")]
 
 mod act;
 mod answer;
@@ -52,7 +53,10 @@ impl FromStr for Code {
 
 /// What an `Authorization` has in place of the right secret.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "secret", regex = "without a secret|with another secret|with one character more|with an empty secret")]
+#[param(
+    name = "secret",
+    regex = "without a secret|with another secret|with one character more|with an empty secret"
+)]
 enum Secret {
     None,
     Other,

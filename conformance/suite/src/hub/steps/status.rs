@@ -75,7 +75,5 @@ fn agree(world: &mut World) -> Step {
 #[then("both give the same setup link")]
 fn same_link(world: &mut World) -> Step {
     let session = world.session()?;
-    world.judge_pair(|first, last| {
-        status::has_the_same_link(first, last, session.integration(last.tool()))
-    })
+    world.judge_pair(|first, last| status::has_the_same_link(first, last, session.integration(last.tool())))
 }

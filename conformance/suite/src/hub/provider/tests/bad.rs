@@ -1,3 +1,5 @@
+use std::io::Write as _;
+
 use serde_json::json;
 
 use super::*;
@@ -32,10 +34,23 @@ async fn what_is_too_large_is_refused() {
 }
 
 #[tokio::test]
-async fn compressed_bodies_are_refused_with_a_reason() {
+async fn compressed_bodies_are_unpacked_or_refused_with_a_reason() {
     let bench = Bench::start().await;
-    let request = bench.request(&Method::POST, EVENTS).header("content-encoding", "gzip");
-    assert_eq!(answer(request.body(vec![0x1f, 0x8b, 8, 0])).await.0, 415);
+    let send = |coding: &str, body: Vec<u8>| {
+        let request = bench.request(&Method::POST, EVENTS).header("content-encoding", coding.to_owned());
+        answer(request.header("content-type", "application/json").body(body))
+    };
+    let packed = |text: &[u8]| {
+        let mut packer = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+        packer.write_all(text).expect("packed");
+        packer.finish().expect("packed")
+    };
+    let event = br#"{"summary":"Packed","start":{"date":"2031-06-01"},"end":{"date":"2031-06-02"}}"#;
+    let (status, made) = send("gzip", packed(event)).await;
+    assert_eq!((status, made["summary"].as_str()), (200, Some("Packed")));
+    assert_eq!(send("gzip", vec![0x1f, 0x8b, 8, 0]).await.0, 415);
+    assert_eq!(send("br", event.to_vec()).await.0, 415);
+    assert_eq!(send("gzip", packed(&vec![b' '; 64 * 1024 * 1024])).await.0, 413);
 }
 
 #[tokio::test]
