@@ -5,5 +5,6 @@
 //! sockets like any other implementation.
 
 pub mod broker;
+pub mod hub;
 pub mod toolbus;
 pub mod utp;

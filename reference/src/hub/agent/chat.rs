@@ -1,0 +1,186 @@
+//! One turn: the user says something, the model calls tools until it has an answer.
+//!
+//! What becomes of a call is told to the model in a `tool` message, failures too: only the model can put them
+//! into the user's terms. One thing is not left to it: a setup link reaches the user in any case.
+
+use futures::future::join_all;
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+use super::failure::ToolFailure;
+use super::inputs::shown;
+use super::model::{Called, Model};
+use super::tool::Tool;
+use super::{Agent, Outcome, ToolCall};
+
+/// How often the model is asked in one turn.
+const ROUNDS: usize = 8;
+/// How many tools it may call at once.
+const CALLS: usize = 16;
+/// How much of a result the model is shown, in characters of JSON.
+const RESULT_CHARACTERS: usize = 256 * 1024;
+
+const INSTRUCTIONS: &str = "You are an assistant that works with tools. Call a tool when it is needed, with \
+    exactly the inputs that it names. When a tool fails, say so plainly, pass on any setup link, and never \
+    make up a result.";
+
+/// What the user said, and who they are; also the body of `POST /v1/chat`.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub struct Turn {
+    /// The user's words.
+    pub message: String,
+    /// The conversation that this is part of. Earlier turns are not remembered.
+    #[serde(default)]
+    pub conversation_id: Option<String>,
+    /// Whose integrations are used; without one the customer of the configuration.
+    #[serde(default)]
+    pub customer_id: Option<String>,
+    /// The end user within the customer's system.
+    #[serde(default)]
+    pub user_id: Option<String>,
+}
+
+/// Why a turn has no reply. A failed tool is no reason: the model is told and answers.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum ChatError {
+    /// The agent was started without a model.
+    #[error("no model is configured")]
+    NoModel,
+    /// The model did not answer, or not in a form that can be read.
+    #[error("the model failed: {reason}")]
+    Model {
+        /// How.
+        reason: String,
+    },
+    /// The model called tools in every round that it had, or stopped, and never said a word.
+    #[error("the model said nothing to the user")]
+    Silent,
+    /// The turn took too long.
+    #[error("the turn took longer than {after:?}")]
+    Deadline {
+        /// How long it may take.
+        after: std::time::Duration,
+    },
+}
+
+impl ChatError {
+    /// A name for the kind of error.
+    pub fn code(&self) -> &'static str {
+        match self {
+            Self::NoModel => "NOT_CONFIGURED",
+            Self::Model { .. } => "MODEL_FAILED",
+            Self::Silent => "MODEL_SILENT",
+            Self::Deadline { .. } => "TURN_DEADLINE",
+        }
+    }
+}
+
+impl Agent {
+    /// Takes one turn: asks the model, calls the tools that it wants, and returns its reply.
+    ///
+    /// # Errors
+    /// When there is no model, or none that answers with words in the rounds and the time there are.
+    pub async fn chat(&self, turn: Turn) -> Result<String, ChatError> {
+        let model = self.model.as_ref().ok_or(ChatError::NoModel)?;
+        let after = self.turn_deadline;
+        tokio::time::timeout(after, self.take_turn(model, &turn))
+            .await
+            .unwrap_or(Err(ChatError::Deadline { after }))
+    }
+
+    async fn take_turn(&self, model: &Model, turn: &Turn) -> Result<String, ChatError> {
+        let mut messages = vec![
+            json!({"role": "system", "content": INSTRUCTIONS}),
+            json!({"role": "user", "content": turn.message}),
+        ];
+        let mut links = Vec::new();
+        let mut last = None;
+        for round in 1..=ROUNDS {
+            let said = model.ask(&messages).await?;
+            last = said.content.clone().or(last);
+            // Calls of the last round are not made: nobody would hear what became of them.
+            if said.calls.is_empty() || round == ROUNDS {
+                break;
+            }
+            messages.push(said.as_message());
+            let outcomes = join_all(said.calls.iter().enumerate().map(|(at, called)| async move {
+                if at < CALLS { self.call_for_model(turn, called).await } else { Err(too_many(called)) }
+            }));
+            for (called, outcome) in said.calls.iter().zip(outcomes.await) {
+                links.extend(outcome.as_ref().err().and_then(ToolFailure::setup_url).map(str::to_owned));
+                let content = tool_content(&outcome);
+                messages.push(json!({"role": "tool", "tool_call_id": called.id, "content": content}));
+            }
+        }
+        let reply = last.or_else(|| (!links.is_empty()).then(String::new)).ok_or(ChatError::Silent)?;
+        Ok(with_links(reply, &links))
+    }
+
+    async fn call_for_model(&self, turn: &Turn, called: &Called) -> Result<Outcome, ToolFailure> {
+        Tool::find(&called.name).ok_or_else(|| ToolFailure::unknown_tool(&called.name))?;
+        let inputs = arguments(&called.arguments).map_err(|error| ToolFailure::Inputs {
+            tool: called.name.clone(),
+            reason: format!("the arguments are no JSON: {error}"),
+        })?;
+        self.call(ToolCall {
+            tool: called.name.clone(),
+            inputs,
+            customer_id: turn.customer_id.clone(),
+            user_id: turn.user_id.clone(),
+            conversation_id: turn.conversation_id.clone(),
+        })
+        .await
+    }
+}
+
+fn too_many(called: &Called) -> ToolFailure {
+    let reason = format!("there may be {CALLS} calls at once");
+    ToolFailure::Inputs { tool: shown(&called.name), reason }
+}
+
+/// The arguments as JSON; models write nothing at all where a tool takes nothing.
+fn arguments(text: &str) -> Result<Value, serde_json::Error> {
+    if text.trim().is_empty() { Ok(json!({})) } else { serde_json::from_str(text) }
+}
+
+/// What the model is told of a call.
+fn tool_content(outcome: &Result<Outcome, ToolFailure>) -> String {
+    match outcome {
+        Ok(outcome) => {
+            let text = outcome.result.to_string();
+            match text.char_indices().nth(RESULT_CHARACTERS) {
+                None => text,
+                Some((end, _)) => json!({"truncated": true, "beginning": text[..end]}).to_string(),
+            }
+        }
+        Err(failure) => {
+            let mut error = failure_document(failure);
+            error["what_to_do"] = json!(failure.advice());
+            json!({"error": error}).to_string()
+        }
+    }
+}
+
+/// A failure as the model and the drive hook are told of it.
+pub(super) fn failure_document(failure: &ToolFailure) -> Value {
+    let mut document = json!({"code": failure.code(), "message": failure.message()});
+    if let Some(link) = failure.setup_url() {
+        document["setup_url"] = json!(link);
+    }
+    document
+}
+
+/// The reply, and the links that the model left out.
+fn with_links(mut reply: String, links: &[String]) -> String {
+    for link in links {
+        if !reply.contains(link) {
+            if !reply.is_empty() {
+                reply.push_str("\n\n");
+            }
+            reply.push_str("Set up the integration: ");
+            reply.push_str(link);
+        }
+    }
+    reply
+}
