@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
 use callmark_suite::pace::PaceLimits;
@@ -36,6 +37,9 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
     }
     if let Some(hub) = &mut manifest.hub {
         hub.start = Some(serve(&["hub"]));
+        if let Some(agent) = &mut hub.agent {
+            agent.start = Some(serve(&["hub", "--agent"]));
+        }
     }
     Ok(manifest)
 }
@@ -142,6 +146,7 @@ impl Bench for ReferenceBench {
                     Ok(Stage { toolbus: Some(self.toolbus(wire).await?), ..Stage::default() })
                 }
                 "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
+                "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
                 _ => Ok(Stage { utp: Some(self.session(wire).await?), ..Stage::default() }),
             }
         })
@@ -172,6 +177,20 @@ impl ReferenceBench {
             seed: self.stages,
         };
         HubSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    async fn agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<AgentSession>, String> {
+        let table = self.manifest.hub.clone().and_then(|hub| hub.agent);
+        let plan = AgentPlan {
+            table: table.ok_or("the bundled manifest has no `[hub.agent]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+            agent: None,
+        };
+        AgentSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
-use callmark_suite::manifest::{HubTable, Manifest, ManifestError};
+use callmark_suite::manifest::{AgentTable, HubTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
@@ -253,6 +253,7 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
     let toolbus = manifest.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
     let hub = manifest.hub.iter().flat_map(|hub| hub.env.values());
     let service = manifest.hub.iter().filter_map(HubTable::secret);
+    let agent = manifest.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
     utp.flat_map(|utp| utp.env.values())
         .chain(toolbus)
         .chain(hub)
@@ -260,6 +261,7 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
         .chain(words)
         .map(str::to_owned)
         .chain(service)
+        .chain(agent)
         .filter(|value| value.len() >= 4)
         .collect()
 }

@@ -17,7 +17,7 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-pub use agent::AgentTable;
+pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
 pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTable, RateLimitTable};
 pub use toolbus::{
     ArtifactsTable, BreakGlassTable, CallTable, Endpoint, Endpoints, InvalidTable, PartialTable, PathSyntax,

@@ -21,7 +21,7 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "utp.registry", complete: false },
     Profile { id: "utp.openapi", complete: false },
     Profile { id: "hub.server", complete: true },
-    Profile { id: "hub.agent", complete: false },
+    Profile { id: "hub.agent", complete: true },
     Profile { id: "breadcrumb.runner", complete: false },
     Profile { id: "breadcrumb.tools", complete: false },
     Profile { id: "breadcrumb.workflow", complete: false },

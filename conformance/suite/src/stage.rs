@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::hub::agent::session::{AgentPlan, AgentSession};
 use crate::hub::session::{HubPlan, HubSession};
 use crate::judge::Cause;
 use crate::manifest::{Manifest, ProbeName, UtpTable};
@@ -94,9 +95,13 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
     if wants("hub.server") {
         match open_hub(&plan).await {
             Ok(session) => set.stage.hub = Some(session),
-            Err(blocked) => {
-                set.blocked.insert("hub.server".to_owned(), blocked);
-            }
+            Err(blocked) => drop(set.blocked.insert("hub.server".to_owned(), blocked)),
+        }
+    }
+    if wants("hub.agent") {
+        match open_agent(&plan).await {
+            Ok(session) => set.stage.agent = Some(session),
+            Err(blocked) => drop(set.blocked.insert("hub.agent".to_owned(), blocked)),
         }
     }
     set
@@ -151,6 +156,23 @@ async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, (Cause, Strin
         seed: plan.seed,
     };
     HubSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the agent of a manifest.
+async fn open_agent(plan: &StagePlan<'_>) -> Result<Arc<AgentSession>, (Cause, String)> {
+    let Some(table) = plan.manifest.hub.as_ref().and_then(|hub| hub.agent.clone()) else {
+        return Err((Cause::Config, "the manifest has no table `[hub.agent]`".to_owned()));
+    };
+    let plan = AgentPlan {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("agent.log"),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+        agent: None,
+    };
+    AgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 fn session_plan(

@@ -203,7 +203,7 @@ impl HubTable {
 
     /// What the schema cannot say.
     pub(super) fn contradictions(&self) -> Vec<String> {
-        let mut faults = Vec::new();
+        let mut faults: Vec<String> = self.agent.iter().flat_map(AgentTable::contradictions).collect();
         let Some(base) = self.base_url.as_deref().or(self.start.as_ref().map(|_| "http://{listen}")) else {
             return faults;
         };

@@ -1,22 +1,273 @@
-//! The session of a run with an agent: how it is driven, and what was found out before the first scenario.
+//! The session of a run with an agent: the parties around it, how it is driven, and what was found out before the first
+//! scenario.
+
+mod calibrate;
+mod start;
 
 use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::call::any_hub_tool;
+use super::driver::Driver;
+use super::judge::Made;
+use super::judge::request::Expected;
+use super::mock::server::HttpServer;
+use super::room::{Booth, Room};
+use crate::judge::Cause;
+use crate::manifest::AgentTable;
+use crate::pace::{Pace, PaceLimits};
+use crate::transcript::{Frame, lock};
+use crate::wire::Wire;
+
+pub use start::{Around, Embedded, StartAgent};
+
+/// What a session is opened with.
+pub struct AgentPlan {
+    /// The manifest's table.
+    pub table: AgentTable,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of started processes goes.
+    pub log: PathBuf,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// In place of the manifest's `start`.
+    pub agent: Option<StartAgent>,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The suite's own servers.
+    #[error("the suite's Hub cannot listen: {0}")]
+    Listen(String),
+    /// The agent cannot be started.
+    #[error("the agent cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the agent cannot be driven: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the agent does not answer a call of `{tool}` within {seconds} s")]
+    Silent {
+        /// The tool.
+        tool: String,
+        /// The deadline.
+        seconds: u64,
+    },
+}
+
+impl AgentError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Config(_) | Self::Start(_) | Self::Listen(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
+        }
+    }
+}
+
+/// What the first calls showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+enum Liveness {
+    /// No request to the Hub.
+    #[default]
+    Idle,
+    /// Requests to the Hub, and nothing of what it answered.
+    Stirs,
+    /// The Hub's result came back.
+    Works,
+}
 
 /// An open session.
-#[derive(Debug)]
-pub struct AgentSession {}
+pub struct AgentSession {
+    /// The manifest's table.
+    pub table: AgentTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(super) driver: Driver,
+    pub(super) room: Arc<Room>,
+    secret: String,
+    agent_id: Option<String>,
+    customer_id: String,
+    liveness: Liveness,
+    turn: Arc<Semaphore>,
+    running: Mutex<start::Running>,
+    nonce: String,
+    seed: u64,
+    hub: HttpServer,
+    model: HttpServer,
+}
+
+impl std::fmt::Debug for AgentSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AgentSession").field("liveness", &self.liveness).finish_non_exhaustive()
+    }
+}
 
 impl AgentSession {
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+    /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub async fn open(plan: AgentPlan) -> Result<Arc<Self>, AgentError> {
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
     }
 
-    /// Whether the agent did what it was asked to.
+    /// What the target declares, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();
+        let started = table.start.is_some() || table.drive.command.is_some();
+        let facts = [
+            ("agent.local.first", !table.local.is_empty()),
+            ("agent.local.second", table.local.len() > 1),
+            ("agent.fetch_page", table.fetch_page.table().is_some()),
+            ("agent.web_search", table.web_search.is_some()),
+            ("agent.customers", table.customer_id.is_none()),
+            // Who runs already was not told where the provider is.
+            ("agent.provider", started || table.listen.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    /// Whether the agent asked the Hub, and told what the Hub answered.
     pub fn works(&self) -> bool {
-        false
+        self.liveness == Liveness::Works
+    }
+
+    /// Whether it asked the Hub at all.
+    pub(super) fn stirs(&self) -> bool {
+        self.liveness >= Liveness::Stirs
+    }
+
+    /// The tool that serves where any Hub tool does.
+    pub fn hub_tool(&self) -> &str {
+        any_hub_tool(&self.table)
+    }
+
+    /// The Hub's secret: the manifest's, or one that is made up.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// What requests of a scenario are expected to say.
+    pub(super) fn expected(&self, made: &Made) -> Expected {
+        Expected {
+            secret: Some(self.secret.clone()),
+            agent_id: self.agent_id.clone(),
+            customer_id: Some(made.customer_id.clone()),
+            tool: Some(made.call.tool.clone()),
+        }
+    }
+
+    /// What came before the first scenario, and between scenarios.
+    pub(super) fn early(&self) -> Vec<Frame> {
+        self.room.lobby.transcript.frames()
+    }
+
+    /// `host:port` of the suite's Hub.
+    pub(super) fn address(&self) -> String {
+        self.hub.url().trim_start_matches("http://").to_owned()
+    }
+
+    /// `host:port` of the suite's model.
+    pub(super) fn model_address(&self) -> String {
+        self.model.url().trim_start_matches("http://").to_owned()
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub(super) fn unique(&self, scenario: &str) -> String {
+        digest(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// What stands in results that the suite gives.
+    pub(super) fn mark(&self, scenario: &str) -> String {
+        format!("tok-{}", &digest(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
+    }
+
+    /// The customer of a scenario.
+    pub(super) fn customer(&self, unique: &str) -> String {
+        match &self.table.customer_id {
+            Some(fixed) => fixed.clone(),
+            None => uuid(&digest(&["customer", unique])[..20], unique),
+        }
+    }
+
+    /// A second customer of a scenario.
+    pub(super) fn other_customer(unique: &str) -> String {
+        uuid(&digest(&["other customer", unique])[..20], unique)
+    }
+
+    /// What status requests before the first scenario are expected to say.
+    pub(super) fn expected_early(&self) -> Expected {
+        let customer_id = self.table.customer_id.clone();
+        Expected { secret: Some(self.secret.clone()), customer_id, ..Expected::default() }
+    }
+
+    /// Waits until no other scenario has its turn.
+    pub(super) async fn turn(&self, booth: &Arc<Booth>) -> Option<OwnedSemaphorePermit> {
+        let turn = Arc::clone(&self.turn).acquire_owned().await.ok();
+        self.room.enter(Arc::clone(booth));
+        turn
+    }
+
+    /// What there is to say when the agent that the suite started ended by itself.
+    pub(super) fn ended(&self) -> Option<String> {
+        match &mut *lock(&self.running) {
+            start::Running::Process(process) => process.ended(),
+            start::Running::Embedded(_) | start::Running::Elsewhere => None,
+        }
     }
 
     /// Ends what the session holds open.
-    pub async fn close(&self) {}
+    pub async fn close(&self) {
+        let running = std::mem::take(&mut *lock(&self.running));
+        running.end().await;
+    }
+}
+
+/// SHA-256 over parts, lower-case hex.
+fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::library::hex(&hash.finalize())
+}
+
+/// A UUID of 20 hexadecimal digits and 12 more.
+fn uuid(head: &str, tail: &str) -> String {
+    let (a, b, c, d) = (&head[..8], &head[8..12], &head[13..16], &head[17..20]);
+    format!("{a}-{b}-4{c}-8{d}-{tail}")
+}
+
+fn nonce() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{now:x}{}", std::process::id())
 }

@@ -1,13 +1,27 @@
 //! The World of one scenario with an agent under test.
 
+use std::sync::Arc;
+
 use cucumber::World as CucumberWorld;
 
-use crate::world::{Core, FamilyWorld, Remains};
+use super::call::Choice;
+use super::judge::{Deed, Made};
+use super::scene::Scene;
+use super::session::AgentSession;
+use crate::judge::{Cause, Judgement, Trouble};
+use crate::transcript::Frame;
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+
+/// In reports, in place of the address of the suite's Hub.
+const SHOWN_HUB: &str = "127.0.0.1:9200";
+/// In place of that of its model.
+const SHOWN_MODEL: &str = "127.0.0.1:9201";
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
     core: Core,
+    scene: Option<Scene>,
 }
 
 impl std::fmt::Debug for World {
@@ -26,6 +40,109 @@ impl FamilyWorld for World {
     }
 
     fn remains(&self) -> Remains {
-        Remains::default()
+        let Some(scene) = &self.scene else { return Remains::default() };
+        Remains {
+            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            names: vec![
+                (AgentSession::other_customer(&scene.booth.unique), "<other customer>".to_owned()),
+                (scene.customer_id.clone(), "<customer>".to_owned()),
+                (scene.booth.mark.clone(), "<mark>".to_owned()),
+                (scene.booth.unique.clone(), "<unique>".to_owned()),
+                (scene.session.address(), SHOWN_HUB.to_owned()),
+                (scene.session.model_address(), SHOWN_MODEL.to_owned()),
+            ],
+            nonce: None,
+            late: Vec::new(),
+            subject: None,
+            reproduce: scene.by_hand(),
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &mut self.scene {
+            scene.rest();
+        }
+    }
+}
+
+impl World {
+    /// Opens the scene when no other scenario has its turn.
+    pub(super) async fn open(&mut self) -> Step {
+        let Some(session) = self.core.stage.agent.clone() else {
+            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
+        };
+        let scene = Scene::enter(&session, &self.core.scenario).await;
+        if let Some(message) = session.ended() {
+            // What it breaks by that was told by the scenario in which it ended.
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+        }
+        self.scene = Some(scene);
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the call under test.
+    pub(super) fn prepare(&mut self, choice: Choice) -> Step {
+        let scene = self.scene()?;
+        let Some(call) = scene.prepare(choice) else {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
+        };
+        let has = scene.session.table.tools.contains(&call.tool);
+        if matches!(choice, Choice::Tool(_)) && !has {
+            let message = format!("`hub.agent.tools` does not name `{}`", call.tool);
+            return Err(self.halt(Trouble::NotApplicable(message)));
+        }
+        scene.call = Some(call);
+        Ok(())
+    }
+
+    /// Makes the prepared call; it is the one under test.
+    pub(super) async fn make(&mut self) -> Step {
+        let scene = self.scene()?;
+        let Some(call) = scene.call.clone() else {
+            return Err(self.suite_fault("no step prepared a call (`Given a call of …`)"));
+        };
+        scene.subject = scene.made.len();
+        scene.make(call, None).await;
+        Ok(())
+    }
+
+    /// Makes a call of a Hub tool, for a customer if one is named.
+    pub(super) async fn make_a_hub_call(&mut self, customer_id: Option<&str>) -> Step {
+        let scene = self.scene()?;
+        if let Some(call) = scene.prepare(Choice::AnyHubTool) {
+            scene.make(call, customer_id).await;
+        }
+        Ok(())
+    }
+
+    /// Judges the call under test.
+    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&Deed<'_>) -> Judgement) -> Step {
+        self.judge_all(|deeds, subject| judgement(&deeds[subject]))
+    }
+
+    /// Judges all calls of the scenario; the second argument is the place of the one under test.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&[Deed<'_>], usize) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
+            (scene.frames(), scene.made.clone(), scene.subject);
+        let stirs = scene.session.stirs();
+        if made.is_empty() {
+            return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
+        }
+        let deeds: Vec<Deed<'_>> = made.iter().map(|made| Deed { made, frames: &frames }).collect();
+        let judgement = judgement(&deeds, subject);
+        if !stirs && matches!(judgement, Err(Trouble::Broken(_))) {
+            let message = "the agent never asked the Hub for anything".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
     }
 }

@@ -1,0 +1,67 @@
+@role:hub.agent
+Feature: The agent meets the Hub at the documented place
+  One path executes tools, another tells the status of integrations, and both are entered with the service
+  secret. Further headers are the agent's own affair.
+
+  Rule: An execute request has the documented path, secret and content type
+
+    Scenario Outline: The <part> of a call of any Hub tool
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every execute request has the right <part>
+
+      Examples:
+        | rule   | part         |
+        | HUB-07 | path         |
+        | HUB-09 | secret       |
+        | HUB-13 | content type |
+
+    Scenario Outline: The <part> of a calendar call
+      Given an agent
+      And a call of calendar_find_optimal_times
+      When the agent makes the call
+      Then every execute request has the right <part>
+
+      Examples:
+        | rule   | part         |
+        | HUB-07 | path         |
+        | HUB-09 | secret       |
+        | HUB-13 | content type |
+
+    Scenario Outline: The <part> of a call after one that failed
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with EXTERNAL_API_ERROR
+      When the agent makes the call, and another when the Hub answers as it should
+      Then every execute request has the right <part>
+
+      Examples:
+        | rule   | part         |
+        | HUB-07 | path         |
+        | HUB-09 | secret       |
+        | HUB-13 | content type |
+
+  Rule: The status of integrations may be asked for, in the documented way
+
+    @HUB-116
+    Scenario: An agent may look before it calls
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then it is noted whether the agent asks for the status
+
+    @HUB-117
+    Scenario: A question about the status is as documented
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every question about the status is as documented
+
+    @HUB-117
+    Scenario: So it is for a customer that is not connected
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with INTEGRATION_NOT_CONNECTED
+      When the agent makes the call
+      Then every question about the status is as documented

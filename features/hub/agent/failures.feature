@@ -1,0 +1,110 @@
+@role:hub.agent
+Feature: A failure of the Hub is a failed call
+  An agent that hears of a failure tells it, in words of its own, and goes on. Only its meaning is looked at:
+  the code, the message or the link. What may end an agent comes last.
+
+  @HUB-57
+  Rule: Each of the six errors is a failed call
+
+    Scenario Outline: <code> is told as a failure
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with <code>
+      When the agent makes the call
+      Then the call fails
+      And the failure tells of <code>
+
+      Examples:
+        | code                          |
+        | INTEGRATION_NOT_CONNECTED     |
+        | INTEGRATION_EXPIRED           |
+        | INTEGRATION_PERMISSION_DENIED |
+        | TOOL_NOT_FOUND                |
+        | RATE_LIMITED                  |
+        | EXTERNAL_API_ERROR            |
+
+    Scenario Outline: <code> of a calendar call is told as a failure
+      Given an agent
+      And a call of calendar_get_availability
+      And the Hub answers it with <code>
+      When the agent makes the call
+      Then the call fails
+      And the failure tells of <code>
+
+      Examples:
+        | code                          |
+        | INTEGRATION_NOT_CONNECTED     |
+        | INTEGRATION_EXPIRED           |
+        | INTEGRATION_PERMISSION_DENIED |
+        | TOOL_NOT_FOUND                |
+        | RATE_LIMITED                  |
+        | EXTERNAL_API_ERROR            |
+
+    @level:should
+    Scenario Outline: A call that meets <code> is not made again and again
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with <code>
+      When the agent makes the call and time passes
+      Then it is sent at most three times
+
+      Examples:
+        | code                          |
+        | INTEGRATION_NOT_CONNECTED     |
+        | INTEGRATION_PERMISSION_DENIED |
+        | TOOL_NOT_FOUND                |
+
+  @HUB-58 @last
+  Rule: An expired integration is the customer's affair
+
+    Scenario: The failure speaks of the integration
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with INTEGRATION_EXPIRED
+      When the agent makes the call and time passes
+      Then the failure is the integration's
+      And it is sent at most three times
+
+    Scenario: The agent does not give up on the Hub
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with INTEGRATION_EXPIRED
+      When the agent makes the call, and another when the Hub answers as it should
+      Then the call fails
+      And the next call succeeds
+
+  @HUB-59
+  Rule: The link under which an integration is connected reaches the user
+
+    Scenario: The link of any Hub tool
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with INTEGRATION_NOT_CONNECTED
+      When the agent makes the call
+      Then the failure passes the setup link on
+
+    Scenario: The link of the calendar
+      Given an agent
+      And a call of calendar_create_event
+      And the Hub answers it with INTEGRATION_NOT_CONNECTED
+      When the agent makes the call
+      Then the failure passes the setup link on
+
+  @HUB-60 @last
+  Rule: An answer outside the contract is a failed call
+
+    Scenario Outline: The agent goes on after <answer>
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with <answer>
+      When the agent makes the call, and another when the Hub answers as it should
+      Then the call fails
+      And the next call succeeds
+
+      Examples:
+        | answer              |
+        | a page of HTML      |
+        | an empty body       |
+        | an empty list       |
+        | half a document     |
+        | a closed connection |

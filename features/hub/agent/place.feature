@@ -1,0 +1,122 @@
+@role:hub.agent
+Feature: A tool runs where it belongs
+  Local tools run in the agent, direct tools call the web, and calendar and mail tools go to the Hub and no
+  further. What must not reach the Hub is made between two calls that do, and a quiet window follows.
+
+  @HUB-01
+  Rule: A local tool runs in the agent
+
+    @cap:agent.local.first
+    Scenario: The first local tool leaves the Hub out
+      Given an agent
+      And a call of the first local tool
+      When the agent makes the call between two calls of Hub tools
+      Then the call succeeds
+      And the Hub is not asked to execute it
+
+    @cap:agent.local.second
+    Scenario: So does the second
+      Given an agent
+      And a call of the second local tool
+      When the agent makes the call between two calls of Hub tools
+      Then the call succeeds
+      And the Hub is not asked to execute it
+
+  @HUB-02
+  Rule: A direct tool calls the web itself
+
+    @cap:agent.fetch_page
+    Scenario: A page is read by the agent
+      Given an agent
+      And a call of the page reader
+      When the agent makes the call between two calls of Hub tools
+      Then the call succeeds
+      And the web is asked
+      And the Hub is not asked to execute it
+
+    @cap:agent.web_search
+    Scenario: A search is made by the agent
+      Given an agent
+      And a call of the web search
+      When the agent makes the call between two calls of Hub tools
+      Then the call succeeds
+      And the web is asked
+      And the Hub is not asked to execute it
+
+  @HUB-03
+  Rule: A calendar or mail tool goes to the Hub
+
+    Scenario Outline: <tool> goes to the Hub
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call
+      Then the Hub is asked to execute it
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+    @cap:agent.provider
+    Scenario Outline: <tool> leaves the provider out
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call and time passes
+      Then the Hub is asked to execute it
+      And the provider is not asked
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+  @HUB-04
+  Rule: Local and direct tools need no Hub
+
+    @cap:agent.local.first
+    Scenario: The first local tool works while the Hub is down
+      Given an agent
+      And the Hub is down
+      And a call of the first local tool
+      When the agent makes the call
+      Then the call succeeds
+
+    @cap:agent.local.second
+    Scenario: So does the second
+      Given an agent
+      And the Hub is down
+      And a call of the second local tool
+      When the agent makes the call
+      Then the call succeeds
+
+    @cap:agent.fetch_page
+    Scenario: A page is read while the Hub is down
+      Given an agent
+      And the Hub is down
+      And a call of the page reader
+      When the agent makes the call
+      Then the call succeeds
+      And the web is asked
+
+    @cap:agent.web_search
+    Scenario: A search is made while the Hub is down
+      Given an agent
+      And the Hub is down
+      And a call of the web search
+      When the agent makes the call
+      Then the call succeeds
+      And the web is asked

@@ -1,0 +1,138 @@
+@role:hub.agent
+Feature: An execute request says who asks for what
+  The request names the tool, the agent, the customer and the end user, each under its own key. Members beyond
+  the documented ones are tolerated.
+
+  @HUB-17
+  Rule: `tool` names the tool
+
+    Scenario Outline: A request for <tool> names it
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call
+      Then every execute request has the right tool
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+  @HUB-18
+  Rule: `agent_id` is the agent's own
+
+    Scenario: A mail call names the agent
+      Given an agent
+      And a call of email_send
+      When the agent makes the call
+      Then every execute request has the right agent
+
+    Scenario: Any call names the agent
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every execute request has the right agent
+
+  @HUB-19
+  Rule: `customer_id` is the customer for whom the call is made
+
+    Scenario: A call names its customer
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every execute request has the right customer
+
+    @cap:agent.customers
+    Scenario: Calls for two customers name each
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call, and another for a second customer
+      Then every execute request has the right customer
+
+  @HUB-20
+  Rule: `user_id` is the end user or null
+
+    Scenario: A call for an end user
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every execute request has the right end user
+
+    Scenario: A call for no end user
+      Given an agent
+      And a call of any Hub tool
+      And it is made for no end user
+      When the agent makes the call
+      Then every execute request has the right end user
+
+  @HUB-21
+  Rule: `inputs` is what the tool was called with
+
+    Scenario Outline: The inputs of <tool> arrive as they are
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+  @HUB-24
+  Rule: Inputs have the documented names and types
+
+    Scenario Outline: The inputs of <tool> are the documented ones
+      Given an agent
+      And a call of <tool>
+      When the agent makes the call
+      Then its inputs are named and typed as documented
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
+  Rule: The context may be left out
+
+    @HUB-22
+    Scenario: A call with or without a context
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then it is noted whether a context is sent
+
+    @HUB-23
+    Scenario: A context is an object of strings
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call
+      Then every execute request has the right context
+
+    @HUB-23
+    Scenario: So it is for no end user
+      Given an agent
+      And a call of any Hub tool
+      And it is made for no end user
+      When the agent makes the call
+      Then every execute request has the right context
