@@ -170,6 +170,19 @@ pub(crate) enum Family {
     Hub,
 }
 
+/// What a manifest is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Kind {
+    /// A UTP Tool Service
+    Utp,
+    /// An MCP server of the tool bus
+    Toolbus,
+    /// A Hub of the Tool Execution Contract
+    Hub,
+    /// An agent, the Hub's client
+    Agent,
+}
+
 #[derive(Debug, Args)]
 pub(crate) struct ServeArguments {
     /// What to serve
@@ -191,8 +204,11 @@ pub(crate) struct ServeArguments {
     #[arg(long)]
     pub(crate) tour: bool,
     /// hub: serve the agent instead, which takes its Hub from CALLMARK_HUB_URL and CALLMARK_HUB_SECRET
-    #[arg(long)]
+    #[arg(long, conflicts_with = "mock")]
     pub(crate) agent: bool,
+    /// hub: serve a mock Hub that answers as this file says, and tells what is wrong with requests
+    #[arg(long, value_name = "FILE")]
+    pub(crate) mock: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
@@ -230,8 +246,8 @@ pub(crate) struct InitArguments {
     #[arg(default_value = "callmark.toml")]
     pub(crate) file: PathBuf,
     /// What the target is
-    #[arg(long = "for", value_name = "FAMILY", value_enum, default_value = "utp")]
-    pub(crate) family: Family,
+    #[arg(long = "for", value_name = "KIND", value_enum, default_value = "utp")]
+    pub(crate) kind: Kind,
 }
 
 #[derive(Debug, Args)]

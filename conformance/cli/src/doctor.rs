@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::manifest::{Customer, Manifest, ProbeName};
 use callmark_suite::pace::PaceLimits;
@@ -79,12 +80,15 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(session) = &set.stage.hub {
         sound &= hub(session).await;
     }
+    if let Some(session) = &set.stage.agent {
+        sound &= agent(session);
+    }
     set.strike().await;
     if let Some(broker) = broker {
         broker.stop().await;
     }
     let _ = std::fs::remove_file(&log);
-    for name in ["toolbus.log", "hub.log"] {
+    for name in ["toolbus.log", "hub.log", "agent.log"] {
         let _ = std::fs::remove_file(log.with_file_name(name));
     }
     if sound {
@@ -171,6 +175,26 @@ async fn hub(session: &Arc<HubSession>) -> bool {
         None => println!("  -  provider       not the suite's: what arrives there will be not-applicable"),
     }
     sound
+}
+
+/// What the calibration of a session with an agent found.
+fn agent(session: &AgentSession) -> bool {
+    if !session.works() {
+        let message = "it was told to call a Hub tool, and either asked the mock Hub nothing or did not give back \
+                       what the Hub answered: check `hub.agent.drive`, and that the agent takes its Hub from \
+                       `CALLMARK_HUB_URL`";
+        bad("agent", "fixture", message);
+        return false;
+    }
+    good("agent", &format!("calls `{}` at the mock Hub and gives back its result", session.hub_tool()));
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
+    for capability in session.capabilities() {
+        println!("  ok {capability}");
+    }
+    true
 }
 
 fn liveness(session: &UtpSession) -> bool {

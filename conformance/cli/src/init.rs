@@ -2,18 +2,20 @@
 
 use std::io::Write as _;
 
-use crate::args::{Family, InitArguments};
+use crate::args::{InitArguments, Kind};
 use crate::exit::{self, Failure};
 
 const UTP: &str = include_str!("init.toml");
 const TOOLBUS: &str = include_str!("init-toolbus.toml");
 const HUB: &str = include_str!("init-hub.toml");
+const AGENT: &str = include_str!("init-agent.toml");
 
-fn template(family: Family) -> &'static str {
-    match family {
-        Family::Utp => UTP,
-        Family::Toolbus => TOOLBUS,
-        Family::Hub => HUB,
+fn template(kind: Kind) -> &'static str {
+    match kind {
+        Kind::Utp => UTP,
+        Kind::Toolbus => TOOLBUS,
+        Kind::Hub => HUB,
+        Kind::Agent => AGENT,
     }
 }
 
@@ -29,7 +31,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
                 failure
             }
         })?;
-    file.write_all(template(arguments.family).as_bytes())
+    file.write_all(template(arguments.kind).as_bytes())
         .map_err(|error| Failure::usage(format!("`{shown}` cannot be written: {error}")))?;
     eprintln!("wrote `{shown}`; next: fill it in, then `callmark doctor --target {shown}`");
     Ok(exit::CONFORMANT)
@@ -39,16 +41,17 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
 mod tests {
     use callmark_suite::manifest::Manifest;
 
-    use crate::args::Family;
+    use crate::args::Kind;
 
     #[test]
     fn the_templates_are_sound_manifests() {
-        let check = |family: Family, profiles: &[&str]| {
-            let manifest = Manifest::parse("init.toml", super::template(family), std::path::Path::new("."));
+        let check = |kind: Kind, profiles: &[&str]| {
+            let manifest = Manifest::parse("init.toml", super::template(kind), std::path::Path::new("."));
             assert_eq!(manifest.expect("a sound manifest").profiles(), profiles);
         };
-        check(Family::Utp, &["utp.tool-service"]);
-        check(Family::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
-        check(Family::Hub, &["hub.server"]);
+        check(Kind::Utp, &["utp.tool-service"]);
+        check(Kind::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
+        check(Kind::Hub, &["hub.server"]);
+        check(Kind::Agent, &["hub.agent"]);
     }
 }

@@ -10,6 +10,7 @@ mod certify;
 mod doctor;
 mod exit;
 mod init;
+mod mock;
 mod progress;
 mod report;
 mod rules;

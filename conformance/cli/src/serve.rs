@@ -9,6 +9,7 @@ use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceC
 
 use crate::args::{Family, ServeArguments};
 use crate::broker;
+use crate::mock;
 use crate::certify::no_broker;
 use crate::exit::{self, Failure};
 
@@ -29,6 +30,7 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
             }
             Family::Toolbus => serve_toolbus(arguments).await,
             Family::Hub if arguments.agent => serve_agent(arguments).await,
+            Family::Hub if arguments.mock.is_some() => mock::serve(arguments).await,
             Family::Hub => serve_hub(arguments).await,
         }
     })
@@ -84,11 +86,11 @@ async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
 }
 
 /// Where a Hub finds its service secret.
-const SECRET: &str = "CALLMARK_HUB_SECRET";
+pub(crate) const SECRET: &str = "CALLMARK_HUB_SECRET";
 /// Where it finds its calendar and mail provider.
 const PROVIDER: &str = "CALLMARK_PROVIDER_URL";
 /// The secret of a Hub that somebody tries out.
-const TRIAL_SECRET: &str = "try-me";
+pub(crate) const TRIAL_SECRET: &str = "try-me";
 
 async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());

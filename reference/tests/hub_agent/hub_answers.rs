@@ -46,6 +46,24 @@ async fn the_setup_link_is_passed_on() {
 }
 
 #[tokio::test]
+async fn a_customer_without_the_integration_hears_what_is_connected() {
+    let hub = hub(refusal(400, "INTEGRATION_NOT_CONNECTED", &json!({}))).await;
+    let call = call("calendar_delete_event", inputs("calendar_delete_event"));
+    let path = format!("/api/internal/integrations/status/{}/", call.customer_id.clone().expect("a customer"));
+    let status = json!({"integrations": {"google_gmail": {"connected": true}, "google_calendar": {"connected": false}}});
+    Mock::given(method("GET"))
+        .and(wiremock::matchers::path(path))
+        .and(wiremock::matchers::header("authorization", format!("ServiceSecret {SECRET}")))
+        .respond_with(ResponseTemplate::new(200).set_body_json(status))
+        .with_priority(1)
+        .expect(1)
+        .mount(&hub)
+        .await;
+    let failure = failure(&agent(&hub.uri()), call).await;
+    assert!(failure.message().ends_with("(connected: google_gmail)"), "{failure}");
+}
+
+#[tokio::test]
 async fn a_refused_secret_is_not_the_customers_integration() {
     for answer in [
         ResponseTemplate::new(401),

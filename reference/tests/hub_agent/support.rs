@@ -84,5 +84,6 @@ pub(crate) async fn failure(agent: &Agent, call: ToolCall) -> ToolFailure {
 
 /// How many requests a server got.
 pub(crate) async fn count(server: &MockServer) -> usize {
-    server.received_requests().await.expect("they are recorded").len()
+    let requests = server.received_requests().await.expect("they are recorded");
+    requests.iter().filter(|request| request.method.as_str() == "POST").count()
 }

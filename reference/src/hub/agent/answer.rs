@@ -74,6 +74,7 @@ impl HubAnswer<'_> {
             code,
             details,
             retry_after: self.retry_after,
+            connected: Vec::new(),
         }))
     }
 

@@ -73,6 +73,8 @@ pub struct Refusal {
     pub details: Map<String, Value>,
     /// When it wants to be asked again, from `Retry-After`.
     pub retry_after: Option<Duration>,
+    /// What the customer has connected, where the integration behind the tool is not and the Hub was asked.
+    pub connected: Vec<String>,
 }
 
 impl Refusal {
@@ -88,10 +90,13 @@ impl Refusal {
 impl fmt::Display for Refusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)?;
-        match self.setup_url() {
-            Some(link) if !self.message.contains(link) => write!(formatter, " (set it up at {link})"),
-            _ => Ok(()),
+        if let Some(link) = self.setup_url().filter(|link| !self.message.contains(link)) {
+            write!(formatter, " (set it up at {link})")?;
         }
+        if self.connected.is_empty() {
+            return Ok(());
+        }
+        write!(formatter, " (connected: {})", self.connected.join(", "))
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A call is one request. Only a Hub that limits us and says when to come back, soon, is asked a second time:
 //! it has done nothing yet. After anything else a second request could do the same thing twice.
-//! Neighbour: `answer` reads what comes back.
+//! Neighbours: `answer` reads what comes back, `status` asks what a customer has connected.
 
 use std::time::Duration;
 
@@ -55,12 +55,12 @@ impl Execution<'_> {
 
 /// The agent's line to its Hub.
 pub(super) struct HubClient {
-    client: Client,
-    url: String,
+    pub(super) client: Client,
+    pub(super) base: String,
     secret: Secret,
-    authorization: HeaderValue,
+    pub(super) authorization: HeaderValue,
     agent_id: Uuid,
-    deadline: Duration,
+    pub(super) deadline: Duration,
 }
 
 impl HubClient {
@@ -71,7 +71,7 @@ impl HubClient {
         Ok(Self {
             // A Hub has one address, and the secret must not travel to another.
             client: client("hub_url", redirect::Policy::none())?,
-            url: base_url("hub_url", &config.hub_url)? + EXECUTE,
+            base: base_url("hub_url", &config.hub_url)?,
             secret: config.hub_secret.clone(),
             authorization,
             agent_id: Uuid::parse(&config.agent_id)
@@ -105,7 +105,8 @@ impl HubClient {
         until: Instant,
     ) -> Result<Value, ToolFailure> {
         let effect = execution.effect;
-        let request = self.client.post(&self.url).header(AUTHORIZATION, &self.authorization).json(body);
+        let url = format!("{}{EXECUTE}", self.base);
+        let request = self.client.post(url).header(AUTHORIZATION, &self.authorization).json(body);
         let answer = fetch(request, ANSWER_BYTES, until).await.map_err(|fault| match fault {
             Fault::Unreachable(reason) => ToolFailure::Unreachable { reason },
             Fault::Broken(reason) => {

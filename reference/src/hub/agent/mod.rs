@@ -24,6 +24,7 @@ mod inputs;
 mod local;
 mod model;
 mod page;
+mod status;
 mod tool;
 #[cfg(test)]
 mod unit_tests;
@@ -146,7 +147,15 @@ impl Agent {
                     conversation_id: call.conversation_id.as_deref(),
                     inputs,
                 };
-                self.hub.execute(&execution).await
+                match self.hub.execute(&execution).await {
+                    Err(ToolFailure::Refused(mut refusal))
+                        if refusal.code == HubCode::IntegrationNotConnected =>
+                    {
+                        refusal.connected = self.hub.connected(&customer).await;
+                        Err(ToolFailure::Refused(refusal))
+                    }
+                    done => done,
+                }
             }
         }
     }

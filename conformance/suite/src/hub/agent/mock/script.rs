@@ -16,6 +16,16 @@ pub struct Script {
     pub rules: Vec<ScriptRule>,
 }
 
+impl Script {
+    /// Reads a script written as TOML.
+    ///
+    /// # Errors
+    /// What is wrong, with its place.
+    pub fn parse(text: &str) -> Result<Self, String> {
+        toml::from_str(text).map_err(|error| error.to_string())
+    }
+}
+
 /// How certain requests are answered. A rule that names no tool holds for questions about the status too.
 #[derive(Clone, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]

@@ -1,0 +1,80 @@
+//! `serve hub --mock FILE`: the suite's own mock Hub, for people who write an agent.
+//!
+//! It answers as a file says, and tells of every request whether it is what the contract asks for.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use callmark_suite::hub::agent::judge::request::Expected;
+use callmark_suite::hub::agent::mock::{MockHub, Told};
+use callmark_suite::hub::agent::mock::script::Script;
+
+use crate::args::ServeArguments;
+use crate::exit::{self, Failure};
+use crate::serve::{SECRET, TRIAL_SECRET};
+
+/// Largest script that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// Serves it until it is told to end; the exit code says whether every request was right.
+pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let script = match &arguments.mock {
+        Some(path) => read(path)?,
+        None => Script::default(),
+    };
+    let secret = std::env::var(SECRET).ok().filter(|secret| !secret.is_empty());
+    let secret = secret.unwrap_or_else(|| TRIAL_SECRET.to_owned());
+    let (requests, wrong) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
+    let (seen, faulty) = (Arc::clone(&requests), Arc::clone(&wrong));
+    let told: Told = Arc::new(move |asked, problems| {
+        let number = seen.fetch_add(1, Ordering::Relaxed) + 1;
+        let channel: String = asked.channel().chars().take(200).map(visible).collect();
+        if problems.is_empty() {
+            println!("{number:>4} ok     {channel}");
+            return;
+        }
+        faulty.fetch_add(1, Ordering::Relaxed);
+        println!("{number:>4} WRONG  {channel}");
+        for problem in problems {
+            println!("            - {}", problem.chars().map(visible).collect::<String>());
+        }
+    });
+    let expected = Expected { secret: Some(secret.clone()), ..Expected::default() };
+    let listen = arguments.listen.to_string();
+    let hub = MockHub::start(Some(&listen), script, expected, told).await.map_err(Failure::incomplete)?;
+    eprintln!("mock Hub  {}", hub.url());
+    if secret == TRIAL_SECRET {
+        eprintln!("secret    {TRIAL_SECRET} (set {SECRET} to choose another)");
+    }
+    eprintln!("answering by the contract unless the script says otherwise; end with Ctrl-C");
+    exit::told_to_end().await;
+    let (requests, wrong) = (requests.load(Ordering::Relaxed), wrong.load(Ordering::Relaxed));
+    eprintln!("{requests} requests, {wrong} of them wrong");
+    Ok(if wrong > 0 {
+        exit::NONCONFORMANT
+    } else if requests == 0 {
+        exit::NOTHING
+    } else {
+        exit::CONFORMANT
+    })
+}
+
+fn read(path: &Path) -> Result<Script, Failure> {
+    let shown = path.display();
+    let fault = |error: &dyn std::fmt::Display| {
+        Failure::usage(format!("`{shown}` cannot be used: {error}"))
+            .hint("a rule is for example `[[rule]]`, `tool = \"email_send\"`, `answer = { code = \"RATE_LIMITED\" }`")
+    };
+    let size = std::fs::metadata(path).map_err(|error| fault(&error))?.len();
+    if size > MAX_BYTES {
+        return Err(fault(&format!("it is {size} bytes long, more than {MAX_BYTES}")));
+    }
+    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
+    Script::parse(&text).map_err(|error| fault(&error))
+}
+
+/// What a stranger sends may hold escapes for the terminal.
+fn visible(character: char) -> char {
+    if character.is_control() { '\u{fffd}' } else { character }
+}
