@@ -14,6 +14,8 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const INCOMPLETE: u8 = 3;
 /// The selection names nothing.
 pub(crate) const NOTHING: u8 = 4;
+/// Nobody reads standard output any more: 128 and the number of SIGPIPE, as shells say it.
+pub(crate) const PIPE_CLOSED: i32 = 141;
 /// A bug of ours.
 pub(crate) const INTERNAL: u8 = 70;
 

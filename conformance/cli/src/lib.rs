@@ -27,6 +27,10 @@ use crate::args::{Arguments, Command};
 pub fn main() -> ExitCode {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
+        if is_broken_pipe(panic.payload()) {
+            // Whoever read our output has had enough, for example `head`; that is no fault of ours.
+            std::process::exit(exit::PIPE_CLOSED);
+        }
         if !callmark_suite::world::is_halt(panic.payload()) {
             print(panic);
         }
@@ -54,4 +58,12 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => ExitCode::from(failure.print()),
     }
+}
+
+/// Whether `println!` found nobody who reads.
+fn is_broken_pipe(payload: &(dyn std::any::Any + Send)) -> bool {
+    let closed = std::io::Error::from_raw_os_error(nix::libc::EPIPE).to_string();
+    payload
+        .downcast_ref::<String>()
+        .is_some_and(|text| text.starts_with("failed printing to stdout") && text.contains(&closed))
 }

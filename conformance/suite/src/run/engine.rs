@@ -39,15 +39,18 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
     };
     let [utp, toolbus, hub, agent] = Family::ALL.map(of);
-    let driven = futures::join!(
+    let heavy = futures::join!(
         drive_all::<utp::world::World>(library, plan, &utp),
         drive_all::<toolbus::world::World>(library, plan, &toolbus),
+    );
+    // Two families at a time: the compiled steps of all four together take much memory.
+    let light = futures::join!(
         drive_all::<hub::world::World>(library, plan, &hub),
         drive_all::<hub::agent::world::World>(library, plan, &agent),
     );
     let mut facts = BTreeMap::new();
     let mut remains = BTreeMap::new();
-    for (own, left) in [driven.0, driven.1, driven.2, driven.3] {
+    for (own, left) in [heavy.0, heavy.1, light.0, light.1] {
         facts.extend(own);
         remains.extend(left);
     }
