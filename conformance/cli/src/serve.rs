@@ -9,9 +9,9 @@ use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceC
 
 use crate::args::{Family, ServeArguments};
 use crate::broker;
-use crate::mock;
 use crate::certify::no_broker;
 use crate::exit::{self, Failure};
+use crate::mock;
 
 /// `<ver>` of the subjects.
 const VERSION: &str = "v1r3";

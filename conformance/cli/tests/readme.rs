@@ -50,7 +50,8 @@ fn callmark(line: &str, home: &Path) -> i32 {
 #[test]
 fn a_vendor_of_a_hub_or_an_agent_gets_to_a_report_in_ten_lines() {
     for (kind, manifest) in FILLED_IN {
-        let [lines] = &blocks(&format!("## Certify your {}", if kind == "hub" { "Hub" } else { "agent" }))[..]
+        let [lines] =
+            &blocks(&format!("## Certify your {}", if kind == "hub" { "Hub" } else { "agent" }))[..]
         else {
             panic!("one block for `{kind}`");
         };
@@ -95,9 +96,11 @@ fn the_request_that_a_newcomer_sends_is_answered() {
         .stderr(Stdio::piped())
         .spawn()
         .expect("the binary runs");
-    let said = BufReader::new(child.stderr.take().expect("its words"));
+    // Read to the end of the test: a server whose words nobody takes would end.
+    let mut said = BufReader::new(child.stderr.take().expect("its words"));
     let _served = Served(child);
     let address = said
+        .by_ref()
         .lines()
         .map_while(Result::ok)
         .find_map(|line| line.split_once("http://").map(|(_, address)| address.to_owned()))

@@ -97,7 +97,8 @@ impl Kind {
             Self::StateWrite => "state",
             Self::Unknown | Self::Refused => "platform",
             Self::Bus => "bus",
-            Self::Request | Self::Response | Self::Closed => "MCP client",
+            Self::Request | Self::Response => "MCP client",
+            Self::Closed => "connection",
             Self::Artifact => "artifact store",
             Self::HubRequest | Self::HubResponse => "Hub contract",
             Self::Provider => "provider",
@@ -163,12 +164,19 @@ impl Frame {
             headers: self
                 .headers
                 .iter()
-                .filter(|(name, _)| name.starts_with("trace") || name.to_ascii_lowercase().starts_with("cg-"))
+                .filter(|(name, _)| is_shown(name))
                 .map(|(name, value)| (name.clone(), shorten_text(value)))
                 .collect(),
             body: shorten(&self.body),
         }
     }
+}
+
+/// Headers that tell something about a rule: those of traces and of UTP, and what HTTP says of a request or an answer.
+fn is_shown(name: &str) -> bool {
+    name.starts_with("trace")
+        || name.to_ascii_lowercase().starts_with("cg-")
+        || ["status", "authorization", "content-type"].contains(&name)
 }
 
 /// A message before it is numbered and timed.

@@ -90,6 +90,32 @@ Feature: calendar_get_availability
         | Europe/Madrid    |
         | America/New_York |
 
+    Scenario Outline: Times in summer are written in <zone>
+      Given a Hub
+      And an event on "2031-07-16"
+      And a full request for calendar_get_availability
+      And its "inputs.start_date" is "2031-07-15"
+      And its "inputs.end_date" is "2031-07-18"
+      And its "inputs.timezone" is "<zone>"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods are in the time zone asked for
+
+      Examples:
+        | zone             |
+        | Europe/Madrid    |
+        | America/New_York |
+
+    Scenario: An event of the next week is left out
+      Given a Hub
+      And an event on "2031-08-20"
+      And a full request for calendar_get_availability
+      And its "inputs.start_date" is "2031-08-11"
+      And its "inputs.end_date" is "2031-08-14"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the busy periods overlap the range
+
   @HUB-66 @cap:customer.connected
   Rule: Working hours are two times of day and the days
 

@@ -52,40 +52,60 @@ Feature: The Hub is reached at one path, with a service secret
   Rule: Without the right secret nothing is executed
 
     @HUB-10
-    Scenario: There is no secret
+    Scenario Outline: There is no secret for <tool>
       Given a Hub
-      And a full request for calendar_create_event
+      And a full request for <tool>
       When the agent sends the request without a secret
       Then the request is refused for its secret
 
-    @HUB-10 @cap:provider
-    Scenario: Nothing of a request without a secret reaches the provider
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | email_send            |
+        | email_search          |
+
+    @HUB-10 @cap:provider @cap:customer.connected
+    Scenario Outline: Nothing of <tool> without a secret reaches the provider
       Given a Hub
-      And a full request for calendar_create_event
+      And a full request for <tool>
       When the agent sends the request without a secret
       Then the request does not succeed at all
       And nothing arrives at the provider
 
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | email_send            |
+
     @HUB-11
-    Scenario Outline: It comes <secret>
+    Scenario Outline: <tool> comes <secret>
       Given a Hub
-      And a full request for calendar_create_event
+      And a full request for <tool>
       When the agent sends the request <secret>
       Then the request is refused for its secret
 
       Examples:
-        | secret                  |
-        | with another secret     |
-        | with one character more |
-        | with an empty secret    |
+        | tool                  | secret                      |
+        | calendar_create_event | with another secret         |
+        | calendar_create_event | with one character more     |
+        | calendar_create_event | with one character less     |
+        | calendar_create_event | with another last character |
+        | calendar_create_event | with an empty secret        |
+        | email_send            | with another secret         |
+        | email_search          | with an empty secret        |
 
-    @HUB-11 @cap:provider
-    Scenario: Nothing of a request with another secret reaches the provider
+    @HUB-11 @cap:provider @cap:customer.connected
+    Scenario Outline: Nothing of <tool> with another secret reaches the provider
       Given a Hub
-      And a full request for calendar_create_event
+      And a full request for <tool>
       When the agent sends the request with another secret
       Then the request does not succeed at all
       And nothing arrives at the provider
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | email_send            |
 
     @HUB-12
     Scenario Outline: The refusal of a request <secret> is about the secret
@@ -140,7 +160,7 @@ Feature: The Hub is reached at one path, with a service secret
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |

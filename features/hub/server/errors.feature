@@ -36,7 +36,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -74,7 +74,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -113,7 +113,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -151,7 +151,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -189,7 +189,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -227,7 +227,7 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
@@ -265,10 +265,36 @@ Feature: Errors
         | code         |
         | RATE_LIMITED |
 
-      @cap:upstream
+      @cap:upstream @last
       Examples: a provider that fails
         | code               |
         | EXTERNAL_API_ERROR |
+
+    @cap:customer.connected @cap:data
+    Scenario Outline: The status where <tool> finds nothing
+      Given a Hub
+      And a full request for <tool>
+      And its "inputs.<id>" is "19ffffffffffffff"
+      When the agent sends the request
+      Then the answer has a code that fits its status
+
+      Examples:
+        | tool                  | id         |
+        | calendar_update_event | event_id   |
+        | calendar_delete_event | event_id   |
+        | email_read            | message_id |
+
+    Scenario Outline: The status where there is no <member>
+      Given a Hub
+      And a full request for calendar_get_availability
+      And it has no "<member>"
+      When the agent sends the request
+      Then the answer has a code that fits its status
+
+      Examples:
+        | member      |
+        | customer_id |
+        | inputs      |
 
   Rule: A customer who has not connected the integration is told how to
 
@@ -280,9 +306,12 @@ Feature: Errors
       Then the answer is the error INTEGRATION_NOT_CONNECTED
 
       Examples:
-        | tool                      |
-        | calendar_get_availability |
-        | email_search              |
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
 
     @HUB-47 @cap:customer.not_connected
     Scenario Outline: The integration behind <tool> is named
@@ -293,9 +322,12 @@ Feature: Errors
       And the answer names the integration
 
       Examples:
-        | tool                      |
-        | calendar_get_availability |
-        | email_search              |
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
 
     @HUB-48 @cap:customer.not_connected
     Scenario Outline: There is a link to set up the integration behind <tool>
@@ -306,9 +338,12 @@ Feature: Errors
       And "error.details.setup_url" is an absolute URL
 
       Examples:
-        | tool                      |
-        | calendar_get_availability |
-        | email_search              |
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
 
   Rule: A token is refreshed before it counts as expired
 
@@ -336,12 +371,31 @@ Feature: Errors
         | calendar_get_availability |
         | email_search              |
 
+    @HUB-50 @cap:customer.refreshable @cap:provider
+    Scenario Outline: <tool> writes with a token that can be refreshed
+      Given a Hub and its customer refreshable
+      And a full request for <tool>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                  |
+        | calendar_create_event |
+        | email_send            |
+
   @HUB-51 @cap:customer.read_only
   Rule: Missing scopes are a permission that is denied
 
     Scenario: An event of a customer who may only read
       Given a Hub and its customer read_only
       And a full request for calendar_create_event
+      When the agent sends the request
+      Then the answer is the error INTEGRATION_PERMISSION_DENIED
+
+    @cap:provider
+    Scenario: A mail of a customer who may only read
+      Given a Hub and its customer read_only
+      And a full request for email_send
       When the agent sends the request
       Then the answer is the error INTEGRATION_PERMISSION_DENIED
 
@@ -358,7 +412,9 @@ Feature: Errors
         | tool                |
         | calendar_frobnicate |
         | email_teleport      |
+        | email_sender        |
         | no_such_tool        |
+        | __init__            |
 
     @HUB-53
     Scenario Outline: <tool> is the agent's own
@@ -375,18 +431,24 @@ Feature: Errors
   @HUB-54
   Rule: What the external service answers with an error is an error of an external API
 
-    @cap:customer.upstream_down
-    Scenario: A provider that is down
+    @cap:customer.upstream_down @last
+    Scenario Outline: <tool>, and the provider is down
       Given a Hub and its customer upstream_down
-      And a full request for calendar_get_availability
+      And a full request for <tool>
       When the agent sends the request
       Then the answer is the error EXTERNAL_API_ERROR
 
-    @cap:provider @cap:customer.connected
+      Examples:
+        | tool                      |
+        | calendar_get_availability |
+        | email_search              |
+
+    @cap:provider @cap:customer.connected @last
     Scenario Outline: <tool>, and the provider answers <status>
       Given a Hub
-      And the provider answers it with status <status>
+      And a new message in the mailbox
       And a full request for <tool>
+      And the provider answers it with status <status>
       When the agent sends the request
       Then the answer is the error EXTERNAL_API_ERROR
 
@@ -394,8 +456,11 @@ Feature: Errors
         | tool                  | status |
         | calendar_create_event | 500    |
         | calendar_create_event | 503    |
+        | calendar_update_event | 500    |
+        | calendar_delete_event | 503    |
         | email_send            | 500    |
         | email_send            | 503    |
+        | email_read            | 500    |
 
   Rule: Each customer has a limit of its own
 
@@ -406,7 +471,7 @@ Feature: Errors
       When the agent sends the request
       Then the answer is the error RATE_LIMITED
 
-    @HUB-56 @cap:limit @cap:customer.connected
+    @HUB-56 @cap:limit @cap:customer.connected @last
     Scenario: Another customer is served meanwhile
       Given a Hub and its customer limited
       And a full request for calendar_get_availability

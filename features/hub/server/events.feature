@@ -79,6 +79,12 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | location    |
         | attendees   |
 
+    Scenario: It is made once
+      Given a Hub
+      And a full request for calendar_create_event
+      When the agent sends the request
+      Then it arrives at the provider once
+
   Rule: The agent decides whether attendees are notified
 
     @HUB-73 @cap:customer.connected
@@ -142,6 +148,19 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | {"start": "2032-02-02T16:00:00+01:00", "end": "2032-02-02T16:30:00+01:00"}                                     |
         | {"title": "Another name", "start": "2032-02-02T17:00:00+01:00", "end": "2032-02-02T17:30:00+01:00"}            |
 
+    @HUB-74 @cap:customer.connected @cap:provider
+    Scenario Outline: The new <member> arrives
+      Given a Hub
+      And a full request for calendar_update_event
+      When the agent sends the request
+      Then the event gets its new "<member>"
+
+      Examples:
+        | member |
+        | title  |
+        | start  |
+        | end    |
+
     @HUB-75 @cap:customer.connected @cap:provider
     Scenario Outline: An update of the times keeps the <member>
       Given a Hub
@@ -166,9 +185,12 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
       Then the event keeps its "<member>"
 
       Examples:
-        | member |
-        | start  |
-        | end    |
+        | member      |
+        | start       |
+        | end         |
+        | description |
+        | location    |
+        | attendees   |
 
   Rule: An event that is deleted is gone
 

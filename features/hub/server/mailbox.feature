@@ -81,6 +81,16 @@ Feature: email_search, email_read, email_check_replies
       Then the Hub answers with a result
       And the messages have the subject word
 
+    @cap:provider
+    Scenario: All that match are listed
+      Given a Hub
+      And a full request for email_search
+      And it searches for mails with the subject word
+      And its "inputs.max_results" is 10
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "messages" lists 3 in all
+
     Scenario: A word that stands nowhere
       Given a Hub
       And a full request for email_search
@@ -132,6 +142,14 @@ Feature: email_search, email_read, email_check_replies
         | date        | a string           |
         | attachments | an array           |
 
+    @HUB-98 @cap:customer.connected @cap:provider
+    Scenario: It says what is in the mailbox
+      Given a Hub
+      And a full request for email_read
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result says what is in the mailbox
+
     @HUB-99 @cap:customer.connected @cap:data
     Scenario: It is the message that was asked for
       Given a Hub
@@ -164,6 +182,15 @@ Feature: email_search, email_read, email_check_replies
         | filename  | a string                |
         | size      | an integer of 0 or more |
         | mime_type | a string                |
+
+    @HUB-100 @cap:customer.connected @cap:provider
+    Scenario: Name and size are those of the file
+      Given a Hub
+      And a full request for email_read
+      And its "inputs.message_id" is the mailbox's message with an attachment
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the result lists the file in the mailbox
 
     @HUB-100 @cap:customer.connected @cap:mailbox @cap:data
     Scenario: A message without attachments
@@ -293,6 +320,24 @@ Feature: email_search, email_read, email_check_replies
       When the agent sends the request again for what came after the last reply
       Then the Hub answers with a result
       And the result lists no replies
+
+    @HUB-105 @cap:customer.connected @cap:provider
+    Scenario Outline: <count> replies since <since>
+      Given a Hub
+      And a full request for email_check_replies
+      And its "inputs.thread_id" is the mailbox's thread
+      And its "inputs.since" is "<since>"
+      When the agent sends the request
+      Then the Hub answers with a result
+      And "replies" lists <count> in all
+
+      Examples:
+        | since                     | count |
+        | 2026-02-01T00:00:00Z      | 2     |
+        | 2026-02-21T05:00:00-05:30 | 1     |
+        | 2026-02-21T23:30:00+14:00 | 2     |
+        | 2026-02-22T00:00:00Z      | 1     |
+        | 2026-02-24T00:00:00Z      | 0     |
 
     @HUB-106 @cap:customer.connected @cap:mailbox.thread @cap:mailbox.other_thread @cap:data
     Scenario: Only those of the thread are listed

@@ -109,6 +109,20 @@ Feature: What stands in an execute request
         | calendar_get_availability |
         | email_search              |
 
+    Scenario: A customer that nobody knows is not served
+      Given a Hub
+      And a full request for calendar_get_availability
+      And its "customer_id" is "5e0d7c1a-93b4-4c58-8f5e-2a6b1d9047c3"
+      When the agent sends the bad request
+      Then the request does not succeed at all
+
+    @cap:provider @cap:customer.other
+    Scenario: Each customer has a mailbox of its own
+      Given a Hub
+      And a full request for email_search
+      When the agent sends the request for its customer and for other
+      Then the customers have no message in common
+
   @HUB-118 @cap:customer.connected
   Rule: A Hub may answer with stub data
 

@@ -18,12 +18,18 @@ Feature: email_send
         | thread_id  |
 
     @HUB-86 @cap:customer.connected
-    Scenario: Its status
+    Scenario Outline: The status of a mail in <type>
       Given a Hub
       And a full request for email_send
+      And its "inputs.body_type" is "<type>"
       When the agent sends the request
       Then the Hub answers with a result
       And the mail is sent
+
+      Examples:
+        | type |
+        | text |
+        | html |
 
   @HUB-87 @cap:customer.connected
   Rule: A body is text or HTML
@@ -87,6 +93,12 @@ Feature: email_send
         | subject   |
         | body      |
         | body_type |
+
+    Scenario: It goes out once
+      Given a Hub
+      And a full request for email_send
+      When the agent sends the request
+      Then it arrives at the provider once
 
     Scenario: A body in HTML
       Given a Hub

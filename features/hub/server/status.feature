@@ -2,7 +2,7 @@
 Feature: The status of integrations
   Before it calls a tool an agent may ask which integrations a customer has connected.
 
-  @HUB-108 @cap:customer.connected
+  @HUB-108 @cap:status
   Rule: The status is given at its path, with the final slash
 
     Scenario: A customer's status
@@ -32,7 +32,7 @@ Feature: The status of integrations
       When the agent asks for the status
       Then the status is that of the customer
 
-      @cap:customer.connected
+      @cap:status
       Examples:
         | customer  |
         | connected |
@@ -50,7 +50,7 @@ Feature: The status of integrations
       When the agent asks for the status
       Then the status tells whether the <integration> integration is connected
 
-      @cap:customer.connected
+      @cap:status
       Examples:
         | customer  | integration |
         | connected | calendar    |
@@ -64,7 +64,7 @@ Feature: The status of integrations
 
   Rule: An entry has what its state asks for
 
-    @HUB-112 @cap:customer.connected
+    @HUB-112 @cap:status
     Scenario Outline: <member> of what is connected
       Given a Hub
       When the agent asks for the status
@@ -90,7 +90,7 @@ Feature: The status of integrations
       When the agent asks for the status and calls both integrations
       Then status and execution agree
 
-      @cap:customer.connected
+      @cap:status
       Examples: connected
         | customer  |
         | connected |
@@ -115,7 +115,7 @@ Feature: The status of integrations
         | customer  |
         | read_only |
 
-      @cap:customer.upstream_down
+      @cap:customer.upstream_down @last
       Examples: with a provider that is down
         | customer      |
         | upstream_down |

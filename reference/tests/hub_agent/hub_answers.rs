@@ -49,7 +49,8 @@ async fn the_setup_link_is_passed_on() {
 async fn a_customer_without_the_integration_hears_what_is_connected() {
     let hub = hub(refusal(400, "INTEGRATION_NOT_CONNECTED", &json!({}))).await;
     let call = call("calendar_delete_event", inputs("calendar_delete_event"));
-    let path = format!("/api/internal/integrations/status/{}/", call.customer_id.clone().expect("a customer"));
+    let path =
+        format!("/api/internal/integrations/status/{}/", call.customer_id.clone().expect("a customer"));
     let status = json!({"integrations": {"google_gmail": {"connected": true}, "google_calendar": {"connected": false}}});
     Mock::given(method("GET"))
         .and(wiremock::matchers::path(path))

@@ -10,7 +10,7 @@ use futures::StreamExt as _;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
 
-use crate::transcript::{Kind, Message, Transcript};
+use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 
 /// Largest answer that is read.
@@ -20,6 +20,10 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Header of a frame that names the customer.
 pub const CUSTOMER: &str = "customer";
+/// Header of a frame whose text begins with a byte order mark, which JSON must not have.
+pub const MARKED: &str = "byte-order-mark";
+/// What stands for an id that each request has for itself.
+pub const REQUEST_ID: &str = "req-0042";
 /// Header of a frame that says after how many seconds a request may be made again.
 pub const RETRY: &str = "retry-after";
 
@@ -67,6 +71,8 @@ impl Client {
             .no_proxy()
             .redirect(reqwest::redirect::Policy::none())
             .connect_timeout(CONNECT_DEADLINE)
+            // A Hub may close a connection whenever it likes; a request that meets one in closing would be lost.
+            .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| error.to_string())?;
         Ok(Self { http, base: base.trim_end_matches('/').to_owned(), wire, calls: AtomicU64::new(1) })
@@ -75,7 +81,12 @@ impl Client {
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
     pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
         let call = self.calls.fetch_add(1, Ordering::Relaxed);
-        let message = outgoing(agent, request, call);
+        let mut message = outgoing(agent, request, call);
+        // A Hub may take two requests with one id for one.
+        if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
+            let number = agent.transcript.with(<[Frame]>::len);
+            message.body["context"]["request_id"] = format!("req-{}-{number}", agent.scenario).into();
+        }
         agent.transcript.record(message.clone());
         for message in self.wire.outgoing(message) {
             let answer = tokio::time::timeout(deadline, self.post(&message)).await;
@@ -147,7 +158,7 @@ impl Answer {
     async fn read(response: reqwest::Response) -> Result<Self, String> {
         let status = response.status().as_u16();
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let headers = [(CONTENT_TYPE, "content-type"), (RETRY_AFTER, RETRY)]
+        let mut headers: BTreeMap<String, String> = [(CONTENT_TYPE, "content-type"), (RETRY_AFTER, RETRY)]
             .into_iter()
             .filter_map(|(name, shown)| Some((shown.to_owned(), header(name)?.to_owned())))
             .collect();
@@ -159,10 +170,14 @@ impl Answer {
                 return Err(format!("the answer is longer than {MAX_ANSWER} bytes"));
             }
         }
-        let body = if body.is_empty() {
+        let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
+        if text.len() < body.len() {
+            headers.insert(MARKED.to_owned(), "yes".to_owned());
+        }
+        let body = if text.is_empty() {
             Value::Null
         } else {
-            serde_json::from_slice(&body).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&body)))
+            serde_json::from_slice(text).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(text)))
         };
         Ok(Self { status, headers, body })
     }

@@ -98,6 +98,8 @@ impl<'a> Reply<'a> {
         };
         match self.code() {
             Some(code) => format!("the Hub answers {status} with `{code}`"),
+            None if self.body().is_null() => format!("the Hub answers {status} without a body"),
+            None if !self.body().is_object() => format!("the Hub answers {status} with no JSON object"),
             None => format!("the Hub answers {status}"),
         }
     }

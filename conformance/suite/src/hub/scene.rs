@@ -31,6 +31,8 @@ pub struct Scene {
     pub subjects: Subjects,
     /// Whether the event of `subjects` is the one that is meant.
     pub has_event: bool,
+    /// Whether the message and the thread of `subjects` are those that are meant.
+    pub has_message: bool,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -49,11 +51,12 @@ impl Scene {
         }
         Self {
             agent: Agent { scenario: unique.clone(), transcript },
-            subjects: session.subjects(&format!("Seed review {unique}"), scenario),
+            subjects: session.subjects(&format!("Überblick & review {unique}"), scenario),
             session: Arc::clone(session),
             customer,
             unique,
             has_event: false,
+            has_message: false,
             draft: None,
             made: Vec::new(),
             sentinel: None,
@@ -92,7 +95,7 @@ impl Scene {
 
     /// Finds a message: that of the manifest, one that a search gives, or one that is sent.
     async fn need_message(&mut self) -> Result<(), Trouble> {
-        if self.session.fixtures.message_id.is_some() || self.session.table.stub {
+        if self.has_message || self.session.fixtures.message_id.is_some() || self.session.table.stub {
             return Ok(());
         }
         let search = json!({"query": self.subjects.query, "max_results": 1, "include_body": false});
@@ -110,7 +113,7 @@ impl Scene {
 
     /// Finds a thread: that of the manifest, or that of a message that is sent.
     async fn need_thread(&mut self) -> Result<(), Trouble> {
-        if self.session.fixtures.thread_id.is_some() || self.session.table.stub {
+        if self.has_message || self.session.fixtures.thread_id.is_some() || self.session.table.stub {
             return Ok(());
         }
         let mail = contract::full_inputs("email_send", &self.subjects);
@@ -164,7 +167,7 @@ impl Scene {
 
     /// Sends a request that must be refused, and after it one that shows that the Hub is alive.
     pub async fn send_bad(&mut self, request: &Request) {
-        let call = self.session.client.send(&self.agent, request, self.session.pace.answer).await;
+        let call = self.session.exchange(&self.agent, request).await;
         self.made.push(call);
         let sentinel = self.session.sentinel(self.customer);
         self.sentinel = Some(self.session.exchange(&self.agent, &sentinel).await);

@@ -10,8 +10,9 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
+use tokio::sync::Mutex as AsyncMutex;
 
-use super::client::{Agent, Client, Request};
+use super::client::{Agent, Client, REQUEST_ID, Request};
 use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
 use super::provider::Provider;
 use super::reply::Reply;
@@ -32,6 +33,10 @@ const SECRET: &str = "callmark-made-up-service-secret";
 const RETRY: Duration = Duration::from_secs(1);
 /// So long a limit is waited out, where the manifest does not say how long its window is.
 const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
+/// Longest window of a limit that is waited out.
+const LONGEST_WINDOW: Duration = Duration::from_secs(600);
+/// Beyond a declared window.
+const LIMIT_SLACK: Duration = Duration::from_secs(3);
 
 /// What a session is opened with.
 pub struct HubPlan {
@@ -69,13 +74,27 @@ pub enum HubError {
     #[error("no HTTP client can be made: {0}")]
     Client(String),
     /// It does not answer.
-    #[error("the Hub does not answer within {seconds} s: {why}")]
+    #[error("the Hub at {base} does not answer within {seconds} s: {why}")]
     Silent {
+        /// Its address.
+        base: String,
         /// The deadline.
         seconds: u64,
         /// What came of the last try.
         why: String,
     },
+    /// The customer `connected` is none.
+    #[error(
+        "`hub.customers.connected` is not connected: both a calendar and a mail tool are answered by `{0}`; name a \
+         customer whose integrations are connected, or correct the Hub"
+    )]
+    Customer(String),
+    /// The provider is not asked.
+    #[error(
+        "the Hub executes tools and asks the provider that the suite plays nothing: point it at \
+         `CALLMARK_PROVIDER_URL` (or `{{provider_url}}` in `hub.env`), or leave `[hub.provider]` out"
+    )]
+    Unasked,
     /// Its secret is not ours.
     #[error(
         "the Hub refuses the service secret ({0}): check `hub.secret_env`, or that a started Hub takes its secret \
@@ -91,6 +110,7 @@ impl HubError {
             Self::NoHub | Self::NoSecret(_) | Self::Start(_) | Self::Secret(_) => Cause::Config,
             Self::Provider(_) | Self::Client(_) => Cause::Suite,
             Self::Silent { .. } => Cause::Reachability,
+            Self::Customer(_) | Self::Unasked => Cause::Fixture,
         }
     }
 }
@@ -110,6 +130,8 @@ pub struct HubSession {
     secret: String,
     base: String,
     works: bool,
+    /// Held by the scenario that waits for a limit.
+    limited: AsyncMutex<()>,
     process: Mutex<Option<Offspring>>,
     seed: u64,
     nonce: String,
@@ -175,6 +197,7 @@ impl HubSession {
             secret,
             base,
             works: false,
+            limited: AsyncMutex::new(()),
             process: Mutex::new(process),
             seed: plan.seed,
             nonce: format!("{now:x}{}", std::process::id()),
@@ -191,25 +214,25 @@ impl HubSession {
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> BTreeSet<String> {
         let declared = |customer: Customer| self.table.customers.contains_key(&customer);
+        let is_stub = self.table.stub;
+        // A stub does not look at the customer, so only the form of what it answers counts.
         let mut all: BTreeSet<String> = Customer::ALL
             .into_iter()
-            .filter(|customer| declared(*customer))
+            .filter(|customer| if is_stub { *customer == Customer::Connected } else { declared(*customer) })
             .map(|customer| format!("customer.{}", customer.name()))
             .collect();
-        if self.table.stub {
-            all.insert("customer.connected".to_owned());
-        }
         let fixtures = &self.fixtures;
         let facts = [
-            ("data", !self.table.stub),
-            ("provider", self.provider.is_some()),
+            ("data", !is_stub),
+            ("status", declared(Customer::Connected)),
+            ("provider", self.provider.is_some() && !is_stub),
             (
                 "limit",
                 declared(Customer::Limited) || (self.table.rate_limit.is_some() && declared(Customer::Other)),
             ),
-            ("upstream", declared(Customer::UpstreamDown) || self.provider.is_some()),
-            ("mailbox", !self.table.stub && fixtures.sender.is_some()),
-            ("mailbox.subject", !self.table.stub && fixtures.subject_word.is_some()),
+            ("upstream", !is_stub && (declared(Customer::UpstreamDown) || self.provider.is_some())),
+            ("mailbox", !is_stub && fixtures.sender.is_some()),
+            ("mailbox.subject", !is_stub && fixtures.subject_word.is_some()),
             ("mailbox.attachment", fixtures.message_with_attachment_id.is_some()),
             ("mailbox.thread", fixtures.thread_id.is_some()),
             ("mailbox.quiet_thread", fixtures.thread_without_replies_id.is_some()),
@@ -296,7 +319,7 @@ impl HubSession {
             authorization: Some(self.authorization()),
             body: json!({
                 "tool": tool, "agent_id": self.agent_id(), "customer_id": id, "user_id": "u-17",
-                "inputs": inputs, "context": {"conversation_id": "conv-88", "request_id": "req-0042"},
+                "inputs": inputs, "context": {"conversation_id": "conv-88", "request_id": REQUEST_ID},
             }),
             tool: tool.to_owned(),
             customer: customer.name().to_owned(),
@@ -321,24 +344,39 @@ impl HubSession {
         self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 
-    /// Makes an exchange. A customer that is not there for its limit is given the time that the limit asks for.
+    /// Makes an exchange. A customer that is not served for its limit is given the time that the limit asks for; one
+    /// scenario after the other, so that each gets its turn.
     pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
+        let call = self.client.send(agent, request, self.pace.answer).await;
+        let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
+        let _turn = self.limited.lock().await;
         let began = Instant::now();
-        let window = self.table.rate_limit.map(|limit| Duration::from_secs_f64(limit.window_seconds + 2.0));
-        let patience = window.unwrap_or(LIMIT_PATIENCE);
+        let window = self.table.rate_limit.map(|limit| seconds(limit.window_seconds));
+        let patience = window.map_or(LIMIT_PATIENCE, |window| window + LIMIT_SLACK);
+        let mut wait = first;
         loop {
+            if began.elapsed() + wait > patience {
+                return call;
+            }
+            tokio::time::sleep(wait).await;
             let call = self.client.send(agent, request, self.pace.answer).await;
-            let wait = agent.transcript.with(|frames| {
-                let reply = Reply::of(frames, call)?;
-                let may_wait = reply.is_limited() && request.customer != Customer::Limited.name();
-                let asked = reply.retry_after().and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
-                (may_wait && (self.works || asked.is_some())).then(|| asked.unwrap_or(RETRY).max(RETRY / 4))
-            });
-            match wait {
-                Some(wait) if began.elapsed() + wait < patience => tokio::time::sleep(wait).await,
+            match self.wait_for_limit(agent, request, call) {
+                Some(next) if began.elapsed() < patience => wait = next,
                 _ => return call,
             }
         }
+    }
+
+    /// How long to wait, where an exchange was refused for a limit that is not under test.
+    fn wait_for_limit(&self, agent: &Agent, request: &Request, call: u64) -> Option<Duration> {
+        agent.transcript.with(|frames| {
+            let reply = Reply::of(frames, call)?;
+            let asked = reply.retry_after().map(seconds);
+            let may_wait = reply.is_limited()
+                && request.customer != Customer::Limited.name()
+                && (self.works || asked.is_some());
+            may_wait.then(|| asked.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
+        })
     }
 
     /// The address in reports: the real one is gone when they are read.
@@ -366,6 +404,11 @@ fn secret(table: &HubTable) -> Result<String, HubError> {
         Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
         _ => Ok(SECRET.to_owned()),
     }
+}
+
+/// A time that somebody else wrote down, bounded.
+fn seconds(text: f64) -> Duration {
+    Duration::try_from_secs_f64(text).unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
 }
 
 fn hash(parts: &[&str]) -> String {

@@ -15,6 +15,9 @@ use crate::transcript::{Frame, Kind, shorten};
 use crate::wire::CALL;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
+/// Quiet windows in which what must reach the provider may still come.
+const ARRIVAL: u32 = 20;
+
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
@@ -149,10 +152,11 @@ impl World {
         self.judge_reply(|reply| judgement(reply, after.as_ref()))
     }
 
-    /// Judges what the provider got.
-    pub(super) fn judge_provider(
+    /// Judges what the provider got. What must arrive may take a moment; what must not is given one.
+    pub(super) async fn judge_provider(
         &mut self,
-        judgement: impl FnOnce(&Request, &Reply<'_>, &[&Frame]) -> Judgement,
+        must_arrive: bool,
+        judgement: impl Fn(&Request, &Reply<'_>, &[&Frame]) -> Judgement,
     ) -> Step {
         let session = self.session()?;
         if session.provider.as_ref().is_some_and(|provider| !provider.was_asked()) {
@@ -160,9 +164,24 @@ impl World {
             return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
         }
         let draft = self.draft()?.clone();
-        let frames = self.scene()?.frames();
-        let seen: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Provider).collect();
-        self.judge_reply(|reply| judgement(&draft, reply, &seen))
+        let scene = self.scene()?;
+        let made = scene.made.last().copied().unwrap_or_default();
+        let transcript = Arc::clone(&scene.agent.transcript);
+        let look = |frames: &[Frame]| {
+            let seen: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Provider).collect();
+            match Reply::of(frames, made) {
+                Some(reply) => reply.is_answered().and_then(|()| judgement(&draft, &reply, &seen)),
+                None => Ok(()),
+            }
+        };
+        if must_arrive {
+            let patience = session.pace.quiet * ARRIVAL;
+            transcript.wait(patience, |frames| look(frames).is_ok().then_some(())).await;
+        } else {
+            tokio::time::sleep(session.pace.quiet).await;
+        }
+        let judgement = transcript.with(look);
+        self.judge(judgement)
     }
 }
 

@@ -207,6 +207,13 @@ impl HubTable {
         let Some(base) = self.base_url.as_deref().or(self.start.as_ref().map(|_| "http://{listen}")) else {
             return faults;
         };
+        if base.starts_with("https://") {
+            faults.push(
+                "`hub.base_url` is `https://`, and the suite speaks plain HTTP: put the Hub behind something that \
+                 does not need TLS"
+                    .to_owned(),
+            );
+        }
         if self.start.is_none() && base.contains("{listen}") {
             faults.push(
                 "`hub.base_url` has `{listen}`, and there is no `hub.start` that listens there".to_owned(),

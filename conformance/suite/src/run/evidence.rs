@@ -59,11 +59,12 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     Evidence {
         step,
         location,
-        message: finding.message.clone(),
+        // What a target says can stand in a sentence of ours as well.
+        message: names.text(&finding.message),
         expected: finding.expected.as_ref().map(&stable),
         actual: finding.actual.as_ref().map(&stable),
-        pointer: finding.pointer.clone(),
-        hint: finding.hint.clone(),
+        pointer: finding.pointer.as_deref().map(|pointer| names.text(pointer)),
+        hint: names.text(&finding.hint),
         // Numbered anew: how the messages of a run interleave differs from run to run.
         frames: involved
             .iter()

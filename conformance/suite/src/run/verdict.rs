@@ -94,6 +94,7 @@ impl Fold<'_> {
 
     fn scenario(&self, rule: &Rule, case: &Case) -> ScenarioEntry {
         let (outcome, reason, evidence) = self.outcome(rule, case);
+        let reason = reason.map(|reason| self.redacted(reason));
         ScenarioEntry {
             id: case.id.clone(),
             name: case.name.clone(),
@@ -103,6 +104,11 @@ impl Fold<'_> {
             reason,
             evidence,
         }
+    }
+
+    /// A reason without secrets: it may repeat what the target said.
+    fn redacted(&self, reason: String) -> String {
+        self.plan.secrets.iter().fold(reason, |reason, secret| reason.replace(secret, "***"))
     }
 
     fn outcome(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {

@@ -26,19 +26,18 @@ struct Written {
 impl Written {
     fn of(text: &str) -> Option<Self> {
         let instant = moment(text)?;
-        let is_utc = text.ends_with(['Z', 'z']);
         // What stands after the time of day; a date has hyphens of its own.
-        let offset = match text.get(11..)?.find(['+', '-']) {
+        let (_, time) = text.split_once(['T', 't'])?;
+        let offset = match time.find(['+', '-']) {
             Some(at) => {
-                let (hours, minutes) = text[11 + at + 1..].split_at_checked(2)?;
+                let (hours, minutes) = time[at + 1..].split_at_checked(2)?;
                 let minutes = minutes.trim_start_matches(':').get(..2).unwrap_or("0");
                 let seconds = hours.parse::<i32>().ok()? * 3600 + minutes.parse::<i32>().ok()? * 60;
-                let sign = if text.as_bytes()[11 + at] == b'-' { -1 } else { 1 };
-                Offset::from_seconds(sign * seconds).ok()?
+                Offset::from_seconds(if time[at..].starts_with('-') { -seconds } else { seconds }).ok()?
             }
             None => Offset::UTC,
         };
-        Some(Self { at: instant.to_zoned(TimeZone::fixed(offset)), is_utc })
+        Some(Self { at: instant.to_zoned(TimeZone::fixed(offset)), is_utc: offset == Offset::UTC })
     }
 }
 
@@ -49,8 +48,9 @@ struct Period {
     end: Written,
 }
 
-fn periods(reply: &Reply<'_>, list: &str, empty: Empty) -> Result<Vec<Period>, Trouble> {
-    let items = envelope::some_items(reply, list, empty)?;
+fn periods(reply: &Reply<'_>, list: &str) -> Result<Vec<Period>, Trouble> {
+    // Nobody knows from outside whether there must be any.
+    let items = envelope::some_items(reply, list, Empty::Possible)?;
     items.iter().enumerate().map(|(index, item)| period(reply, list, index, item)).collect()
 }
 
@@ -89,8 +89,8 @@ fn at_item(finding: Finding, list: &str, index: usize, reply: &Reply<'_>) -> Tro
 }
 
 /// Busy times are date-times with zone, and each starts before it ends.
-pub fn are_periods(reply: &Reply<'_>, empty: Empty) -> Judgement {
-    for period in periods(reply, "busy_periods", empty)? {
+pub fn are_periods(reply: &Reply<'_>) -> Judgement {
+    for period in periods(reply, "busy_periods")? {
         if period.start.at >= period.end.at {
             let finding = reply.finding("a busy period ends before it starts", "give `start` before `end`");
             return Err(at_item(finding, "busy_periods", period.index, reply));
@@ -100,14 +100,14 @@ pub fn are_periods(reply: &Reply<'_>, empty: Empty) -> Judgement {
 }
 
 /// Busy times overlap the range that was asked for.
-pub fn overlap_the_range(reply: &Reply<'_>, empty: Empty) -> Judgement {
+pub fn overlap_the_range(reply: &Reply<'_>) -> Judgement {
     let zone = zone(reply)?;
     let (Some(first), Some(last)) = (day(reply, "/start_date"), day(reply, "/end_date")) else {
         return Ok(());
     };
     let midnight = |date: Date| date.to_zoned(zone.clone()).map(|at| at.timestamp().as_second());
     let (Ok(from), Ok(to)) = (midnight(first), midnight(last)) else { return Ok(()) };
-    for period in periods(reply, "busy_periods", empty)? {
+    for period in periods(reply, "busy_periods")? {
         let (start, end) = (second(&period.start), second(&period.end));
         if end <= from || start >= to + DAY {
             let finding = reply
@@ -132,9 +132,9 @@ fn zone(reply: &Reply<'_>) -> Result<TimeZone, Trouble> {
 }
 
 /// Busy times are written in the time zone that was asked for.
-pub fn are_in_the_zone(reply: &Reply<'_>, empty: Empty) -> Judgement {
+pub fn are_in_the_zone(reply: &Reply<'_>) -> Judgement {
     let zone = zone(reply)?;
-    for period in periods(reply, "busy_periods", empty)? {
+    for period in periods(reply, "busy_periods")? {
         for written in [&period.start, &period.end] {
             let expected = zone.to_offset(written.at.timestamp());
             if written.at.offset() != expected {
@@ -242,9 +242,9 @@ pub fn has_status(reply: &Reply<'_>, expected: &str, level_free: bool) -> Judgem
 const SUGGESTIONS: &str = "suggestions";
 
 /// Each suggestion lasts as long as was asked for.
-pub fn last_as_asked(reply: &Reply<'_>, empty: Empty) -> Judgement {
+pub fn last_as_asked(reply: &Reply<'_>) -> Judgement {
     let minutes = input(reply, "/duration_minutes").and_then(Value::as_i64).unwrap_or_default();
-    for period in periods(reply, SUGGESTIONS, empty)? {
+    for period in periods(reply, SUGGESTIONS)? {
         if second(&period.end) - second(&period.start) != minutes * 60 {
             let finding = reply
                 .finding(
@@ -259,11 +259,11 @@ pub fn last_as_asked(reply: &Reply<'_>, empty: Empty) -> Judgement {
 }
 
 /// Each suggestion lies within the range of dates.
-pub fn lie_in_the_range(reply: &Reply<'_>, empty: Empty) -> Judgement {
+pub fn lie_in_the_range(reply: &Reply<'_>) -> Judgement {
     let (Some(first), Some(last)) = (day(reply, "/date_range/start"), day(reply, "/date_range/end")) else {
         return Ok(());
     };
-    for period in periods(reply, SUGGESTIONS, empty)? {
+    for period in periods(reply, SUGGESTIONS)? {
         // A time in UTC does not tell which day it is where the people are.
         let slack = if period.start.is_utc { Span::new().hours(EAST) } else { Span::new() };
         let (start, end) = (
@@ -357,8 +357,8 @@ fn misfit(periods: &[Period], fits: impl Fn(&Zoned, &Zoned) -> bool) -> Option<u
 }
 
 /// No suggestion is on a Monday.
-pub fn avoid_mondays(reply: &Reply<'_>, empty: Empty) -> Judgement {
-    let periods = periods(reply, SUGGESTIONS, empty)?;
+pub fn avoid_mondays(reply: &Reply<'_>) -> Judgement {
+    let periods = periods(reply, SUGGESTIONS)?;
     match misfit(&periods, |start, _| start.weekday() != Weekday::Monday) {
         None => Ok(()),
         Some(index) => {
@@ -369,13 +369,13 @@ pub fn avoid_mondays(reply: &Reply<'_>, empty: Empty) -> Judgement {
 }
 
 /// Each suggestion lies inside the preferred hours.
-pub fn keep_preferred_hours(reply: &Reply<'_>, empty: Empty) -> Judgement {
+pub fn keep_preferred_hours(reply: &Reply<'_>) -> Judgement {
     let hour = |name: &str| -> Option<Time> {
         let text = input(reply, &format!("/preferences/preferred_hours/{name}"))?.as_str()?;
         format!("{text}:00").parse().ok()
     };
     let (Some(from), Some(to)) = (hour("start"), hour("end")) else { return Ok(()) };
-    let periods = periods(reply, SUGGESTIONS, empty)?;
+    let periods = periods(reply, SUGGESTIONS)?;
     let fits =
         |start: &Zoned, end: &Zoned| start.time() >= from && end.time() <= to && end.date() == start.date();
     match misfit(&periods, fits) {

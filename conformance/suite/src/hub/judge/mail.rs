@@ -138,6 +138,86 @@ pub fn is_the_message(reply: &Reply<'_>) -> Judgement {
         .into())
 }
 
+/// The message says what is in the mailbox: who wrote it, under which subject, and what.
+pub fn says(reply: &Reply<'_>, from: &str, subject: &str, text: &str) -> Judgement {
+    for (name, part) in [("from", from), ("subject", subject), ("body", text)] {
+        let given = reply.result()?.get(name);
+        if !given.and_then(Value::as_str).is_some_and(|given| given.contains(part)) {
+            return Err(reply
+                .finding(
+                    format!("`{name}` is not that of the message in the mailbox"),
+                    format!("take `{name}` from the message, decoded"),
+                )
+                .expected(format!("`{part}` in it"))
+                .actual(given)
+                .at(format!("/result/{name}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// The attachment is listed with its name and its size in bytes.
+pub fn lists_the_file(reply: &Reply<'_>, name: &str, size: u64) -> Judgement {
+    let items = envelope::items(reply, "attachments")?;
+    let is_it = |item: &Value| {
+        item.get("filename").and_then(Value::as_str) == Some(name)
+            && item.get("size").and_then(Value::as_u64) == Some(size)
+    };
+    if items.iter().any(is_it) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "the attachment of the message is not listed with its name and its size in bytes",
+            "give the size of the file itself, not that of its encoding",
+        )
+        .expected(format!("`{name}`, {size} bytes"))
+        .actual(reply.body().pointer("/result/attachments"))
+        .at("/result/attachments")
+        .into())
+}
+
+/// Ids of the messages or replies that an answer lists.
+fn ids(reply: &Reply<'_>, list: &str) -> Result<BTreeSet<String>, Trouble> {
+    let items = envelope::some_items(reply, list, Empty::Surprising)?;
+    Ok(items.iter().filter_map(|item| item.get("message_id")?.as_str().map(str::to_owned)).collect())
+}
+
+/// So many different messages are listed.
+pub fn are_different(reply: &Reply<'_>, list: &str, count: usize) -> Judgement {
+    let items = envelope::items(reply, list)?;
+    if items.len() == count && (count == 0 || ids(reply, list)?.len() == count) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("`{list}` does not list the {count} that are in the mailbox, each once"),
+            "list what the mailbox has for this request, all of it and nothing else",
+        )
+        .expected(count)
+        .actual(reply.body().pointer(&format!("/result/{list}")))
+        .at(format!("/result/{list}"))
+        .into())
+}
+
+/// Two customers see different messages.
+pub fn are_of_two_mailboxes(left: &Reply<'_>, right: &Reply<'_>) -> Judgement {
+    let (left_ids, right_ids) = (ids(left, MESSAGES)?, ids(right, MESSAGES)?);
+    match left_ids.intersection(&right_ids).next() {
+        None => Ok(()),
+        Some(both) => Err(right
+            .finding(
+                "two customers see the same message",
+                "use the credentials of `customer_id` for every call",
+            )
+            .actual(Some(&Value::from(both.clone())))
+            .at("/result/messages")
+            .frame(left.request)
+            .into()),
+    }
+}
+
 /// A message without attachments has an empty list of them.
 pub fn has_no_attachments(reply: &Reply<'_>) -> Judgement {
     if envelope::items(reply, "attachments")?.is_empty() {
@@ -225,11 +305,7 @@ pub fn after_the_last(reply: &Reply<'_>) -> Option<String> {
 
 /// Two threads have no reply in common.
 pub fn do_not_mix(left: &Reply<'_>, right: &Reply<'_>) -> Judgement {
-    let ids = |reply: &Reply<'_>| -> Result<BTreeSet<String>, Trouble> {
-        let items = envelope::some_items(reply, REPLIES, Empty::Surprising)?;
-        Ok(items.iter().filter_map(|item| item.get("message_id")?.as_str().map(str::to_owned)).collect())
-    };
-    let (left_ids, right_ids) = (ids(left)?, ids(right)?);
+    let (left_ids, right_ids) = (ids(left, REPLIES)?, ids(right, REPLIES)?);
     match left_ids.intersection(&right_ids).next() {
         None => Ok(()),
         Some(both) => Err(right

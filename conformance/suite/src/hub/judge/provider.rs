@@ -18,7 +18,13 @@ fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'
     if !reply.is_executed() {
         return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
     }
-    last(seen, effect).ok_or_else(|| {
+    let asked = reply.request.body.pointer("/inputs/to");
+    let is_open = |frame: &&&Frame| {
+        frame.text("/effect") == Some("mail") && is_same("to", asked, frame.body.pointer("/mail/to"))
+    };
+    // Blind copies may be mails of their own; the one to its readers in the open is meant.
+    let open = if effect == "mail" { seen.iter().rev().find(is_open).copied() } else { None };
+    open.or_else(|| last(seen, effect)).ok_or_else(|| {
         reply
             .finding(
                 format!("`{}` is said to have succeeded, and the provider got nothing of it", reply.tool()),
@@ -29,11 +35,35 @@ fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'
     })
 }
 
+/// The request leads to one event or one mail, not to two.
+pub fn arrives_once(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let effect = if reply.tool() == "email_send" { "mail" } else { "event" };
+    let first = reached(reply, seen, effect)?;
+    let is_new =
+        |frame: &&&Frame| frame.text("/effect") == Some(effect) && frame.channel.starts_with("POST ");
+    let count = seen.iter().filter(is_new).count();
+    if count <= 1 {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("one call of `{}` reaches the provider {count} times", reply.tool()),
+            "do what was asked for once; do not repeat a write that may have been done",
+        )
+        .frame(first)
+        .expected(1)
+        .actual(Some(&Value::from(count)))
+        .into())
+}
+
 /// An input of the request arrives unchanged.
 pub fn gets(draft: &Request, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
     let (effect, under) = if reply.tool() == "email_send" { ("mail", "mail") } else { ("event", "event") };
     let frame = reached(reply, seen, effect)?;
     let asked = draft.body.pointer(&format!("/inputs/{name}"));
+    if name == "bcc" && goes_to_each(asked, seen) {
+        return Ok(());
+    }
     let is_html_of_both = name == "body" && frame.text("/mail/body_type") == Some("both");
     let html = draft.body.pointer("/inputs/body_type").and_then(Value::as_str) == Some("html");
     let member = if is_html_of_both && html { "body_html" } else { name };
@@ -54,6 +84,28 @@ pub fn gets(draft: &Request, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> 
         .into())
 }
 
+/// Blind copies may go out one by one, each to its reader alone.
+fn goes_to_each(asked: Option<&Value>, seen: &[&Frame]) -> bool {
+    let readers = |frame: &Frame| -> Vec<String> {
+        let lists = ["to", "cc", "bcc"].map(|name| frame.body.pointer(&format!("/mail/{name}")).cloned());
+        lists
+            .iter()
+            .flatten()
+            .filter_map(Value::as_array)
+            .flatten()
+            .filter_map(|address| address.as_str().map(str::to_lowercase))
+            .collect()
+    };
+    let asked: Vec<String> = asked
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|address| address.as_str().map(str::to_lowercase))
+        .collect();
+    let alone = |address: &String| seen.iter().any(|frame| readers(frame) == [address.clone()]);
+    !asked.is_empty() && asked.iter().all(alone)
+}
+
 fn is_same(name: &str, asked: Option<&Value>, got: Option<&Value>) -> bool {
     let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().trim().to_owned();
     match name {
@@ -70,8 +122,8 @@ fn is_same(name: &str, asked: Option<&Value>, got: Option<&Value>) -> bool {
             };
             addresses(asked) == addresses(got)
         }
-        // A mail in HTML may carry a plain version as well.
-        "body_type" => text(got) == text(asked) || (text(asked) == "html" && text(got) == "both"),
+        // A mail may carry another version beside the one that was asked for.
+        "body_type" => text(got) == text(asked) || text(got) == "both",
         "body" => lines(&text(asked)) == lines(&text(got)),
         _ => text(asked) == text(got),
     }
@@ -115,6 +167,26 @@ pub fn keeps(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -
         .finding(
             format!("an update that does not name `{name}` changes it"),
             "send the provider only what stands in `updates`",
+        )
+        .frame(frame)
+        .expected(expected.clone())
+        .actual(now)
+        .at(pointer)
+        .into())
+}
+
+/// A member of the event is what the update says.
+pub fn changes(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -> Judgement {
+    let frame = reached(reply, seen, "event")?;
+    let pointer = format!("/event/{name}");
+    let now = frame.body.pointer(&pointer);
+    if is_same(name, Some(expected), now) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("an update of `{name}` is said to have succeeded, and does not reach the provider"),
+            "send the provider everything that stands in `updates`",
         )
         .frame(frame)
         .expected(expected.clone())

@@ -162,12 +162,14 @@ fn is_integer(value: &Value) -> bool {
 }
 
 fn is_url(text: &str) -> bool {
-    url::Url::parse(text).is_ok_and(|url| url.has_host() && matches!(url.scheme(), "http" | "https"))
+    // An app may have a scheme of its own.
+    !text.contains(char::is_whitespace) && url::Url::parse(text).is_ok_and(|url| url.has_host())
 }
 
 /// The moment that an ISO 8601 date-time with offset or `Z` names.
 pub fn moment(text: &str) -> Option<Timestamp> {
-    let has_date_and_time = text.get(10..11).is_some_and(|between| between == "T" || between == "t");
+    // ISO 8601 has a basic form without hyphens and colons as well.
+    let has_date_and_time = [8, 10].iter().any(|at| matches!(text.get(*at..*at + 1), Some("T" | "t")));
     has_date_and_time.then(|| text.parse().ok()).flatten()
 }
 
@@ -206,6 +208,8 @@ mod tests {
         check("2031-03-05T11:00:00+01:00", true);
         check("2031-03-05T11:00:00.250Z", true);
         check("2031-03-05T11:00Z", true);
+        check("20310305T110000Z", true);
+        check("20310305T110000+0100", true);
         check("2031-03-05T11:00:00", false);
         check("2031-03-05", false);
         check("Wed, 05 Mar 2031 11:00:00 +0100", false);
@@ -227,6 +231,9 @@ mod tests {
         check(Shape::Url, json!("/integrations/google"), false);
         check(Shape::Url, json!("https://hub.test/integrations/google"), true);
         check(Shape::TimeOfDay, json!("9:00"), false);
+        check(Shape::TimeOfDay, json!("24:30"), false);
+        check(Shape::Url, json!("https://hub.test/set up"), false);
+        check(Shape::Url, json!("orchard://setup/google"), true);
         check(Shape::Weekdays, json!([]), true);
         check(Shape::Weekdays, json!(["Monday"]), false);
         assert!(Shape::Absent.holds(None));

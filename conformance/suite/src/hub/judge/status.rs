@@ -41,7 +41,7 @@ pub fn is_of(reply: &Reply<'_>, customer: &str) -> Judgement {
 
 /// `integrations` leads from a slug to an object with `connected`.
 pub fn has_integration(reply: &Reply<'_>, slug: &str) -> Judgement {
-    let pointer = format!("/integrations/{slug}/connected");
+    let pointer = format!("/integrations/{}/connected", escaped(slug));
     if !reply.body().get("integrations").is_some_and(Value::is_object) {
         observed(reply)?;
         return Err(reply
@@ -68,6 +68,11 @@ pub fn has_integration(reply: &Reply<'_>, slug: &str) -> Judgement {
         .into())
 }
 
+/// A slug as one token of a JSON Pointer.
+fn escaped(slug: &str) -> String {
+    slug.replace('~', "~0").replace('/', "~1")
+}
+
 fn observed(reply: &Reply<'_>) -> Judgement {
     if reply.is_2xx() && reply.body().is_object() {
         return Ok(());
@@ -75,11 +80,17 @@ fn observed(reply: &Reply<'_>) -> Judgement {
     Err(Trouble::NotObserved(format!("there is no status to look at: {}", reply.told())))
 }
 
-/// The entries that are connected, or not.
-fn entries<'a>(reply: &Reply<'a>, connected: bool) -> Result<Vec<(&'a String, &'a Value)>, Trouble> {
+/// The entries of the two integrations that are connected, or not. Others are the Hub's own affair.
+fn entries<'a>(
+    reply: &Reply<'a>,
+    slugs: [&str; 2],
+    connected: bool,
+) -> Result<Vec<(&'a String, &'a Value)>, Trouble> {
     observed(reply)?;
     let all = reply.body().get("integrations").and_then(Value::as_object);
-    let own = |entry: &(&String, &Value)| entry.1.get("connected") == Some(&Value::Bool(connected));
+    let own = |(slug, entry): &(&String, &Value)| {
+        slugs.contains(&slug.as_str()) && entry.get("connected") == Some(&Value::Bool(connected))
+    };
     let own: Vec<_> = all.into_iter().flatten().filter(own).collect();
     if own.is_empty() {
         let state = if connected { "connected" } else { "not connected" };
@@ -89,8 +100,8 @@ fn entries<'a>(reply: &Reply<'a>, connected: bool) -> Result<Vec<(&'a String, &'
 }
 
 /// Each entry of one state has a member.
-pub fn each_has(reply: &Reply<'_>, connected: bool, name: &str, shape: Shape) -> Judgement {
-    for (slug, entry) in entries(reply, connected)? {
+pub fn each_has(reply: &Reply<'_>, slugs: [&str; 2], connected: bool, name: &str, shape: Shape) -> Judgement {
+    for (slug, entry) in entries(reply, slugs, connected)? {
         let value = entry.get(name);
         if !shape.holds(value) {
             return Err(reply
@@ -100,7 +111,7 @@ pub fn each_has(reply: &Reply<'_>, connected: bool, name: &str, shape: Shape) ->
                 )
                 .expected(shape.example())
                 .actual(value.or(Some(entry)))
-                .at(format!("/integrations/{slug}/{name}"))
+                .at(format!("/integrations/{}/{name}", escaped(slug)))
                 .into());
         }
     }
@@ -110,7 +121,7 @@ pub fn each_has(reply: &Reply<'_>, connected: bool, name: &str, shape: Shape) ->
 /// Status and execution agree about one integration.
 pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Judgement {
     observed(status)?;
-    let pointer = format!("/integrations/{slug}/connected");
+    let pointer = format!("/integrations/{}/connected", escaped(slug));
     let Some(connected) = status.body().pointer(&pointer).and_then(Value::as_bool) else {
         return Err(Trouble::NotObserved(format!("the status says nothing about `{slug}`")));
     };
@@ -138,7 +149,7 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
 
 /// The setup link is the same in both.
 pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Judgement {
-    let pointer = format!("/integrations/{slug}/setup_url");
+    let pointer = format!("/integrations/{}/setup_url", escaped(slug));
     let (shown, told) =
         (status.body().pointer(&pointer), execution.body().pointer("/error/details/setup_url"));
     let (Some(shown), Some(told)) = (shown, told) else {

@@ -61,6 +61,15 @@ const OVERHEAD: usize = 2 * 1024;
 /// How long the end of the server is waited for.
 const END: Duration = Duration::from_secs(2);
 
+/// Subject of the message that `Provider::fixtures` names.
+pub const SUBJECT: &str = "First thoughts on the harvest";
+/// What stands in it.
+pub const TEXT: &str = "the first field is ready on Monday";
+/// What is attached to the message with an attachment.
+pub const FILE: &str = "plan.ods";
+/// Its size in bytes.
+pub const FILE_SIZE: u64 = 2_048;
+
 /// A message that was put into the mailbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Delivered {
@@ -68,6 +77,21 @@ pub struct Delivered {
     pub message_id: String,
     /// The thread that it began.
     pub thread_id: String,
+}
+
+/// Subjects of the seeded mails; each stands in one mail, or in one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subjects {
+    /// Of the message without attachments.
+    pub message: &'static str,
+    /// Of the message with one.
+    pub message_with_attachment: &'static str,
+    /// Of the thread with replies.
+    pub thread: &'static str,
+    /// Of the thread without.
+    pub thread_without_replies: &'static str,
+    /// Of the second thread with replies.
+    pub other_thread: &'static str,
 }
 
 /// The provider, listening.
@@ -124,6 +148,11 @@ impl Provider {
     /// Whether anything was asked at all, by whomever.
     pub fn was_asked(&self) -> bool {
         lock(&self.state).was_asked
+    }
+
+    /// Subjects of what [`Self::fixtures`] names, for a Hub that has ids of its own.
+    pub fn subjects(&self) -> Subjects {
+        seed::subjects()
     }
 
     /// From now on the requests that concern a mark are written into a transcript.

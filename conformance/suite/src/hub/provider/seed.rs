@@ -10,14 +10,12 @@ use sha2::{Digest as _, Sha256};
 use super::events::{Event, Events, Identity};
 use super::mailbox::Mailbox;
 use super::state::Account;
+use super::{FILE, FILE_SIZE, SUBJECT, Subjects};
 use crate::hub::contract::PEOPLE;
 use crate::manifest::{Customer, FixturesTable};
 
 /// What stands in the subject of three mails.
 const WORD: &str = "harvest";
-/// A file that is attached to one of them, and its size.
-const FILE: &str = "plan.ods";
-const FILE_SIZE: usize = 2_048;
 /// When the seeded events were made.
 const MADE: &str = "2026-02-01T08:00:00Z";
 
@@ -85,7 +83,7 @@ const SEEDS: [Seed; 11] = [
         "plain",
         ANA,
         "2026-02-10T08:30:00Z",
-        "First thoughts on the harvest",
+        SUBJECT,
         "Hello,\r\n\r\nthe first field is ready on Monday. Shall we begin there?\r\n\r\nAna",
     ),
     Seed {
@@ -185,6 +183,21 @@ pub(super) fn fixtures() -> FixturesTable {
         sender: Some(PEOPLE[0].to_owned()),
         subject_word: Some(WORD.to_owned()),
         people: Some(PEOPLE.map(str::to_owned)),
+    }
+}
+
+/// The subjects of what [`fixtures`] names.
+pub(super) fn subjects() -> Subjects {
+    let subject = |name: &str| {
+        let seed = SEEDS.iter().find(|seed| seed.name == name);
+        seed.map_or("", |seed| seed.subject)
+    };
+    Subjects {
+        message: subject("plain"),
+        message_with_attachment: subject("file"),
+        thread: subject("heating"),
+        thread_without_replies: subject("watering"),
+        other_thread: subject("seeds"),
     }
 }
 
@@ -291,7 +304,7 @@ fn multipart(kind: &str, parts: &[String]) -> String {
 
 fn file() -> String {
     let mut content = b"PK\x03\x04mimetypeapplication/vnd.oasis.opendocument.spreadsheet".to_vec();
-    content.resize(FILE_SIZE, b'.');
+    content.resize(usize::try_from(FILE_SIZE).unwrap_or_default(), b'.');
     let encoded = STANDARD.encode(content);
     let mut lines = String::new();
     for (at, character) in encoded.chars().enumerate() {

@@ -25,6 +25,10 @@ pub(super) struct Tokens {
     /// Of the Hub, by the customer with whom they were first seen.
     learnt: HashMap<String, Customer>,
     learner: Option<Customer>,
+    /// Access tokens that `connected` itself was served with while it was learnt.
+    proven: BTreeSet<String>,
+    /// What each access token was granted for.
+    lineage: HashMap<String, String>,
     asked: BTreeSet<Customer>,
     /// Tells tokens of this provider from those that a Hub kept from an earlier one.
     salt: String,
@@ -33,7 +37,15 @@ pub(super) struct Tokens {
 
 impl Tokens {
     pub(super) fn new(salt: String) -> Self {
-        Self { learnt: HashMap::new(), learner: None, asked: BTreeSet::new(), salt, granted: 0 }
+        Self {
+            learnt: HashMap::new(),
+            learner: None,
+            proven: BTreeSet::new(),
+            lineage: HashMap::new(),
+            asked: BTreeSet::new(),
+            salt,
+            granted: 0,
+        }
     }
 
     pub(super) fn learn(&mut self, customer: Option<Customer>) {
@@ -46,10 +58,11 @@ impl Tokens {
 
     /// Whose request it is, if its access token is good.
     pub(super) fn customer(&mut self, token: &str) -> Result<Customer, Reply> {
+        self.correct(token);
         let customer = self.owner(token);
         let is_good = match customer {
             Customer::Expired => false,
-            Customer::Refreshable => self.own(token).is_some(),
+            Customer::Refreshable => self.own(token) == Some(Customer::Refreshable),
             _ => true,
         };
         if is_good { Ok(customer) } else { Err(failure(401)) }
@@ -77,8 +90,12 @@ impl Tokens {
         if customer == Customer::Expired {
             return refused("invalid_grant", "Token has been expired or revoked.");
         }
+        let access = self.mint("ya29.a0", customer);
+        if self.lineage.len() < MAX_TOKENS {
+            self.lineage.insert(access.clone(), given);
+        }
         let mut body = json!({
-            "access_token": self.mint("ya29.a0", customer),
+            "access_token": access,
             "expires_in": LIFETIME_SECONDS,
             "scope": scope(customer),
             "token_type": "Bearer",
@@ -89,9 +106,28 @@ impl Tokens {
         Reply::ok(body)
     }
 
+    /// A Hub that refreshes all tokens by itself does so while another customer is learnt. Whose a token is shows
+    /// when it is used.
+    fn correct(&mut self, token: &str) {
+        let Some(learner) = self.learner else { return };
+        if learner == Customer::Connected {
+            if self.proven.len() < MAX_TOKENS {
+                self.proven.insert(token.to_owned());
+            }
+            return;
+        }
+        let is_taken_for_connected = self.owner(token) == Customer::Connected;
+        if is_taken_for_connected && !self.proven.contains(token) && self.learnt.len() < MAX_TOKENS {
+            self.learnt.insert(token.to_owned(), learner);
+            if let Some(given) = self.lineage.get(token) {
+                self.learnt.insert(given.clone(), learner);
+            }
+        }
+    }
+
     /// Whose a token is; one that nobody knows is the customer's that is learnt, else `connected`'s.
     fn owner(&mut self, token: &str) -> Customer {
-        let known = self.own(token).or_else(|| self.learnt.get(token).copied());
+        let known = self.learnt.get(token).copied().or_else(|| self.own(token));
         let owner = known.or_else(|| {
             let learner = self.learner?;
             if self.learnt.len() < MAX_TOKENS {

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use serde_json::Value;
+use serde_json::{Value, json};
 
 use super::{HubError, HubSession};
 use crate::hub::client::{Agent, Request};
@@ -16,8 +16,12 @@ use crate::pace::{Pace, PaceLimits};
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
+/// Before each try to see the Hub tell requests apart.
+const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Duration::from_millis(1200)];
+/// A Hub that takes so long is up.
+const SLOW: Duration = Duration::from_millis(500);
 /// For the calls of the calibration together.
-const CALIBRATION: Duration = Duration::from_secs(30);
+const CALIBRATION: Duration = Duration::from_secs(300);
 
 /// What tells one answer from another.
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
@@ -33,22 +37,95 @@ impl HubSession {
         if let Some(provider) = &self.provider {
             provider.learn(Some(connected));
         }
-        for tool in ["calendar_get_availability", "email_search", "no_such_tool"] {
-            let call_began = Instant::now();
-            let request = self.plain(tool, connected);
-            let call = self.exchange(&agent, &request).await;
-            slowest = slowest.max(call_began.elapsed());
-            signatures.push(agent.transcript.with(|frames| Reply::of(frames, call).map(signature)));
+        for wait in WARM_UP {
+            tokio::time::sleep(wait).await;
+            signatures.clear();
+            slowest = Duration::ZERO;
+            for tool in ["calendar_get_availability", "email_search", "no_such_tool"] {
+                let call_began = Instant::now();
+                let request = self.plain(tool, connected);
+                let call = self.exchange(&agent, &request).await;
+                slowest = slowest.max(call_began.elapsed());
+                signatures.push(agent.transcript.with(|frames| Reply::of(frames, call).map(signature)));
+            }
+            // A Hub that gives the same answer to everything does nothing, or does not do anything yet.
+            if signatures.windows(2).any(|pair| pair[0] != pair[1]) || slowest > SLOW {
+                break;
+            }
         }
         let shown = agent.transcript.with(|frames| self.refuses_us(frames));
         if let Some(why) = shown {
             return Err(HubError::Secret(why));
         }
-        // A Hub that gives the same answer to everything does nothing.
+        self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Pace::calibrated(slowest, limits);
         self.meet_the_others(&agent, began).await;
+        self.find_fixtures(&agent).await;
         Ok(())
+    }
+
+    /// Tells what is rather a fault of the manifest than of the Hub.
+    fn check_manifest(&self, signatures: &[Option<Signature>]) -> Result<(), HubError> {
+        let [Some(calendar), Some(mail), ..] = signatures else { return Ok(()) };
+        let is_declared = self.table.customers.contains_key(&Customer::Connected) && !self.table.stub;
+        if let (Some("INTEGRATION_NOT_CONNECTED"), Some(code)) = (calendar.2.as_deref(), mail.2.as_deref())
+            && is_declared
+            && calendar.2 == mail.2
+        {
+            return Err(HubError::Customer(code.to_owned()));
+        }
+        let is_asked = self.provider.as_ref().is_none_or(|provider| provider.was_asked());
+        if is_declared && !is_asked && calendar.1 && mail.1 && calendar != mail {
+            return Err(HubError::Unasked);
+        }
+        Ok(())
+    }
+
+    /// Asks the Hub for its own ids of what is in the provider's mailbox: it may have others than the provider.
+    async fn find_fixtures(&mut self, agent: &Agent) {
+        let Some(provider) = self.provider.clone() else { return };
+        let subjects = provider.subjects();
+        let found = futures::future::join_all([
+            self.find(agent, subjects.message),
+            self.find(agent, subjects.message_with_attachment),
+            self.find(agent, subjects.thread),
+            self.find(agent, subjects.thread_without_replies),
+            self.find(agent, subjects.other_thread),
+        ])
+        .await;
+        let [message, attachment, thread, quiet, other] = &found[..] else { return };
+        let fixtures = &mut self.fixtures;
+        let places = [
+            (&mut fixtures.message_id, message, 0),
+            (&mut fixtures.message_with_attachment_id, attachment, 0),
+            (&mut fixtures.thread_id, thread, 1),
+            (&mut fixtures.thread_without_replies_id, quiet, 1),
+            (&mut fixtures.other_thread_id, other, 1),
+        ];
+        for (place, found, index) in places {
+            if let Some(found) = found {
+                *place = Some(found[index].clone());
+            }
+        }
+    }
+
+    /// Ids of a message with these words in its subject and of its thread, as the Hub's own search gives them.
+    pub(in crate::hub) async fn find(&self, agent: &Agent, subject: &str) -> Option<[String; 2]> {
+        let inputs =
+            json!({"query": format!("subject:\"{subject}\""), "max_results": 5, "include_body": false});
+        let request = self.request("email_search", Customer::Connected, &inputs);
+        let call = self.client.send(agent, &request, self.pace.answer).await;
+        agent.transcript.with(|frames| {
+            let reply = Reply::of(frames, call)?;
+            let messages = reply.result().ok()?.get("messages")?.as_array()?;
+            let is_it = |message: &&Value| {
+                message.get("subject").and_then(Value::as_str).is_some_and(|own| own.contains(subject))
+            };
+            let message = messages.iter().find(is_it)?;
+            let id = |name: &str| message.get(name).and_then(Value::as_str).map(str::to_owned);
+            Some([id("message_id")?, id("thread_id")?])
+        })
     }
 
     /// Tries whether a customer is what the manifest says, and tells what came.
@@ -112,7 +189,8 @@ impl HubSession {
                 return if is_warming_up {
                     Ok(())
                 } else {
-                    Err(HubError::Silent { seconds: deadline.as_secs(), why: told.unwrap_or_default() })
+                    let (base, seconds) = (self.base.clone(), deadline.as_secs());
+                    Err(HubError::Silent { base, seconds, why: told.unwrap_or_default() })
                 };
             }
             tokio::time::sleep(wait).await;

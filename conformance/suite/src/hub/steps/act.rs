@@ -11,6 +11,7 @@ use super::super::scene::inputs;
 use super::super::world::World;
 use super::{Customer, Secret};
 use crate::judge::Trouble;
+use crate::manifest;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
 fn drafted(world: &mut World) -> Result<Request, Halt> {
@@ -68,15 +69,24 @@ async fn sends_without_and_with(world: &mut World, name: String) -> Step {
 
 #[when(expr = "the agent sends the request for its customer and for {customer}")]
 async fn sends_for_both(world: &mut World, customer: Customer) -> Step {
-    sends(world).await?;
     let session = world.session()?;
     let request = drafted(world)?;
     let inputs = request.body.get("inputs").cloned().unwrap_or_default();
     let other = session.request(&request.tool, customer.0, &inputs);
+    let is_about_limits = world.scene()?.customer == manifest::Customer::Limited;
+    if is_about_limits {
+        // The other one may have used up a limit of its own; that is waited out before.
+        let scene = world.scene()?;
+        session.exchange(&scene.agent, &other).await;
+    }
+    sends(world).await?;
     let scene = world.scene()?;
     scene.customer = customer.0;
-    // No limit is waited out here: that of the first customer must not be that of the second.
-    let call = session.client.send(&scene.agent, &other, session.pace.answer).await;
+    let call = if is_about_limits {
+        session.client.send(&scene.agent, &other, session.pace.answer).await
+    } else {
+        session.exchange(&scene.agent, &other).await
+    };
     scene.made.push(call);
     Ok(())
 }

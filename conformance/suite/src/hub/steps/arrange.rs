@@ -141,13 +141,25 @@ async fn deleted_event(world: &mut World) -> Step {
 }
 
 #[given("a new message in the mailbox")]
-fn new_message(world: &mut World) -> Step {
+async fn new_message(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     if let Some(provider) = &session.provider {
-        scene.subjects.message_id = provider.deliver(&scene.unique).message_id;
+        let delivered = provider.deliver(&scene.unique);
+        // A Hub may have ids of its own.
+        let own = session.find(&scene.agent, &scene.unique).await;
+        [scene.subjects.message_id, scene.subjects.thread_id] =
+            own.unwrap_or([delivered.message_id, delivered.thread_id]);
+        scene.has_message = true;
     }
     Ok(())
+}
+
+#[given(expr = "an event on {string}")]
+async fn event_on(world: &mut World, day: String) -> Step {
+    world.scene()?.subjects.day = day;
+    let made = world.scene()?.need_event().await;
+    world.judge(made)
 }
 
 #[given(expr = "the provider answers it with status {int}")]

@@ -6,7 +6,6 @@ use cucumber::{Parameter, then};
 
 use super::super::judge::calendar;
 use super::super::world::World;
-use super::empty;
 use crate::world::Step;
 
 /// A property of the busy periods.
@@ -69,11 +68,10 @@ impl FromStr for Suggested {
 
 #[then(expr = "the busy periods {busy}")]
 fn busy(world: &mut World, property: Busy) -> Step {
-    let empty = empty(world)?;
     world.judge_reply(|reply| match property {
-        Busy::Ordered => calendar::are_periods(reply, empty),
-        Busy::Overlap => calendar::overlap_the_range(reply, empty),
-        Busy::Zone => calendar::are_in_the_zone(reply, empty),
+        Busy::Ordered => calendar::are_periods(reply),
+        Busy::Overlap => calendar::overlap_the_range(reply),
+        Busy::Zone => calendar::are_in_the_zone(reply),
         // What the suite's calendar holds in the range of every availability request.
         Busy::Complete => calendar::lists(reply, "2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"),
     })
@@ -96,13 +94,12 @@ fn confirmed(world: &mut World) -> Step {
 
 #[then(expr = "the suggestions {suggested}")]
 fn suggested(world: &mut World, property: Suggested) -> Step {
-    let empty = empty(world)?;
     world.judge_reply(|reply| match property {
-        Suggested::Duration => calendar::last_as_asked(reply, empty),
-        Suggested::Range => calendar::lie_in_the_range(reply, empty),
+        Suggested::Duration => calendar::last_as_asked(reply),
+        Suggested::Range => calendar::lie_in_the_range(reply),
         Suggested::Scores => calendar::have_scores_up_to_one(reply),
         Suggested::Conflicts => calendar::have_conflicts_of_attendees(reply),
-        Suggested::NoMondays => calendar::avoid_mondays(reply, empty),
-        Suggested::Hours => calendar::keep_preferred_hours(reply, empty),
+        Suggested::NoMondays => calendar::avoid_mondays(reply),
+        Suggested::Hours => calendar::keep_preferred_hours(reply),
     })
 }

@@ -4,7 +4,9 @@ use std::str::FromStr;
 
 use cucumber::{Parameter, then};
 
+use super::super::contract::PEOPLE;
 use super::super::judge::{calendar, mail};
+use super::super::provider;
 use super::super::world::World;
 use crate::world::Step;
 
@@ -116,4 +118,24 @@ fn same_thread(world: &mut World) -> Step {
 #[then("the threads have no reply in common")]
 fn apart(world: &mut World) -> Step {
     world.judge_pair(mail::do_not_mix)
+}
+
+#[then("the result says what is in the mailbox")]
+fn says(world: &mut World) -> Step {
+    world.judge_reply(|reply| mail::says(reply, PEOPLE[0], provider::SUBJECT, provider::TEXT))
+}
+
+#[then("the result lists the file in the mailbox")]
+fn lists_the_file(world: &mut World) -> Step {
+    world.judge_reply(|reply| mail::lists_the_file(reply, provider::FILE, provider::FILE_SIZE))
+}
+
+#[then(expr = "{string} lists {int} in all")]
+fn lists(world: &mut World, list: String, count: usize) -> Step {
+    world.judge_reply(|reply| mail::are_different(reply, &list, count))
+}
+
+#[then("the customers have no message in common")]
+fn own_mailboxes(world: &mut World) -> Step {
+    world.judge_pair(mail::are_of_two_mailboxes)
 }

@@ -15,10 +15,7 @@ use std::str::FromStr;
 use cucumber::Parameter;
 
 use super::contract;
-use super::judge::envelope::Empty;
-use super::world::World;
 use crate::manifest;
-use crate::world::Halt;
 
 /// A customer, by what is special about it.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -55,12 +52,14 @@ impl FromStr for Code {
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "secret",
-    regex = "without a secret|with another secret|with one character more|with an empty secret"
+    regex = "without a secret|with another secret|with one character more|with one character less|with another last character|with an empty secret"
 )]
 enum Secret {
     None,
     Other,
     Longer,
+    Shorter,
+    OtherEnd,
     Empty,
 }
 
@@ -72,6 +71,8 @@ impl FromStr for Secret {
             "without a secret" => Self::None,
             "with another secret" => Self::Other,
             "with one character more" => Self::Longer,
+            "with one character less" => Self::Shorter,
+            "with another last character" => Self::OtherEnd,
             "with an empty secret" => Self::Empty,
             other => return Err(format!("`{other}` is no kind of secret")),
         })
@@ -84,13 +85,18 @@ impl Secret {
             Self::None => None,
             Self::Other => Some(format!("{} another-secret", contract::SCHEME)),
             Self::Longer => Some(format!("{} {right}x", contract::SCHEME)),
+            Self::Shorter => Some(format!("{} {}", contract::SCHEME, without_last(right))),
+            Self::OtherEnd => {
+                let end = if right.ends_with('x') { 'y' } else { 'x' };
+                Some(format!("{} {}{end}", contract::SCHEME, without_last(right)))
+            }
             Self::Empty => Some(format!("{} ", contract::SCHEME)),
         }
     }
 }
 
-/// What it means that a list of the calendar is empty: where the suite is the calendar, it is not.
-fn empty(world: &mut World) -> Result<Empty, Halt> {
-    let session = world.session()?;
-    Ok(if session.provider.is_some() { Empty::Surprising } else { Empty::Possible })
+fn without_last(text: &str) -> &str {
+    let mut characters = text.chars();
+    characters.next_back();
+    characters.as_str()
 }

@@ -8,39 +8,52 @@ use super::super::world::World;
 use crate::world::Step;
 
 #[then(expr = "the provider gets its {string}")]
-fn gets(world: &mut World, name: String) -> Step {
-    world.judge_provider(|draft, reply, seen| provider::gets(draft, reply, seen, &name))
+async fn gets(world: &mut World, name: String) -> Step {
+    world.judge_provider(true, |draft, reply, seen| provider::gets(draft, reply, seen, &name)).await
 }
 
 #[then("the attendees are notified")]
-fn notified(world: &mut World) -> Step {
-    world.judge_provider(|_, reply, seen| provider::is_told_to_notify(reply, seen, true))
+async fn notified(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, true)).await
 }
 
 #[then("the attendees are not notified")]
-fn not_notified(world: &mut World) -> Step {
-    world.judge_provider(|_, reply, seen| provider::is_told_to_notify(reply, seen, false))
+async fn not_notified(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, false)).await
 }
 
 #[then(expr = "the event keeps its {string}")]
-fn keeps(world: &mut World, name: String) -> Step {
+async fn keeps(world: &mut World, name: String) -> Step {
     let subjects = world.scene()?.subjects.clone();
     let made = super::super::contract::full_inputs("calendar_create_event", &subjects);
     let expected = made.get(&name).cloned().unwrap_or(Value::Null);
-    world.judge_provider(|_, reply, seen| provider::keeps(reply, seen, &name, &expected))
+    world.judge_provider(true, |_, reply, seen| provider::keeps(reply, seen, &name, &expected)).await
 }
 
 #[then("the message becomes read")]
-fn read(world: &mut World) -> Step {
-    world.judge_provider(|_, reply, seen| provider::is_marked_as_read(reply, seen, true))
+async fn read(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
 }
 
 #[then("the message stays unread")]
-fn unread(world: &mut World) -> Step {
-    world.judge_provider(|_, reply, seen| provider::is_marked_as_read(reply, seen, false))
+async fn unread(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await
 }
 
 #[then("nothing arrives at the provider")]
-fn no_effect(world: &mut World) -> Step {
-    world.judge_provider(|_, reply, seen| provider::has_no_effect(reply, seen))
+async fn no_effect(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::has_no_effect(reply, seen)).await
+}
+
+#[then("it arrives at the provider once")]
+async fn once(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::arrives_once(reply, seen)).await
+}
+
+#[then(expr = "the event gets its new {string}")]
+async fn changes(world: &mut World, name: String) -> Step {
+    let draft = world.draft()?.clone();
+    let pointer = format!("/inputs/updates/{name}");
+    let expected = draft.body.pointer(&pointer).cloned().unwrap_or(Value::Null);
+    world.judge_provider(true, |_, reply, seen| provider::changes(reply, seen, &name, &expected)).await
 }

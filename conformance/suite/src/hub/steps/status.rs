@@ -53,12 +53,16 @@ fn tells(world: &mut World, integration: Integration) -> Step {
 
 #[then(expr = "each connected integration has {string}, {shape}")]
 fn connected(world: &mut World, name: String, shape: Shape) -> Step {
-    world.judge_reply(|reply| status::each_has(reply, true, &name, shape))
+    let slugs = world.session()?.table.integrations.clone();
+    let slugs = [slugs.calendar.as_str(), &slugs.email];
+    world.judge_reply(|reply| status::each_has(reply, slugs, true, &name, shape))
 }
 
 #[then(expr = "each integration that is not connected has {string}, {shape}")]
 fn not_connected(world: &mut World, name: String, shape: Shape) -> Step {
-    world.judge_reply(|reply| status::each_has(reply, false, &name, shape))
+    let slugs = world.session()?.table.integrations.clone();
+    let slugs = [slugs.calendar.as_str(), &slugs.email];
+    world.judge_reply(|reply| status::each_has(reply, slugs, false, &name, shape))
 }
 
 #[then("status and execution agree")]
