@@ -120,9 +120,9 @@ fn server(session: &ToolbusSession) -> bool {
                 sound = false;
             }
             None if declared.contains(&name) => {
-                println!("  -  {name:<12} declared, and not tried without a run");
+                println!("  -  {name:<14} declared, and not tried without a run");
             }
-            None => println!("  -  {name:<12} not declared: what needs it will be not-applicable"),
+            None => println!("  -  {name:<14} not declared: what needs it will be not-applicable"),
         }
     }
     for (name, what) in [
@@ -131,7 +131,7 @@ fn server(session: &ToolbusSession) -> bool {
         ("restart", "a restart"),
     ] {
         if !declared.contains(name) {
-            println!("  -  {name:<12} {what} cannot be had: what needs it will be not-applicable");
+            println!("  -  {name:<14} {what} cannot be had: what needs it will be not-applicable");
         }
     }
     sound
@@ -165,7 +165,7 @@ async fn hub(session: &Arc<HubSession>) -> bool {
     }
     match &session.provider {
         Some(provider) if provider.was_asked() => {
-            good("provider", "the Hub asks the one that the suite plays")
+            good("provider", "the Hub asks the one that the suite plays");
         }
         Some(_) => {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing";
@@ -223,7 +223,7 @@ async fn probes(session: &Arc<UtpSession>) -> bool {
     for probe in ProbeName::ALL {
         let name = format!("probe.{}", probe.name());
         if !session.declares(probe) {
-            println!("  -  {name:<12} not declared: what needs it will be not-applicable");
+            println!("  -  {name:<14} not declared: what needs it will be not-applicable");
             continue;
         }
         match try_probe(session, probe).await {
@@ -281,9 +281,9 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
 }
 
 fn good(what: &str, text: &str) {
-    println!("  ok {what:<12} {text}");
+    println!("  ok {what:<14} {text}");
 }
 
 fn bad(what: &str, cause: &str, text: &str) {
-    println!("  !! {what:<12} {cause}: {text}");
+    println!("  !! {what:<14} {cause}: {text}");
 }

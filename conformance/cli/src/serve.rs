@@ -95,13 +95,12 @@ pub(crate) const TRIAL_SECRET: &str = "try-me";
 async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let secret = variable(SECRET);
-    let (provider, stand_in) = match variable(PROVIDER) {
-        Some(url) => (url, None),
-        None => {
-            let any = ([127, 0, 0, 1], 0).into();
-            let stand_in = hub::provider::StandIn::start(any).await.map_err(Failure::incomplete)?;
-            (stand_in.url(), Some(stand_in))
-        }
+    let (provider, stand_in) = if let Some(url) = variable(PROVIDER) {
+        (url, None)
+    } else {
+        let any = ([127, 0, 0, 1], 0).into();
+        let stand_in = hub::provider::StandIn::start(any).await.map_err(Failure::incomplete)?;
+        (stand_in.url(), Some(stand_in))
     };
     let mut config = HubConfig::new(secret.clone().unwrap_or_else(|| TRIAL_SECRET.to_owned()), &provider);
     config.data_dir.clone_from(&arguments.data);

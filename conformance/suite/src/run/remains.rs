@@ -32,6 +32,7 @@ pub(super) fn without_secrets(mut frames: Vec<Frame>, secrets: &[String]) -> Vec
     let names = Names { parts, ..Names::default() };
     for frame in &mut frames {
         frame.body = names.rename(&frame.body);
+        frame.channel = names.text(&frame.channel);
         for value in frame.headers.values_mut() {
             *value = names.text(value);
         }
