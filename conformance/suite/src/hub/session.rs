@@ -349,7 +349,10 @@ impl HubSession {
     pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
         let call = self.client.send(agent, request, self.pace.answer).await;
         let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
+        let refused = Instant::now();
         let _turn = self.limited.lock().await;
+        // Much of the wait may have passed while others had their turn.
+        let first = first.saturating_sub(refused.elapsed());
         let began = Instant::now();
         let window = self.table.rate_limit.map(|limit| seconds(limit.window_seconds));
         let patience = window.map_or(LIMIT_PATIENCE, |window| window + LIMIT_SLACK);
