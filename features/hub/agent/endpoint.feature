@@ -5,29 +5,41 @@ Feature: The agent meets the Hub at the documented place
 
   Rule: An execute request has the documented path, secret and content type
 
-    Scenario Outline: The <part> of a call of any Hub tool
+    Scenario Outline: The <part> of a call of <tool>
       Given an agent
-      And a call of any Hub tool
+      And a call of <tool>
       When the agent makes the call
       Then every execute request has the right <part>
 
       Examples:
-        | rule   | part         |
-        | HUB-07 | path         |
-        | HUB-09 | secret       |
-        | HUB-13 | content type |
-
-    Scenario Outline: The <part> of a calendar call
-      Given an agent
-      And a call of calendar_find_optimal_times
-      When the agent makes the call
-      Then every execute request has the right <part>
-
-      Examples:
-        | rule   | part         |
-        | HUB-07 | path         |
-        | HUB-09 | secret       |
-        | HUB-13 | content type |
+        | rule   | part         | tool                        |
+        | HUB-07 | path         | calendar_get_availability   |
+        | HUB-07 | path         | calendar_create_event       |
+        | HUB-07 | path         | calendar_update_event       |
+        | HUB-07 | path         | calendar_delete_event       |
+        | HUB-07 | path         | calendar_find_optimal_times |
+        | HUB-07 | path         | email_send                  |
+        | HUB-07 | path         | email_search                |
+        | HUB-07 | path         | email_read                  |
+        | HUB-07 | path         | email_check_replies         |
+        | HUB-09 | secret       | calendar_get_availability   |
+        | HUB-09 | secret       | calendar_create_event       |
+        | HUB-09 | secret       | calendar_update_event       |
+        | HUB-09 | secret       | calendar_delete_event       |
+        | HUB-09 | secret       | calendar_find_optimal_times |
+        | HUB-09 | secret       | email_send                  |
+        | HUB-09 | secret       | email_search                |
+        | HUB-09 | secret       | email_read                  |
+        | HUB-09 | secret       | email_check_replies         |
+        | HUB-13 | content type | calendar_get_availability   |
+        | HUB-13 | content type | calendar_create_event       |
+        | HUB-13 | content type | calendar_update_event       |
+        | HUB-13 | content type | calendar_delete_event       |
+        | HUB-13 | content type | calendar_find_optimal_times |
+        | HUB-13 | content type | email_send                  |
+        | HUB-13 | content type | email_search                |
+        | HUB-13 | content type | email_read                  |
+        | HUB-13 | content type | email_check_replies         |
 
     Scenario Outline: The <part> of a call after one that failed
       Given an agent

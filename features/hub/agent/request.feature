@@ -27,26 +27,44 @@ Feature: An execute request says who asks for what
   @HUB-18
   Rule: `agent_id` is the agent's own
 
-    Scenario: A mail call names the agent
+    Scenario Outline: A call of <tool> names the agent
       Given an agent
-      And a call of email_send
+      And a call of <tool>
       When the agent makes the call
       Then every execute request has the right agent
 
-    Scenario: Any call names the agent
-      Given an agent
-      And a call of any Hub tool
-      When the agent makes the call
-      Then every execute request has the right agent
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
   @HUB-19
   Rule: `customer_id` is the customer for whom the call is made
 
-    Scenario: A call names its customer
+    Scenario Outline: A call of <tool> names its customer
       Given an agent
-      And a call of any Hub tool
+      And a call of <tool>
       When the agent makes the call
       Then every execute request has the right customer
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
     @cap:agent.customers
     Scenario: Calls for two customers name each
@@ -58,11 +76,23 @@ Feature: An execute request says who asks for what
   @HUB-20
   Rule: `user_id` is the end user or null
 
-    Scenario: A call for an end user
+    Scenario Outline: A call of <tool> for an end user
       Given an agent
-      And a call of any Hub tool
+      And a call of <tool>
       When the agent makes the call
       Then every execute request has the right end user
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
 
     Scenario: A call for no end user
       Given an agent

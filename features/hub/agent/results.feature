@@ -33,6 +33,7 @@ Feature: A result becomes the outcome of the call
       When the agent makes the call
       Then the Hub is asked to execute it
       And the call succeeds
+      And it is executed once
 
       Examples:
         | tool                        |

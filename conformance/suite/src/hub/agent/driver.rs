@@ -70,14 +70,29 @@ impl std::fmt::Display for Unanswered {
 }
 
 impl Endpoint {
-    /// An address, with what reports show in its place.
+    /// The address that the manifest has under `name`, with what reports show in its place.
     ///
     /// # Errors
-    /// The HTTP client cannot be made.
-    pub(super) fn new(pattern: &str, listen: &str, key: Option<String>) -> Result<Self, String> {
-        let client = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
+    /// It is no URL, or the HTTP client cannot be made.
+    pub(super) fn new(name: &str, pattern: &str, listen: &str, key: Option<String>) -> Result<Self, String> {
+        let url = pattern.replace("{listen}", listen);
+        if let Some((start, end)) =
+            url.find('{').and_then(|start| Some((start, start + url[start..].find('}')?)))
+        {
+            let unknown = &url[start..=end];
+            return Err(format!("`{name}` has `{unknown}`, which stands for nothing; `{{listen}}` is known"));
+        }
+        if let Err(error) = reqwest::Url::parse(&url) {
+            return Err(format!("`{name}` is no URL: {error}"));
+        }
+        // Without idle connections: a server of one thread serves one connection at a time.
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| error.to_string())?;
         let shown = pattern.replace("{listen}", SHOWN_ADDRESS);
-        Ok(Self { client, url: pattern.replace("{listen}", listen), shown, key })
+        Ok(Self { client, url, shown, key })
     }
 
     async fn post(&self, body: &Value) -> Result<Answer, Unanswered> {
@@ -194,4 +209,23 @@ fn printed(text: &str) -> Value {
 
 fn quoted(text: &str) -> String {
     format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_address_that_is_none_is_told_by_its_key() {
+        let check = |pattern: &str, expect: &str| {
+            let error = Endpoint::new("hub.agent.drive.http", pattern, "127.0.0.1:1", None).err();
+            assert_eq!(error.unwrap_or_default(), expect);
+        };
+        check("http://{listen}/drive", "");
+        check(
+            "http://{lisen}/drive",
+            "`hub.agent.drive.http` has `{lisen}`, which stands for nothing; `{listen}` is known",
+        );
+        check("http://[::/x", "`hub.agent.drive.http` is no URL: invalid IPv6 address");
+    }
 }

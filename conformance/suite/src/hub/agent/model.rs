@@ -59,7 +59,11 @@ fn told(kind: ModelKind, request: &Value, id: &str) -> Option<Value> {
             let ours = |block: &&Value| block["type"] == "tool_result" && block["tool_use_id"] == id;
             let block = blocks.rfind(ours)?;
             let content = flat(&block["content"]);
-            Some(if block["is_error"] == true { json!({"error": content}) } else { content })
+            Some(if block["is_error"] == true {
+                json!({"is_error": true, "error": content})
+            } else {
+                content
+            })
         }
     }
 }
@@ -143,6 +147,6 @@ mod tests {
                             "content": [{"type": "text", "text": "no"}]});
         let request = json!({"messages": [{"role": "user", "content": [result]}], "tools": [{}]});
         body(answer(ModelKind::Anthropic, &request, Some(&mut own)));
-        assert_eq!(own.outcome, Some(json!({"error": "no"})));
+        assert_eq!(own.outcome, Some(json!({"is_error": true, "error": "no"})));
     }
 }

@@ -160,8 +160,9 @@ pub(super) async fn drive(
             let reply = answer.as_ref().map_or(Value::Null, |answer| answer.body.clone());
             (status, json!({"outcome": outcome, "reply": reply}))
         }
-        (Ok(_), true, None) => {
-            (Some(LOST.to_owned()), Value::from("the model was not told what came of the tool call"))
+        (Ok(answer), true, None) => {
+            let why = "the model was not told what came of the tool call";
+            (Some(LOST.to_owned()), json!({"lost": why, "reply": answer.body}))
         }
         (Ok(answer), false, _) => (status, answer.body.clone()),
         (Err(why), ..) => (Some(LOST.to_owned()), Value::from(why.to_string())),

@@ -182,6 +182,12 @@ impl AgentSession {
             agent_id: self.agent_id.clone(),
             customer_id: Some(made.customer_id.clone()),
             tool: Some(made.call.tool.clone()),
+            // A chat of one customer is told of no end user.
+            user_id: made
+                .call
+                .user_id
+                .clone()
+                .filter(|_| !self.driver.is_chat() || self.table.customer_id.is_none()),
         }
     }
 

@@ -17,6 +17,9 @@ const SHOWN_HUB: &str = "127.0.0.1:9200";
 /// In place of that of its model.
 const SHOWN_MODEL: &str = "127.0.0.1:9201";
 
+/// Characters of an answer, and of what is said about it, that a reason shows.
+const SHOWN_ANSWER: usize = 130;
+
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
@@ -140,7 +143,14 @@ impl World {
         let deeds: Vec<Deed<'_>> = made.iter().map(|made| Deed { made, frames: &frames }).collect();
         let judgement = judgement(&deeds, subject);
         if !stirs && matches!(judgement, Err(Trouble::Broken(_))) {
-            let message = "the agent never asked the Hub for anything".to_owned();
+            let told = deeds[subject.min(deeds.len() - 1)].told();
+            let told =
+                self.remains().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
+            let told = match told.char_indices().nth(SHOWN_ANSWER) {
+                Some((end, _)) => format!("{}…", &told[..end]),
+                None => told,
+            };
+            let message = format!("the agent never asked the Hub for anything; {told}");
             return Err(self.halt(Trouble::NotObserved(message)));
         }
         self.judge(judgement)

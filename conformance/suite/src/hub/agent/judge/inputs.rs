@@ -4,6 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::Deed;
+use crate::hub::judge::shape::moment;
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 
@@ -275,9 +276,21 @@ fn goes_without_saying(value: &Value) -> bool {
     }
 }
 
-/// Equal as JSON; `30` is `30.0`.
+/// Equal as JSON; `30` is `30.0`, and a moment is the same moment in another zone or spelling.
 fn same(one: &Value, other: &Value) -> bool {
-    crate::toolbus::answer::same(one, other)
+    match (one, other) {
+        (Value::String(one), Value::String(other)) => {
+            one == other || moment(one).is_some_and(|one| moment(other) == Some(one))
+        }
+        (Value::Array(one), Value::Array(other)) => {
+            one.len() == other.len() && one.iter().zip(other).all(|(one, other)| same(one, other))
+        }
+        (Value::Object(one), Value::Object(other)) => {
+            one.len() == other.len()
+                && one.iter().all(|(name, one)| other.get(name).is_some_and(|other| same(one, other)))
+        }
+        (one, other) => crate::toolbus::answer::same(one, other),
+    }
 }
 
 fn names(known: &[Input]) -> String {
@@ -307,6 +320,19 @@ mod tests {
                 assert!(inputs.get(name).is_some(), "{tool} {name}");
             }
         }
+    }
+
+    #[test]
+    fn a_moment_may_be_spelled_in_another_way() {
+        let check = |one: &str, other: &str, expect: bool| {
+            let (one, other) = (json!({"since": [one]}), json!({"since": [other]}));
+            assert_eq!(same(&one, &other), expect, "{one} {other}");
+        };
+        check("2031-03-05T11:00:00+01:00", "2031-03-05T10:00:00.000Z", true);
+        check("2031-03-05T10:00:00Z", "2031-03-05T10:00:00+00:00", true);
+        check("2031-03-05T11:00:00+01:00", "2031-03-05T11:00:00Z", false);
+        check("2031-03-05T10:00:00Z", "2031-03-05T10:00:00", false);
+        check("2031-03-05", "2031-03-06", false);
     }
 
     #[test]

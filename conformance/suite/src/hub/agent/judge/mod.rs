@@ -8,6 +8,7 @@ pub mod outcome;
 pub mod request;
 pub mod status;
 pub mod traffic;
+mod words;
 
 use self::request::Route;
 use super::call::Call;
@@ -65,6 +66,25 @@ impl<'a> Deed<'a> {
     /// The tool's name.
     pub fn tool(&self) -> &'a str {
         &self.made.call.tool
+    }
+
+    /// What the hook or the chat answered, in a sentence.
+    pub fn told(&self) -> String {
+        let Some(frame) = self.own(Kind::Outcome).last() else { return "no answer came".to_owned() };
+        let party = if frame.headers.contains_key(outcome::DRIVEN_BY) { "chat" } else { "hook" };
+        let reply = frame.body.get("reply");
+        let status = frame.headers.get(wire::STATUS).filter(|status| *status != outcome::LOST);
+        if status.is_none() && party == "hook" && frame.headers.contains_key(wire::STATUS) {
+            // How long was waited differs from run to run.
+            return format!("the {party} gave no answer");
+        }
+        let body = reply.filter(|_| party == "chat").unwrap_or(&frame.body);
+        let text = body.as_str().map_or_else(|| body.to_string(), str::to_owned);
+        let text = if text.is_empty() { "an empty body".to_owned() } else { format!("`{text}`") };
+        format!(
+            "the {party} answered{}: {text}",
+            status.map(|status| format!(" {status}")).unwrap_or_default()
+        )
     }
 
     /// A finding with what the agent was told and what it told.

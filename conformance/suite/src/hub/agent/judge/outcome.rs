@@ -4,6 +4,7 @@
 use serde_json::Value;
 
 use super::Deed;
+use super::words::{hides_failure, is_empty, means, parsed, says_failure};
 use crate::hub::agent::mock::results;
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind, shorten};
@@ -46,7 +47,8 @@ impl<'a> Told<'a> {
     fn in_frame(frame: &'a Frame) -> Self {
         let header = |name: &str| frame.headers.get(name).map(String::as_str);
         if header(STATUS) == Some(LOST) {
-            return Self::Lost(frame.body.as_str().unwrap_or_default());
+            let why = frame.body.get("lost").unwrap_or(&frame.body);
+            return Self::Lost(why.as_str().unwrap_or_default());
         }
         let outcome = frame.body.get("outcome");
         match (header(DRIVEN_BY) == Some(CHAT), frame.body.get("ok").and_then(Value::as_bool), outcome) {
@@ -94,6 +96,20 @@ fn gather(value: &Value, all: &mut String) {
     all.push('\n');
 }
 
+/// What the model or the user was told, in lower case: the outcome and, in a chat, the reply.
+fn told_to_anyone(deed: &Deed<'_>) -> String {
+    let mut all = String::new();
+    let reply =
+        deed.own(Kind::Outcome).last().filter(|_| is_chat(deed)).and_then(|frame| frame.body.get("reply"));
+    if let Some(reply) = reply {
+        gather(reply, &mut all);
+    }
+    Told::of(deed).text() + &all.replace("\\/", "/").to_lowercase()
+}
+
+/// Tools whose results the contract does not specify (resolution A12).
+const WITHOUT_A_RESULT: [&str; 2] = ["calendar_update_event", "calendar_delete_event"];
+
 /// Whether the outcome holds a text, anywhere.
 pub fn holds(deed: &Deed<'_>, text: &str) -> bool {
     Told::of(deed).text().contains(&text.to_lowercase())
@@ -107,6 +123,7 @@ pub fn is_a_success(deed: &Deed<'_>, mark: &str) -> Judgement {
                 the manifest";
     let succeeds = match &told {
         Told::Hook { ok, .. } => *ok,
+        Told::Chat(outcome) if WITHOUT_A_RESULT.contains(&deed.tool()) => !says_failure(outcome),
         Told::Chat(_) if deed.own(Kind::HubResponse).chain(deed.own(Kind::Web)).next().is_some() => {
             told.text().contains(&mark.to_lowercase())
         }
@@ -134,26 +151,6 @@ fn untold(deed: &Deed<'_>, told: &Told<'_>) -> Finding {
     .actual(Some(&told.shown()))
 }
 
-/// Words of which one stands in a sentence on a failure.
-const FAILURES: [&str; 7] = ["error", "fail", "unknown", "not found", "unavailable", "refused", "no such"];
-
-/// Whether what a model reads says by itself that the call failed.
-fn says_failure(outcome: &Value) -> bool {
-    let outcome = &parsed(outcome);
-    if let Some(text) = outcome.as_str() {
-        let text = text.to_lowercase();
-        return FAILURES.into_iter().any(|word| text.contains(word));
-    }
-    let denies = |name: &str| outcome.get(name) == Some(&Value::Bool(false));
-    let raises = |name: &str| outcome.get(name).is_some_and(|member| !member.is_null() && member != false);
-    denies("success") || denies("ok") || ["error", "is_error"].into_iter().any(raises)
-}
-
-/// JSON within a text, else the value.
-fn parsed(value: &Value) -> Value {
-    value.as_str().and_then(|text| serde_json::from_str(text).ok()).unwrap_or_else(|| value.clone())
-}
-
 /// The outcome holds what the Hub's result holds, and is not the envelope.
 pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
     is_a_success(deed, mark)?;
@@ -163,17 +160,19 @@ pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
         let Some(sent) = sent else {
             return Err(Trouble::NotObserved(format!("the Hub was not asked to execute `{}`", deed.tool())));
         };
-        return Err(deed
-            .finding(
-                "the outcome does not hold what the Hub's result holds",
-                "take the content of `result` as what the tool achieved",
-            )
-            .expected(sent.body.get("result").cloned().unwrap_or_default())
-            .actual(Some(&told.shown()))
-            .into());
+        if !WITHOUT_A_RESULT.contains(&deed.tool()) {
+            return Err(deed
+                .finding(
+                    "the outcome does not hold what the Hub's result holds",
+                    "take the content of `result` as what the tool achieved",
+                )
+                .expected(sent.body.get("result").cloned().unwrap_or_default())
+                .actual(Some(&told.shown()))
+                .into());
+        }
     }
-    let Told::Hook { outcome, .. } = told else { return Ok(()) };
-    if ["success", "tool", "result"].into_iter().all(|name| outcome.get(name).is_some()) {
+    let (Told::Hook { outcome, .. } | Told::Chat(outcome)) = told else { return Ok(()) };
+    if is_envelope(&parsed(outcome)) {
         return Err(deed
             .finding(
                 "the outcome is the Hub's whole answer, not its result",
@@ -184,6 +183,18 @@ pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
             .into());
     }
     Ok(())
+}
+
+/// Whether a value is the Hub's whole answer, as such or as the only member of an object. What an agent says by itself
+/// may have `success` and `result` too, but neither `tool` nor `metadata` beside them.
+fn is_envelope(value: &Value) -> bool {
+    let is_one = |value: &Value| {
+        let has = |name: &str| value.get(name).is_some();
+        has("success") && has("result") && (has("tool") || has("metadata"))
+    };
+    let only =
+        value.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next());
+    is_one(value) || only.is_some_and(|only| is_one(&parsed(only)))
 }
 
 /// The call fails, and nothing is made up in place of a result.
@@ -208,7 +219,20 @@ pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
         Told::Lost(_) if is_chat(deed) => return Ok(()),
         Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(deed, &told).into()),
     };
-    if is_invented(deed.tool(), &parsed(outcome)) {
+    let outcome = parsed(outcome);
+    let is_read_by_a_model = matches!(told, Told::Chat(_));
+    if is_read_by_a_model && hides_failure(&outcome) {
+        return Err(deed
+            .finding(
+                format!("the model does not learn that the call of `{}` failed", deed.tool()),
+                "bring the failure to the model: the code, the message and the link of the error",
+            )
+            .expected("a failure")
+            .actual(Some(&told.shown()))
+            .into());
+    }
+    // Where nothing else says that the call failed, an empty result is one too.
+    if is_invented(deed.tool(), &outcome, !is_read_by_a_model || says_failure(&outcome)) {
         return Err(deed
             .finding(
                 format!("the agent makes up a result of `{}`", deed.tool()),
@@ -226,26 +250,29 @@ fn is_chat(deed: &Deed<'_>) -> bool {
     outcomes.any(|frame| frame.headers.get(DRIVEN_BY).is_some_and(|by| by == CHAT))
 }
 
-/// Whether a value claims success, or has the members of the tool's result.
-fn is_invented(tool: &str, outcome: &Value) -> bool {
+/// Whether a value claims success, or has the members of the tool's result. Of what is told as a failure, members that
+/// hold nothing are none.
+fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
     let claims = ["success", "ok"].into_iter().any(|name| outcome.get(name) == Some(&Value::Bool(true)));
     let has_the_members = |value: &Value| {
         let result = results::result(tool, "").unwrap_or_default();
         let names: Vec<&String> = result.as_object().into_iter().flatten().map(|(name, _)| name).collect();
+        let is_there = |name: &str, own: &Value| {
+            let fails =
+                name == "status" && own.as_str().is_some_and(|own| ["failed", "error"].contains(&own));
+            if is_a_failure { !is_empty(own) && !fails } else { !own.is_null() && !fails }
+        };
         !names.is_empty()
-            && names.iter().all(|name| value.get(name.as_str()).is_some_and(|own| !own.is_null()))
+            && names.iter().all(|name| value.get(name.as_str()).is_some_and(|own| is_there(name, own)))
     };
     claims || has_the_members(outcome) || outcome.get("result").is_some_and(has_the_members)
 }
-
-/// Words that carry no meaning of their own.
-const SHORT: usize = 4;
 
 /// The failure tells what the Hub's error means. Where it does not, that is a warning.
 pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
     is_a_failure(deed)?;
     let told = Told::of(deed);
-    if means(&told.text(), code) {
+    if means(&told_to_anyone(deed), code) {
         return Ok(());
     }
     Err(deed
@@ -259,27 +286,13 @@ pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
         .into())
 }
 
-/// The code, its words, half of the message's words, or the link.
-fn means(text: &str, code: &str) -> bool {
-    let code = code.to_lowercase();
-    let has_words = code.split('_').filter(|word| word.len() >= SHORT).all(|word| text.contains(word));
-    let message = results::message(&code.to_uppercase()).to_lowercase();
-    let words: Vec<&str> =
-        message.split(|letter: char| !letter.is_alphanumeric()).filter(|word| word.len() > SHORT).collect();
-    let said = words.iter().filter(|word| text.contains(**word)).count();
-    text.contains(&code)
-        || has_words
-        || said * 2 >= words.len()
-        || (code == "integration_not_connected" && text.contains(results::SETUP_URL))
-}
-
 /// An expired integration is told as such, and not as a secret of the agent's own that is wrong.
 pub fn blames_the_integration(deed: &Deed<'_>) -> Judgement {
     let told = Told::of(deed);
     if matches!(told, Told::Missing | Told::Other(_)) || (matches!(told, Told::Lost(_)) && !is_chat(deed)) {
         return Err(untold(deed, &told).into());
     }
-    let text = told.text();
+    let text = told_to_anyone(deed);
     let speaks = ["integration", "expired", "reconnect", "google", "calendar", "mailbox", "gmail"];
     if speaks.into_iter().any(|word| text.contains(word)) {
         return Ok(());
@@ -298,7 +311,7 @@ pub fn blames_the_integration(deed: &Deed<'_>) -> Judgement {
 /// The link under which a customer connects the integration reaches the user.
 pub fn passes_the_link_on(deed: &Deed<'_>) -> Judgement {
     let told = Told::of(deed);
-    if told.text().contains(results::SETUP_URL) {
+    if told_to_anyone(deed).contains(results::SETUP_URL) {
         return Ok(());
     }
     Err(deed
@@ -337,27 +350,35 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::hub::contract;
-
-    #[test]
-    fn a_code_and_a_message_both_carry_the_meaning() {
-        for (code, _) in contract::CODES {
-            assert!(means(&code.to_lowercase(), code), "{code}");
-            assert!(means(&results::message(code).to_lowercase(), code), "{code}");
-            assert!(!means("something went wrong", code), "{code}");
-        }
-        assert!(means("you were rate-limited", "RATE_LIMITED"));
-    }
 
     #[test]
     fn a_result_that_nobody_gave_is_invented() {
         let check = |outcome: Value, expect: bool| {
-            assert_eq!(is_invented("email_send", &outcome), expect, "{outcome}");
+            assert_eq!(is_invented("email_send", &outcome, true), expect, "{outcome}");
         };
         check(json!({"message_id": "m", "thread_id": "t", "status": "sent"}), true);
         check(json!({"success": true}), true);
         check(json!({"result": {"message_id": "m", "thread_id": "t", "status": "sent"}}), true);
         check(json!({"code": "RATE_LIMITED", "status": 429}), false);
         check(json!("rate limited"), false);
+        let empty = json!({"message_id": "", "thread_id": "", "status": "failed", "error": "rate limited"});
+        check(empty, false);
+        let free = json!({"busy_periods": [], "working_hours": {}});
+        assert!(is_invented("calendar_get_availability", &free, false));
+        assert!(!is_invented("calendar_get_availability", &free, true));
+    }
+
+    #[test]
+    fn the_envelope_is_known_in_all_its_forms() {
+        let check = |outcome: Value, expect: bool| {
+            assert_eq!(is_envelope(&parsed(&outcome)), expect, "{outcome}");
+        };
+        let whole = results::success("email_send", &json!({"status": "sent"}));
+        check(whole.clone(), true);
+        check(Value::from(whole.to_string()), true);
+        check(json!({"data": whole}), true);
+        check(json!({"success": true, "result": {}, "metadata": {}}), true);
+        check(json!({"success": true, "result": {"status": "sent"}}), false);
+        check(json!({"status": "sent", "metadata": {}}), false);
     }
 }

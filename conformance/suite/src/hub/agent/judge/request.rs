@@ -31,7 +31,8 @@ impl Route {
             Self::Status
         } else if ends(&["/config", "/validate-key", "/usage/batch"]) {
             Self::Beside
-        } else if frame.body.get("inputs").is_some() || frame.body.get("tool").is_some() {
+        } else if frame.body.get("inputs").is_some() {
+            // A tool's name alone stands in reports on usage too.
             Self::Execute
         } else {
             Self::Other
@@ -50,6 +51,8 @@ pub struct Expected {
     pub customer_id: Option<String>,
     /// The tool that was called.
     pub tool: Option<String>,
+    /// The end user, where the agent was told of one.
+    pub user_id: Option<String>,
 }
 
 /// A part of a request.
@@ -117,7 +120,7 @@ pub fn has(frame: &Frame, part: Part, expected: &Expected) -> Judgement {
             expected.customer_id.as_deref(),
             "the customer for whom the call is made",
         ),
-        Part::User => user(frame),
+        Part::User => user(frame, expected.user_id.as_deref()),
         Part::Context => context(frame),
     }
 }
@@ -230,19 +233,36 @@ pub(super) fn is_uuid(text: &str) -> bool {
         && groups.iter().all(|group| group.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
-fn user(frame: &Frame) -> Judgement {
+fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
     let hint = "send `user_id` as a string, or as null where there is no end user";
-    match frame.body.get("user_id") {
-        Some(Value::String(_) | Value::Null) => Ok(()),
+    match (frame.body.get("user_id"), expected) {
+        (Some(Value::String(sent)), Some(expected)) if sent != expected => {
+            Err(Finding::new("`user_id` is not the end user for whom the call is made", hint)
+                .expected(expected)
+                .actual(frame.body.get("user_id"))
+                .at("/user_id")
+                .frame(frame)
+                .into())
+        }
+        (Some(Value::Null), Some(expected)) => {
+            Err(Finding::new("a request does not name the end user for whom the call is made", hint)
+                .expected(expected)
+                .actual(Some(&Value::Null))
+                .at("/user_id")
+                .frame(frame)
+                .recommended()
+                .into())
+        }
+        (Some(Value::String(_) | Value::Null), _) => Ok(()),
         // Resolution A3: absent is taken, with a warning.
-        None => Err(Finding::new("a request has no `user_id`", hint)
+        (None, _) => Err(Finding::new("a request has no `user_id`", hint)
             .expected("a string or null")
             .actual(Some(&Value::from("absent")))
             .at("/user_id")
             .frame(frame)
             .recommended()
             .into()),
-        other => Err(Finding::new("`user_id` is neither a string nor null", hint)
+        (other, _) => Err(Finding::new("`user_id` is neither a string nor null", hint)
             .expected("a string or null")
             .actual(other)
             .at("/user_id")
@@ -257,11 +277,14 @@ fn context(frame: &Frame) -> Judgement {
     let finding = |message: String, expected: &str, actual: &Value, pointer: String| -> Trouble {
         Finding::new(message, hint).expected(expected).actual(Some(actual)).at(pointer).frame(frame).into()
     };
+    // A typed client writes null for what it leaves out.
     match frame.body.get("context") {
-        None => Ok(()),
+        None | Some(Value::Null) => Ok(()),
         Some(Value::Object(members)) => {
             for name in ["conversation_id", "request_id"] {
-                if let Some(member) = members.get(name).filter(|member| !member.is_string()) {
+                if let Some(member) =
+                    members.get(name).filter(|member| !member.is_string() && !member.is_null())
+                {
                     let pointer = format!("/context/{name}");
                     return Err(finding(
                         format!("`context.{name}` is no string"),
@@ -276,5 +299,56 @@ fn context(frame: &Frame) -> Judgement {
         Some(other) => {
             Err(finding("`context` is no object".to_owned(), "an object", other, "/context".to_owned()))
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use callmark_reports::record::Level;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_end_user_is_the_one_that_was_named() {
+        let check = |sent: Value, named: Option<&str>, expect: Option<Option<Level>>| {
+            let frame = super::super::request_frame(json!({"user_id": sent}));
+            let expected = Expected { user_id: named.map(str::to_owned), ..Expected::default() };
+            let found = match has(&frame, Part::User, &expected) {
+                Err(Trouble::Broken(finding)) => Some(finding.level),
+                _ => None,
+            };
+            assert_eq!(found, expect, "{sent} {named:?}");
+        };
+        check(json!("u-1"), Some("u-1"), None);
+        check(json!("u-2"), Some("u-1"), Some(None));
+        check(json!(null), Some("u-1"), Some(Some(Level::Should)));
+        check(json!(null), None, None);
+        check(json!("u-2"), None, None);
+        check(json!(0), Some("u-1"), Some(None));
+    }
+
+    #[test]
+    fn null_in_a_context_says_what_leaving_it_out_says() {
+        let check = |context: Value, expect: bool| {
+            let frame = super::super::request_frame(json!({"context": context}));
+            assert_eq!(has(&frame, Part::Context, &Expected::default()).is_ok(), expect, "{context}");
+        };
+        check(json!(null), true);
+        check(json!({"conversation_id": "c", "request_id": null}), true);
+        check(json!({"request_id": 7}), false);
+        check(json!("conv-1"), false);
+    }
+
+    #[test]
+    fn a_report_on_usage_is_no_execute_request() {
+        let check = |path: &str, body: Value, expect: Route| {
+            let mut frame = super::super::request_frame(body);
+            frame.channel = format!("POST {path}");
+            assert_eq!(Route::of(&frame), expect, "{path}");
+        };
+        check("/api/internal/telemetry/", json!({"event": "tool_call", "tool": "email_send"}), Route::Other);
+        check("/api/internal/documents/", json!({"tool": "email_send", "inputs": {}}), Route::Execute);
+        check("/tools/execute", json!({}), Route::Execute);
     }
 }

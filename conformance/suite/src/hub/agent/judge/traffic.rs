@@ -98,6 +98,29 @@ pub fn is_not_repeated(deed: &Deed<'_>) -> Judgement {
     Err(asked.into_iter().take(MAX_TRIES + 1).fold(finding, Finding::frame).recommended().into())
 }
 
+/// A call that the Hub has executed is not sent once more. Where it is, that is a warning.
+pub fn is_made_once(deed: &Deed<'_>) -> Judgement {
+    let is_execution = |frame: &&Frame| Route::of(frame) == Route::Execute;
+    let is_done =
+        |frame: &&Frame| is_execution(frame) && frame.body.get("success") == Some(&Value::Bool(true));
+    let Some(done) = deed.own(Kind::HubResponse).find(is_done) else { return Ok(()) };
+    let again = deed
+        .own(Kind::HubRequest)
+        .filter(is_execution)
+        .find(|frame| frame.n > done.n && frame.text("/tool").is_some_and(|tool| tool == deed.tool()));
+    let Some(again) = again else { return Ok(()) };
+    Err(deed
+        .finding(
+            format!("a call of `{}` is sent again after the Hub has executed it", deed.tool()),
+            "send a call that succeeded once only: each request sends the mail, or makes the event, anew",
+        )
+        .expected("one request")
+        .actual(Some(&Value::from("another one after the success")))
+        .frame(again)
+        .recommended()
+        .into())
+}
+
 /// What a MAY rule records about the status.
 pub fn note_on_status(deed: &Deed<'_>) -> &'static str {
     if questions(deed.frames).next().is_some() {
@@ -113,11 +136,46 @@ pub fn note_on_status(deed: &Deed<'_>) -> &'static str {
 /// Not observed without a request.
 pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, Trouble> {
     let asked = deed.asked()?;
-    let has_context = asked.iter().any(|frame| frame.body.get("context").is_some());
+    let has_context =
+        asked.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));
     Ok(if has_context { "the agent sends a `context`" } else { "the agent sends no `context`" })
 }
 
 /// Questions about the status of integrations.
 pub fn questions(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
     frames.iter().filter(|frame| frame.kind == Kind::HubRequest && Route::of(frame) == Route::Status)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::hub::agent::call::Call;
+    use crate::hub::agent::judge::Made;
+    use crate::wire::CALL;
+
+    #[test]
+    fn only_a_success_makes_a_second_request_too_many() {
+        let call = Call { tool: "email_send".to_owned(), inputs: json!({}), user_id: None };
+        let made = Made { call, customer_id: String::new(), number: 1 };
+        let frame = |n: u64, kind: Kind, body: Value| {
+            let mut frame = super::super::request_frame(body);
+            (frame.n, frame.kind) = (n.try_into().expect("a small number"), kind);
+            frame.headers.insert(CALL.to_owned(), "1".to_owned());
+            frame
+        };
+        let check = |success: bool, expect: bool| {
+            let request = json!({"tool": "email_send", "inputs": {}});
+            let frames = [
+                frame(1, Kind::HubRequest, request.clone()),
+                frame(2, Kind::HubResponse, json!({"success": success})),
+                frame(3, Kind::HubRequest, request),
+            ];
+            assert_eq!(is_made_once(&Deed { made: &made, frames: &frames }).is_ok(), expect, "{success}");
+            assert_eq!(is_made_once(&Deed { made: &made, frames: &frames[..2] }), Ok(()));
+        };
+        check(true, false);
+        check(false, true);
+    }
 }

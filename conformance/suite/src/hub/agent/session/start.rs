@@ -169,13 +169,15 @@ pub(super) async fn set_up(plan: AgentPlan) -> Result<AgentSession, AgentError> 
     let drive = &table.drive;
     let driver = match (&drive.http, &drive.command, &drive.chat) {
         (Some(url), ..) => {
-            Driver::Http(Endpoint::new(url, &around.listen, None).map_err(AgentError::Config)?)
+            let name = "hub.agent.drive.http";
+            Driver::Http(Endpoint::new(name, url, &around.listen, None).map_err(AgentError::Config)?)
         }
         (_, Some(command), _) => {
             Driver::Command(Hook { launch: launch(command, &around), around: around.variables() })
         }
         (_, _, Some(url)) => {
-            Driver::Chat(Endpoint::new(url, &around.listen, key).map_err(AgentError::Config)?)
+            let name = "hub.agent.drive.chat";
+            Driver::Chat(Endpoint::new(name, url, &around.listen, key).map_err(AgentError::Config)?)
         }
         _ => return Err(AgentError::Config("`hub.agent.drive` says no way to make a call".to_owned())),
     };

@@ -30,6 +30,11 @@ fn web_is_asked(world: &mut World) -> Step {
     world.judge_call(traffic::the_web_is_asked)
 }
 
+#[then("it is executed once")]
+fn is_made_once(world: &mut World) -> Step {
+    world.judge_call(traffic::is_made_once)
+}
+
 #[then("it is sent at most three times")]
 fn is_not_repeated(world: &mut World) -> Step {
     world.judge_call(traffic::is_not_repeated)
