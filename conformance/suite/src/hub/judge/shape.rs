@@ -180,8 +180,9 @@ fn is_date(text: &str) -> bool {
 
 fn is_time_of_day(text: &str) -> bool {
     let digits = |text: &str| text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    text.split_once(':')
-        .is_some_and(|(hours, minutes)| digits(hours) && digits(minutes) && hours <= "24" && minutes < "60")
+    text.split_once(':').is_some_and(|(hours, minutes)| {
+        digits(hours) && digits(minutes) && minutes < "60" && (hours < "24" || text == "24:00")
+    })
 }
 
 fn is_weekday(day: &Value) -> bool {
