@@ -11,7 +11,7 @@ use wiremock::matchers::method;
 use wiremock::{Mock, MockServer, ResponseTemplate};
 
 use super::support::{
-    NOBODY, SECRET, agent, call, config, count, done, failure, hub, inputs, refusal, success,
+    CUSTOMER, NOBODY, SECRET, agent, call, config, count, done, failure, hub, inputs, refusal, success,
 };
 
 #[tokio::test]
@@ -49,8 +49,7 @@ async fn the_setup_link_is_passed_on() {
 async fn a_customer_without_the_integration_hears_what_is_connected() {
     let hub = hub(refusal(400, "INTEGRATION_NOT_CONNECTED", &json!({}))).await;
     let call = call("calendar_delete_event", inputs("calendar_delete_event"));
-    let path =
-        format!("/api/internal/integrations/status/{}/", call.customer_id.clone().expect("a customer"));
+    let path = format!("/api/internal/integrations/status/{CUSTOMER}/");
     let status = json!({"integrations": {"google_gmail": {"connected": true}, "google_calendar": {"connected": false}}});
     Mock::given(method("GET"))
         .and(wiremock::matchers::path(path))
