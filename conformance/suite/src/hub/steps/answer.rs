@@ -95,7 +95,9 @@ fn other_is_served(world: &mut World) -> Step {
     world.judge_replies(|replies| match replies {
         [.., before, last] => {
             envelope::is_error(before, "RATE_LIMITED").map_err(super::refusal::unseen)?;
-            envelope::is_executed(last)
+            let served = envelope::is_executed(last);
+            // A failure that is not about limits, such as a provider that is given a rest, says nothing here.
+            if last.is_limited() { served } else { served.map_err(super::refusal::unseen_here) }
         }
         _ => Ok(()),
     })
