@@ -29,7 +29,7 @@ Feature: calendar_find_optimal_times
       And the suggestions have scores of at most 1
 
     @HUB-83 @cap:customer.connected
-    Scenario: Conflicts have a type
+    Scenario: Conflicts are a list
       Given a Hub
       And a full request for calendar_find_optimal_times
       When the agent sends the request

@@ -157,42 +157,31 @@ pub fn is_told_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> 
 
 /// A member of the event that was not to be changed is as it was.
 pub fn keeps(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -> Judgement {
-    let frame = reached(reply, seen, "event")?;
-    let pointer = format!("/event/{name}");
-    let now = frame.body.pointer(&pointer);
-    if is_same(name, Some(expected), now) {
-        return Ok(());
-    }
-    Err(reply
-        .finding(
-            format!("an update that does not name `{name}` changes it"),
-            "send the provider only what stands in `updates`",
-        )
-        .frame(frame)
-        .expected(expected.clone())
-        .actual(now)
-        .at(pointer)
-        .into())
+    let message = format!("an update that does not name `{name}` changes it");
+    event_has(reply, seen, (name, expected), message, "send the provider only what stands in `updates`")
 }
 
 /// A member of the event is what the update says.
 pub fn changes(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -> Judgement {
+    let message = format!("an update of `{name}` is said to have succeeded, and does not reach the provider");
+    event_has(reply, seen, (name, expected), message, "send the provider everything that stands in `updates`")
+}
+
+fn event_has(
+    reply: &Reply<'_>,
+    seen: &[&Frame],
+    (name, expected): (&str, &Value),
+    message: String,
+    hint: &str,
+) -> Judgement {
     let frame = reached(reply, seen, "event")?;
     let pointer = format!("/event/{name}");
     let now = frame.body.pointer(&pointer);
     if is_same(name, Some(expected), now) {
         return Ok(());
     }
-    Err(reply
-        .finding(
-            format!("an update of `{name}` is said to have succeeded, and does not reach the provider"),
-            "send the provider everything that stands in `updates`",
-        )
-        .frame(frame)
-        .expected(expected.clone())
-        .actual(now)
-        .at(pointer)
-        .into())
+    let finding = reply.finding(message, hint).frame(frame);
+    Err(finding.expected(expected.clone()).actual(now).at(pointer).into())
 }
 
 /// The message becomes read, or stays unread.
