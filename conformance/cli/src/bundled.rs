@@ -15,6 +15,7 @@ use callmark_suite::target::{Running, Surroundings, Target};
 use callmark_suite::toolbus::session::{ToolbusPlan, ToolbusSession};
 use callmark_suite::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::utp::tool::Role;
 use callmark_suite::wire::Wire;
 use callmark_suite::world::Stage;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -59,7 +60,7 @@ fn sabotage_limits() -> PaceLimits {
     PaceLimits { answer_floor: Duration::from_millis(500), late_floor: Duration::ZERO, ..limits(1.0) }
 }
 
-/// The reference Tool Service.
+/// The reference's UTP roles.
 #[derive(Default)]
 pub struct Reference {
     service: Option<ToolService>,
@@ -147,7 +148,10 @@ impl Bench for ReferenceBench {
                 }
                 "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
                 "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
-                _ => Ok(Stage { utp: Some(self.session(wire).await?), ..Stage::default() }),
+                _ => match Role::of(profile) {
+                    Some(role) => self.utp(role, wire).await,
+                    None => Err(format!("there is no bench for `{profile}`")),
+                },
             }
         })
     }
@@ -230,25 +234,22 @@ impl ReferenceBench {
         Ok(capture)
     }
 
-    async fn session(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<UtpSession>, String> {
+    async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {
         let url = self.broker_url().await?;
         if self.service.is_none() {
             let config = ToolServiceConfig::new(&url);
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
         }
-        let table =
-            self.manifest.utp.clone().unwrap_or_else(|| unreachable!("the bundled manifest has `[utp]`"));
+        let table = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
+        let target = Box::new(Running);
+        let ground = stage::utp::crooked(&table, url, wire, self.stages, target)
+            .await
+            .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
-            nats_url: url,
-            version: table.protocol_version,
-            platform: table.platform,
-            probes: table.tool_service.unwrap_or_default(),
-            limits: sabotage_limits(),
             ready_within: Duration::from_secs(3),
-            wire,
-            seed: self.stages,
-            target: Box::new(Running),
+            ..stage::utp::session_plan(role, &table, &ground, sabotage_limits())
         };
-        UtpSession::open(plan).await.map_err(|error| error.to_string())
+        let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Stage { ground: Some(ground), utp: [(role, session)].into(), ..Stage::default() })
     }
 }

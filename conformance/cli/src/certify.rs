@@ -254,7 +254,15 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
     let hub = manifest.hub.iter().flat_map(|hub| hub.env.values());
     let service = manifest.hub.iter().filter_map(HubTable::secret);
     let agent = manifest.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
+    let executor =
+        utp.clone().filter_map(|utp| utp.openapi.as_ref()).flat_map(|own| own.environment.values());
+    let registry = utp
+        .clone()
+        .filter_map(|utp| utp.registry.as_ref())
+        .flat_map(|own| own.env.values().chain(own.headers.values()));
     utp.flat_map(|utp| utp.env.values())
+        .chain(executor)
+        .chain(registry)
         .chain(toolbus)
         .chain(hub)
         .map(String::as_str)

@@ -13,6 +13,7 @@ use callmark_suite::transcript::Frame;
 use callmark_suite::utp::judge::seen::{self, Calls};
 use callmark_suite::utp::scene::Scene;
 use callmark_suite::utp::session::{Liveness, UtpSession};
+use callmark_suite::utp::tool::Role;
 
 use crate::args::DoctorArguments;
 use crate::broker;
@@ -65,9 +66,9 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         bad(profile, cause.name(), message);
         sound = false;
     }
-    if let Some(session) = &set.stage.utp {
+    for session in set.stage.utp.values() {
         sound &= liveness(session);
-        if session.liveness != Liveness::Stirs {
+        if session.role == Role::ToolService && session.liveness != Liveness::Stirs {
             sound &= probes(session).await;
         }
     }
@@ -222,7 +223,7 @@ async fn probes(session: &Arc<UtpSession>) -> bool {
     let mut sound = true;
     for probe in ProbeName::ALL {
         let name = format!("probe.{}", probe.name());
-        if !session.declares(probe) {
+        if !session.declares(probe.into()) {
             println!("  -  {name:<14} not declared: what needs it will be not-applicable");
             continue;
         }
@@ -238,11 +239,11 @@ async fn probes(session: &Arc<UtpSession>) -> bool {
 }
 
 async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String> {
-    let project = session.project(&format!("doctor {}", probe.name()));
+    let project = session.ground.project(&format!("doctor {}", probe.name()));
     let mut scene = Scene::bare(session, Arc::clone(&project));
-    let mut call = scene.prepare(probe);
+    let mut call = scene.prepare(probe.into());
     if probe == ProbeName::Ctl {
-        let table = scene.table(probe).clone();
+        let table = scene.table(probe.into()).clone();
         call.set_arguments(&table, "terminate");
         project.seed_card(&call.card);
     }

@@ -8,7 +8,7 @@ use crate::catalogue::is_rule_tag;
 use crate::registry::PROFILES;
 use crate::run::Library;
 use crate::world::Family;
-use crate::{hub, toolbus, utp};
+use crate::{hub, management, runtime, toolbus, utp};
 
 /// Everything that is wrong, one sentence each; empty when all is well.
 pub fn faults(library: &Library) -> Vec<String> {
@@ -90,6 +90,7 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
 fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
     let (utp, toolbus) = (utp::world::World::collection(), toolbus::world::World::collection());
     let (hub, agent) = (hub::world::World::collection(), hub::agent::world::World::collection());
+    let (runtime, management) = (runtime::world::World::collection(), management::world::World::collection());
     let mut used = BTreeSet::new();
     for case in library.catalogue.cases() {
         for step in &case.scenario().steps {
@@ -103,6 +104,8 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
             }
             let found = match Family::of(&case.profile) {
                 Family::Utp => utp.find(step).map(|found| found.map(|found| found.2)),
+                Family::Runtime => runtime.find(step).map(|found| found.map(|found| found.2)),
+                Family::Management => management.find(step).map(|found| found.map(|found| found.2)),
                 Family::Toolbus => toolbus.find(step).map(|found| found.map(|found| found.2)),
                 Family::Hub => hub.find(step).map(|found| found.map(|found| found.2)),
                 Family::Agent => agent.find(step).map(|found| found.map(|found| found.2)),
@@ -139,6 +142,12 @@ pub fn definitions() -> Vec<(&'static str, u32, String)> {
     gather!(utp::world::World, Given);
     gather!(utp::world::World, When);
     gather!(utp::world::World, Then);
+    gather!(runtime::world::World, Given);
+    gather!(runtime::world::World, When);
+    gather!(runtime::world::World, Then);
+    gather!(management::world::World, Given);
+    gather!(management::world::World, When);
+    gather!(management::world::World, Then);
     gather!(toolbus::world::World, Given);
     gather!(toolbus::world::World, When);
     gather!(toolbus::world::World, Then);

@@ -7,14 +7,12 @@ mod agent;
 mod hub;
 mod keys;
 mod toolbus;
+mod utp;
 
-use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::time::Duration;
 
 use callmark_schemas::SchemaName;
 use serde::Deserialize;
-use serde_json::Value;
 use thiserror::Error;
 
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
@@ -22,6 +20,10 @@ pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTabl
 pub use toolbus::{
     ArtifactsTable, BreakGlassTable, CallTable, Endpoint, Endpoints, InvalidTable, PartialTable, PathSyntax,
     StateTable, ToolbusProbes, ToolbusTable, Transport,
+};
+pub use utp::{
+    Builtin, ExecutionTable, OpenApiTable, PlatformKind, PmoTable, ProbeName, ProbeTable, RegistryEncoding,
+    RegistryRead, RegistryTable, RuntimeTable, SchemaTable, ToolServiceTable, UtpTable, WorkerTable,
 };
 
 /// Largest manifest that is read.
@@ -56,123 +58,6 @@ pub struct TargetTable {
     /// Version in reports.
     #[serde(default)]
     pub version: String,
-}
-
-/// `[utp]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct UtpTable {
-    /// `embedded`, `server`, `container` or a `nats://` URL.
-    #[serde(default = "embedded")]
-    pub nats: String,
-    /// `<ver>` of the subjects.
-    #[serde(default = "protocol_version")]
-    pub protocol_version: String,
-    /// How the target reaches cards and report.
-    #[serde(default)]
-    pub platform: PlatformKind,
-    /// Command line of the target, when the suite is to start and stop it.
-    #[serde(default)]
-    pub start: Option<Vec<String>>,
-    /// Where `start` runs; the manifest's directory when absent.
-    #[serde(default)]
-    pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. Values are secrets and never stored.
-    #[serde(default)]
-    pub env: BTreeMap<String, String>,
-    /// Whether scenarios must run one at a time.
-    #[serde(default)]
-    pub serial: bool,
-    /// How long a started target may take until it answers; 30 seconds when absent.
-    #[serde(default)]
-    pub start_timeout_seconds: Option<f64>,
-    /// `[utp.tool-service]`.
-    #[serde(default, rename = "tool-service")]
-    pub tool_service: Option<ToolServiceTable>,
-    /// `[utp.schema]`.
-    #[serde(default)]
-    pub schema: Option<SchemaTable>,
-}
-
-/// How a target reaches the platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum PlatformKind {
-    /// Request and reply on the bus.
-    #[default]
-    Nats,
-    /// HTTP below `CALLMARK_PLATFORM_URL`.
-    Http,
-}
-
-/// `[utp.tool-service]`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ToolServiceTable {
-    /// The tools that serve as probes.
-    #[serde(default)]
-    pub probes: BTreeMap<ProbeName, ProbeTable>,
-}
-
-/// The four probes (`docs/bindings.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
-#[serde(rename_all = "lowercase")]
-pub enum ProbeName {
-    /// Returns its arguments.
-    Echo,
-    /// Counts its runs.
-    Count,
-    /// Throws.
-    Fail,
-    /// Returns a control object.
-    Ctl,
-}
-
-impl ProbeName {
-    /// All probes.
-    pub const ALL: [Self; 4] = [Self::Echo, Self::Count, Self::Fail, Self::Ctl];
-
-    /// The name in the manifest.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Echo => "echo",
-            Self::Count => "count",
-            Self::Fail => "fail",
-            Self::Ctl => "ctl",
-        }
-    }
-}
-
-/// `[utp.tool-service.probes.<name>]`.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct ProbeTable {
-    /// The tool's name.
-    pub tool_name: String,
-    /// Its subject with `{project_id}` and `{channel_id}` unexpanded.
-    #[serde(default)]
-    pub target_subject: Option<String>,
-    /// What its registration says; `suspend` when absent.
-    #[serde(default)]
-    pub after_execution: Option<String>,
-    /// JSON Pointer into `content.result` of the tool.result card.
-    #[serde(default)]
-    pub result_pointer: Option<String>,
-    /// Arguments in place of the probe's own.
-    #[serde(default)]
-    pub arguments: Option<Value>,
-}
-
-/// `[utp.schema]`.
-#[derive(Clone, Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct SchemaTable {
-    /// File with captured messages, one JSON object a line.
-    #[serde(default)]
-    pub capture: Option<PathBuf>,
-    /// The callback statuses that the captured system produces; all five when absent.
-    #[serde(default)]
-    pub statuses: Option<Vec<String>>,
 }
 
 impl Manifest {
@@ -222,14 +107,7 @@ impl Manifest {
 
     /// The profiles whose tables are there.
     pub fn profiles(&self) -> Vec<&'static str> {
-        let utp = self.utp.as_ref();
-        let mut profiles = Vec::new();
-        if utp.is_some_and(|utp| utp.tool_service.is_some()) {
-            profiles.push("utp.tool-service");
-        }
-        if utp.is_some_and(|utp| utp.schema.is_some()) {
-            profiles.push("utp.schema");
-        }
+        let mut profiles = self.utp.as_ref().map(UtpTable::profiles).unwrap_or_default();
         if let Some(hub) = &self.hub {
             if hub.has_server() {
                 profiles.push("hub.server");
@@ -251,30 +129,8 @@ impl Manifest {
     fn contradictions(&self) -> Vec<String> {
         let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();
         faults.extend(self.hub.iter().flat_map(HubTable::contradictions));
-        let Some(utp) = &self.utp else { return faults };
-        if utp.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || utp.protocol_version.is_empty() {
-            faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
-        }
-        for (name, probe) in utp.tool_service.iter().flat_map(|table| &table.probes) {
-            let key = format!("utp.tool-service.probes.{}", name.name());
-            if let Some(subject) = &probe.target_subject
-                && !is_registered_form(subject)
-            {
-                faults.push(format!(
-                    "`{key}.target_subject` is `{subject}`, not of the form \
-                     `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
-                ));
-            }
-        }
+        faults.extend(self.utp.iter().flat_map(UtpTable::contradictions));
         faults
-    }
-}
-
-impl UtpTable {
-    /// How long a started target may take until it answers.
-    pub fn start_timeout(&self) -> Duration {
-        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
-            .unwrap_or(Duration::from_secs(30))
     }
 }
 
@@ -286,21 +142,6 @@ pub struct ManifestError {
     pub path: String,
     /// One fault each, with its key.
     pub faults: Vec<String>,
-}
-
-/// Whether a subject is one that a tool can be registered under (UTP §4.1, Guide §2).
-fn is_registered_form(subject: &str) -> bool {
-    let tokens: Vec<&str> = subject.split('.').collect();
-    matches!(tokens.as_slice(), ["cg", _, "{project_id}", _, "cmd", "tool", _, ..])
-        && tokens.iter().all(|token| !token.is_empty() && !matches!(*token, "*" | ">"))
-}
-
-fn embedded() -> String {
-    "embedded".to_owned()
-}
-
-fn protocol_version() -> String {
-    "v1r3".to_owned()
 }
 
 /// A syntax error with its line.

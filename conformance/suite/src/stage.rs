@@ -1,4 +1,8 @@
 //! Sets the stage of a run: opens what the selected profiles need, and says what could not be opened.
+//!
+//! `utp` lays the ground of a UTP target and opens its roles.
+
+pub mod utp;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -7,16 +11,17 @@ use std::sync::Arc;
 use crate::hub::agent::session::{AgentPlan, AgentSession};
 use crate::hub::session::{HubPlan, HubSession};
 use crate::judge::Cause;
-use crate::manifest::{Manifest, ProbeName, UtpTable};
+use crate::manifest::{Manifest, UtpTable};
 use crate::pace::PaceLimits;
-use crate::target::{Launch, Process, Running, Target};
+use crate::target::Target;
 use crate::toolbus::session::{ToolbusPlan, ToolbusSession};
 use crate::transcript::{Frame, Kind};
 use crate::utp::capture::{Capture, Exercise};
 use crate::utp::judge::seen;
 use crate::utp::scene::Scene;
-use crate::utp::session::{Liveness, SessionError, SessionPlan, UtpSession};
-use crate::wire::{Straight, Wire};
+use crate::utp::session::{Liveness, SessionError, UtpSession};
+use crate::utp::tool::{Role, Tool};
+use crate::wire::Straight;
 use crate::world::Stage;
 
 /// What a stage is set with.
@@ -66,20 +71,10 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
     if wants("utp.schema") && !captures_itself {
         take(&mut set, capture(&plan, None).await);
     }
-    if wants("utp.tool-service") || captures_itself {
-        let target = plan.target.take();
-        match open_session(&plan, target).await {
-            Ok(session) => set.stage.utp = Some(session),
-            Err(error) => {
-                set.blocked.insert("utp.tool-service".to_owned(), (cause(&error), error.to_string()));
-                if captures_itself {
-                    set.blocked.insert("utp.schema".to_owned(), (cause(&error), error.to_string()));
-                }
-            }
-        }
-    }
+    utp::set(&mut plan, &mut set, captures_itself).await;
     if captures_itself {
-        let captured = capture(&plan, set.stage.utp.as_deref()).await;
+        let session = set.stage.utp.get(&Role::ToolService).cloned();
+        let captured = capture(&plan, session.as_deref()).await;
         take(&mut set, captured);
     }
     let buses: Vec<&str> =
@@ -114,16 +109,6 @@ fn take(set: &mut SetStage, captured: Result<Capture, (Cause, String)>) {
             set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
         }
     }
-}
-
-/// Opens a session with the Tool Service of a manifest.
-async fn open_session(
-    plan: &StagePlan<'_>,
-    target: Option<Box<dyn Target>>,
-) -> Result<Arc<UtpSession>, SessionError> {
-    let utp = plan.manifest.utp.clone().ok_or(SessionError::NoEcho)?;
-    let target = target.unwrap_or_else(|| described(plan, &utp));
-    UtpSession::open(session_plan(&utp, plan, target, Arc::new(Straight))).await
 }
 
 /// Opens a session with the MCP server of a manifest.
@@ -175,41 +160,6 @@ async fn open_agent(plan: &StagePlan<'_>) -> Result<Arc<AgentSession>, (Cause, S
     AgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
-fn session_plan(
-    utp: &UtpTable,
-    plan: &StagePlan<'_>,
-    target: Box<dyn Target>,
-    wire: Arc<dyn Wire>,
-) -> SessionPlan {
-    SessionPlan {
-        nats_url: plan.nats_url.to_owned(),
-        version: utp.protocol_version.clone(),
-        platform: utp.platform,
-        probes: utp.tool_service.clone().unwrap_or_default(),
-        limits: plan.limits,
-        ready_within: utp.start_timeout().mul_f64(plan.limits.scale.clamp(0.01, 1000.0)),
-        wire,
-        seed: plan.seed,
-        target,
-    }
-}
-
-/// The target as the manifest describes it.
-fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
-    let Some(command) = &utp.start else { return Box::new(Running) };
-    let base = &plan.manifest.directory;
-    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
-    let environment = utp.env.clone();
-    let launch = Launch {
-        command: command.clone(),
-        directory,
-        environment,
-        removed: Vec::new(),
-        log: plan.log.clone(),
-    };
-    Box::new(Process::new(launch))
-}
-
 fn own_capture(utp: &UtpTable) -> Option<&PathBuf> {
     utp.schema.as_ref().and_then(|schema| schema.capture.as_ref())
 }
@@ -241,14 +191,14 @@ async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<C
 
 /// Calls the probes once and captures what the Tool Service sends.
 async fn of_probes(session: &UtpSession) -> Capture {
-    let project = session.project("capture");
+    let project = session.ground.project("capture");
     let mut scene = Scene::bare(session, Arc::clone(&project));
     let mut statuses = vec!["success".to_owned()];
-    for probe in [ProbeName::Echo, ProbeName::Ctl, ProbeName::Fail] {
+    for probe in [Tool::Echo, Tool::Ctl, Tool::Fail] {
         if !session.declares(probe) {
             continue;
         }
-        if probe == ProbeName::Fail {
+        if probe == Tool::Fail {
             statuses.push("failed".to_owned());
         }
         let call = scene.prepare(probe);

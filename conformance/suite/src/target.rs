@@ -26,6 +26,8 @@ pub struct Surroundings {
     pub platform: PlatformKind,
     /// `<ver>` of the subjects.
     pub version: String,
+    /// Everything else that it is told, by the names of `docs/bindings.md`.
+    pub environment: BTreeMap<String, String>,
 }
 
 /// Something that can be certified.
@@ -35,6 +37,11 @@ pub trait Target: Send + Sync {
 
     /// What there is to say when it ended by itself.
     fn ended(&mut self) -> BoxFuture<'_, Option<String>>;
+
+    /// What it has logged, where that can be read.
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
 
     /// Ends it.
     fn stop(&mut self) -> BoxFuture<'_, ()>;
@@ -185,6 +192,17 @@ impl Drop for Offspring {
     }
 }
 
+/// Bytes of a log that are read, from its beginning.
+const MAX_LOG: u64 = 16 * 1024 * 1024;
+
+/// A log file, as far as it is read.
+pub(crate) fn read_log(path: &std::path::Path) -> Option<String> {
+    use std::io::Read as _;
+    let mut bytes = Vec::new();
+    std::fs::File::open(path).ok()?.take(MAX_LOG).read_to_end(&mut bytes).ok()?;
+    Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
 /// A target that the suite starts with a command line and ends with the run.
 #[derive(Debug)]
 pub struct Process {
@@ -204,18 +222,23 @@ impl Target for Process {
         Box::pin(async move {
             // What an earlier run left there says nothing about this one.
             let _ = std::fs::remove_file(&self.launch.log);
-            let around = [
+            let mut told = vec![
                 ("CALLMARK_NATS_URL", around.nats_url.as_str()),
                 ("CALLMARK_PLATFORM_URL", &around.platform_url),
                 ("CALLMARK_PROTOCOL_VERSION", &around.version),
             ];
-            self.running = Some(self.launch.spawn(&around, Pipes::None)?);
+            told.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            self.running = Some(self.launch.spawn(&told, Pipes::None)?);
             Ok(())
         })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
         Box::pin(async { self.running.as_mut()?.ended() })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { read_log(&self.launch.log) })
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {

@@ -81,8 +81,38 @@ pub enum Kind {
     Outcome,
     /// An agent under test reads a web page, or searches.
     Web,
-    /// An agent under test asks the model.
+    /// An agent or a worker under test asks the model.
     Model,
+    /// The model answers.
+    ModelReply,
+    /// All `resource.tools` rows of a project are asked for.
+    ToolsList,
+    /// A roster row is asked for.
+    RosterGet,
+    /// A roster row is saved.
+    RosterSave,
+    /// A turn of an agent is asked for: by a PMO under test, or of a runtime under test.
+    TurnStart,
+    /// The answer to it.
+    TurnReply,
+    /// An agent's turn is over (`evt.agent.<agent_id>.task`).
+    Task,
+    /// An execution service under test answers a report.
+    ReportReply,
+    /// The suite asks for the records of an Inbox.
+    InboxList,
+    /// The records of an Inbox, one message each.
+    InboxRecord,
+    /// A request to a management API under test.
+    RegistryRequest,
+    /// Its answer.
+    RegistryResponse,
+    /// A request of an executor under test to an upstream host.
+    Upstream,
+    /// What the upstream answers.
+    UpstreamReply,
+    /// A line of a target's log.
+    Log,
 }
 
 impl Kind {
@@ -91,8 +121,8 @@ impl Kind {
         match self {
             Self::Command => "worker",
             Self::CardsGet | Self::CardsReply | Self::CardSave => "card store",
-            Self::ToolsGet => "tool registry",
-            Self::Report => "report",
+            Self::ToolsGet | Self::ToolsList => "tool registry",
+            Self::Report | Self::ReportReply => "report",
             Self::Wakeup => "L0",
             Self::StateWrite => "state",
             Self::Unknown | Self::Refused => "platform",
@@ -104,7 +134,13 @@ impl Kind {
             Self::Provider => "provider",
             Self::Drive | Self::Outcome => "driver",
             Self::Web => "web",
-            Self::Model => "model",
+            Self::Model | Self::ModelReply => "model",
+            Self::RosterGet | Self::RosterSave => "roster",
+            Self::TurnStart | Self::TurnReply | Self::Task => "turns",
+            Self::InboxList | Self::InboxRecord => "Inbox",
+            Self::RegistryRequest | Self::RegistryResponse => "management API",
+            Self::Upstream | Self::UpstreamReply => "upstream",
+            Self::Log => "log",
         }
     }
 }

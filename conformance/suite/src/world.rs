@@ -1,9 +1,10 @@
 //! What the Worlds of all families have in common.
 //!
-//! Each family has a World of its own (`utp::world`, `toolbus::world`, `hub::world`, `hub::agent::world`), so that a step of one cannot stand in a
+//! Each family has a World of its own (`utp::world`, `runtime::world`, `management::world`,
+//! `toolbus::world`, `hub::world`, `hub::agent::world`), so that a step of one cannot stand in a
 //! scenario of another, and so that a step is looked up among its own family's only.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cucumber::codegen::WorldInventory;
@@ -12,18 +13,27 @@ use serde_json::Value;
 use crate::hub::agent::session::AgentSession;
 use crate::hub::session::HubSession;
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::manifest::ProbeName;
+use crate::management::session::ManagementSession;
+use crate::runtime::session::RuntimeSession;
 use crate::toolbus::session::ToolbusSession;
 use crate::transcript::Transcript;
 use crate::utp::capture::Capture;
+use crate::utp::ground::Ground;
 use crate::utp::judge::late::Late;
 use crate::utp::session::{Liveness, UtpSession};
+use crate::utp::tool::Role;
 
 /// What all scenarios of a run share.
 #[derive(Clone, Default)]
 pub struct Stage {
-    /// A Tool Service under test.
-    pub utp: Option<Arc<UtpSession>>,
+    /// Broker, platform and process of a UTP target.
+    pub ground: Option<Arc<Ground>>,
+    /// What of it answers commands, by role.
+    pub utp: BTreeMap<Role, Arc<UtpSession>>,
+    /// An agent runtime under test.
+    pub runtime: Option<Arc<RuntimeSession>>,
+    /// A management API under test.
+    pub management: Option<Arc<ManagementSession>>,
     /// Captured messages under test.
     pub capture: Option<Arc<Capture>>,
     /// An MCP server under test.
@@ -38,9 +48,14 @@ impl Stage {
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> BTreeSet<String> {
         let mut capabilities = BTreeSet::new();
-        if let Some(session) = &self.utp {
-            let probes = ProbeName::ALL.into_iter().filter(|probe| session.declares(*probe));
-            capabilities.extend(probes.map(|probe| format!("probe.{}", probe.name())));
+        for session in self.utp.values() {
+            capabilities.extend(session.capabilities());
+        }
+        if let Some(session) = &self.runtime {
+            capabilities.extend(session.capabilities());
+        }
+        if let Some(session) = &self.management {
+            capabilities.extend(session.capabilities());
         }
         if let Some(capture) = &self.capture {
             capabilities.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
@@ -64,9 +79,21 @@ impl Stage {
         let (idle, why) = match Family::of(profile) {
             Family::Utp if profile == "utp.schema" => (false, never_echoed),
             Family::Utp => {
+                let session = Role::of(profile).and_then(|role| self.utp.get(&role));
                 let stirs = |session: &Arc<UtpSession>| session.liveness == Liveness::Stirs;
-                (self.utp.as_ref().is_some_and(stirs), never_echoed)
+                (
+                    session.is_some_and(stirs),
+                    session.map_or(never_echoed, |session| session.role.never_worked()),
+                )
             }
+            Family::Runtime => (
+                self.runtime.as_ref().is_some_and(|session| !session.works()),
+                "no tool call of the model came out as a command, so nothing counts as a pass",
+            ),
+            Family::Management => (
+                self.management.as_ref().is_some_and(|session| !session.works()),
+                "no uploaded definition could be read back, so nothing counts as a pass",
+            ),
             Family::Toolbus => (self.toolbus.as_ref().is_some_and(|session| !session.works()), never_echoed),
             Family::Hub => (
                 self.hub.as_ref().is_some_and(|session| !session.works()),
@@ -82,8 +109,8 @@ impl Stage {
 
     /// Ends what the stage holds open.
     pub async fn close(&self) {
-        if let Some(session) = &self.utp {
-            session.close().await;
+        if let Some(ground) = &self.ground {
+            ground.close().await;
         }
         if let Some(session) = &self.toolbus {
             session.close().await;
@@ -100,8 +127,12 @@ impl Stage {
 /// Protocols that share a World.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Family {
-    /// UTP over NATS.
+    /// Who answers UTP commands.
     Utp,
+    /// Who sends them: worker and execution.
+    Runtime,
+    /// Where tools are registered.
+    Management,
     /// The tool bus over MCP.
     Toolbus,
     /// The Hub's side of the Tool Execution Contract.
@@ -112,13 +143,16 @@ pub enum Family {
 
 impl Family {
     /// All families that have features.
-    pub const ALL: [Self; 4] = [Self::Utp, Self::Toolbus, Self::Hub, Self::Agent];
+    pub const ALL: [Self; 6] =
+        [Self::Utp, Self::Runtime, Self::Management, Self::Toolbus, Self::Hub, Self::Agent];
 
     /// The family of a profile.
     pub fn of(profile: &str) -> Self {
         match profile {
             "hub.server" => Self::Hub,
             "hub.agent" => Self::Agent,
+            "utp.worker" | "utp.execution" => Self::Runtime,
+            "utp.registry" => Self::Management,
             _ if profile.starts_with("toolbus.") => Self::Toolbus,
             _ => Self::Utp,
         }

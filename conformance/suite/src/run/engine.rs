@@ -16,7 +16,7 @@ use crate::judge::Trouble;
 use crate::transcript::lock;
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
-use crate::{hub, toolbus, utp};
+use crate::{hub, management, runtime, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
@@ -38,19 +38,23 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let of = |family: Family| -> Vec<&Case> {
         runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
     };
-    let [utp, toolbus, hub, agent] = Family::ALL.map(of);
+    let [utp, runtime, management, toolbus, hub, agent] = Family::ALL.map(of);
     let heavy = futures::join!(
         drive_all::<utp::world::World>(library, plan, &utp),
         drive_all::<toolbus::world::World>(library, plan, &toolbus),
     );
-    // Two families at a time: the compiled steps of all four together take much memory.
+    // Two or three families at a time: the compiled steps of all together take much memory.
+    let calling = futures::join!(
+        drive_all::<runtime::world::World>(library, plan, &runtime),
+        drive_all::<management::world::World>(library, plan, &management),
+    );
     let light = futures::join!(
         drive_all::<hub::world::World>(library, plan, &hub),
         drive_all::<hub::agent::world::World>(library, plan, &agent),
     );
     let mut facts = BTreeMap::new();
     let mut remains = BTreeMap::new();
-    for (own, left) in [heavy.0, heavy.1, light.0, light.1] {
+    for (own, left) in [heavy.0, heavy.1, calling.0, calling.1, light.0, light.1] {
         facts.extend(own);
         remains.extend(left);
     }
@@ -64,12 +68,12 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
 
 /// Scenarios at a time. Who asked for one gets one.
 fn jobs(plan: &RunPlan) -> usize {
-    let worth = plan.stage.utp.as_ref().map_or(1, |session| session.pace.jobs);
+    let worth = plan.stage.utp.values().map(|session| session.pace.jobs).max().unwrap_or(1);
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 
 fn answers(plan: &RunPlan) -> bool {
-    plan.stage.utp.as_ref().is_some_and(|session| session.liveness == Liveness::Answers)
+    plan.stage.utp.values().any(|session| session.liveness == Liveness::Answers)
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -79,12 +83,12 @@ async fn look_again(
     facts: &mut BTreeMap<Place, Facts>,
     remains: &mut BTreeMap<String, Remains>,
 ) {
-    let Some(session) = &plan.stage.utp else { return };
+    let Some(wait) = plan.stage.utp.values().map(|session| session.pace.late).max() else { return };
     let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(|late| late.since).max()
     else {
         return;
     };
-    tokio::time::sleep_until((last + session.pace.late).into()).await;
+    tokio::time::sleep_until((last + wait).into()).await;
     for case in cases {
         let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
             continue;

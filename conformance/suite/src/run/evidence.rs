@@ -45,7 +45,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     parts.extend(remains.world.names.iter().cloned());
     let mut whole = BTreeMap::new();
     match family {
-        Family::Utp => whole = named(finding, frames, &involved),
+        Family::Utp | Family::Runtime | Family::Management => whole = named(finding, frames, &involved),
         // Ids of a server also stand within uris and texts.
         Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
         Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
@@ -123,7 +123,7 @@ fn quoted(text: &str) -> String {
 /// A value without what differs from run to run for reasons of its family.
 fn steady(family: Family, value: &Value) -> Value {
     match family {
-        Family::Utp => value.clone(),
+        Family::Utp | Family::Runtime | Family::Management => value.clone(),
         Family::Toolbus => toolbus::evidence::steady(value),
         Family::Hub | Family::Agent => hub::evidence::steady(value),
     }

@@ -6,11 +6,14 @@ use serde_json::{Map, Value, json};
 
 use super::subject;
 use super::trace::Traceparent;
-use crate::manifest::{ProbeName, ProbeTable};
+use crate::manifest::ProbeTable;
 use crate::utp::platform::ProjectName;
+use crate::utp::tool::Tool;
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";
+/// An agent of the roster that a PMO can be told to give work to.
+pub const HELPER: &str = "ag_helper";
 /// The worker target that serves the calling agent unless a scenario says otherwise.
 pub const WORKER_TARGET: &str = "pool_blue";
 /// The caller.
@@ -19,8 +22,8 @@ pub const AGENT: &str = "ag_pilot";
 /// A call that has been prepared and perhaps sent.
 #[derive(Clone, Debug)]
 pub struct Call {
-    /// The probe it is for.
-    pub probe: ProbeName,
+    /// What is called.
+    pub tool: Tool,
     /// The tool's name at the target.
     pub tool_name: String,
     /// Where the command is published.
@@ -41,13 +44,43 @@ pub struct Call {
     pub result_pointer: String,
 }
 
+/// What is said of something that can be called, in the manifest or by the suite.
+#[derive(Clone, Debug, Default)]
+pub struct ToolTable {
+    /// The tool's name.
+    pub tool_name: String,
+    /// Its subject with `{project_id}` and `{channel_id}` unexpanded; the usual one when absent.
+    pub target_subject: Option<String>,
+    /// What its registration says; `suspend` when absent.
+    pub after_execution: Option<String>,
+    /// JSON Pointer into `content.result` of the tool.result card.
+    pub result_pointer: Option<String>,
+    /// Arguments in place of the tool's own.
+    pub arguments: Option<Value>,
+    /// `options` of its row.
+    pub options: Value,
+}
+
+impl From<&ProbeTable> for ToolTable {
+    fn from(probe: &ProbeTable) -> Self {
+        Self {
+            tool_name: probe.tool_name.clone(),
+            target_subject: probe.target_subject.clone(),
+            after_execution: probe.after_execution.clone(),
+            result_pointer: probe.result_pointer.clone(),
+            arguments: probe.arguments.clone(),
+            options: json!({}),
+        }
+    }
+}
+
 /// What a call is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Blueprint<'a> {
-    /// Which probe.
-    pub probe: ProbeName,
+    /// What is called.
+    pub tool: Tool,
     /// What the manifest says of it.
-    pub table: &'a ProbeTable,
+    pub table: &'a ToolTable,
     /// `<ver>` of the subjects.
     pub version: &'a str,
     /// `<project_id>`.
@@ -61,11 +94,11 @@ pub struct Blueprint<'a> {
 impl Call {
     /// A complete, valid call.
     pub fn new(blueprint: Blueprint<'_>) -> Self {
-        let Blueprint { probe, table, version, project_id, name, seed } = blueprint;
+        let Blueprint { tool, table, version, project_id, name, seed } = blueprint;
         let trace = Traceparent::from_seed(&format!("{}{}/{seed}", name.stable, name.suffix));
         // The counter may be kept per key: all calls of a project count under one.
-        let token = match probe {
-            ProbeName::Count => format!("key-{}", name.stable),
+        let token = match tool {
+            Tool::Count => format!("key-{}", name.stable),
             _ => format!("tok-{}", &trace.trace_id[20..32]),
         };
         let unique = &name.unique;
@@ -80,13 +113,13 @@ impl Call {
         headers.insert("traceparent".to_owned(), trace.to_string());
         headers.insert("CG-Recursion-Depth".to_owned(), "1".to_owned());
         let mut call = Self {
-            probe,
+            tool,
             tool_name: table.tool_name.clone(),
             tool_call_id: ids.call.clone(),
             headers,
             command: command(&ids, &table.tool_name, after_execution(table)),
             card: card(&ids, project_id, &table.tool_name, &subject),
-            result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(probe).to_owned()),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(tool).to_owned()),
             subject,
             token,
             trace,
@@ -114,8 +147,8 @@ impl Call {
     }
 
     /// Fills the arguments of the card.
-    pub fn set_arguments(&mut self, table: &ProbeTable, after_execution: &str) {
-        let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.probe));
+    pub fn set_arguments(&mut self, table: &ToolTable, after_execution: &str) {
+        let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.tool));
         self.card["content"]["arguments"] = filled(&template, &self.token, after_execution);
     }
 
@@ -136,24 +169,24 @@ impl Call {
     }
 }
 
-/// The `resource.tools` row of a probe.
-pub fn row(table: &ProbeTable, version: &str, project_id: &str) -> Value {
+/// The `resource.tools` row of a tool.
+pub fn row(table: &ToolTable, version: &str, project_id: &str) -> Value {
     json!({
         "project_id": project_id,
         "tool_name": table.tool_name,
-        "description": "A probe of the conformance suite.",
+        "description": "Called by the conformance suite.",
         "parameters": {"type": "object"},
         "target_subject": template(table, version),
         "after_execution": after_execution(table),
-        "options": {},
+        "options": table.options,
     })
 }
 
-fn template(table: &ProbeTable, version: &str) -> String {
+fn template(table: &ToolTable, version: &str) -> String {
     table.target_subject.clone().unwrap_or_else(|| subject::usual(version, &table.tool_name))
 }
 
-fn after_execution(table: &ProbeTable) -> &str {
+fn after_execution(table: &ToolTable) -> &str {
     table.after_execution.as_deref().unwrap_or("suspend")
 }
 
@@ -192,32 +225,48 @@ fn card(ids: &Ids, project_id: &str, tool_name: &str, subject: &str) -> Value {
     })
 }
 
-fn default_pointer(probe: ProbeName) -> &'static str {
-    match probe {
-        ProbeName::Echo => "/echo",
-        ProbeName::Count => "/count",
-        ProbeName::Fail | ProbeName::Ctl => "",
+fn default_pointer(tool: Tool) -> &'static str {
+    match tool {
+        Tool::Echo => "/echo",
+        Tool::Count => "/count",
+        _ => "",
     }
 }
 
-fn default_arguments(probe: ProbeName) -> Value {
-    match probe {
-        ProbeName::Echo => json!({"k": "{token}"}),
-        ProbeName::Count => json!({"key": "{token}"}),
-        ProbeName::Fail => json!({"message": "{token}"}),
-        ProbeName::Ctl => json!({
+fn default_arguments(tool: Tool) -> Value {
+    match tool {
+        Tool::Echo => json!({"k": "{token}"}),
+        Tool::Count => json!({"key": "{token}"}),
+        Tool::Fail => json!({"message": "{token}"}),
+        Tool::Ctl => json!({
             "after_execution": "{after_execution}",
             "control": {"after_execution": "{after_execution}"},
             "__cg_control": {"after_execution": "{after_execution}"},
         }),
+        Tool::ProvisionAgent => json!({
+            "action": "ensure", "agent_id": "ag_{token}", "profile_name": "{token}", "worker_target": WORKER_TARGET,
+        }),
+        Tool::DelegateAsync => task("{token}"),
+        Tool::LaunchPrincipal => json!({"profile_name": "{token}", "instruction": "{token}"}),
+        Tool::AskExpert => json!({"expert_profile": "{token}", "question": "{token}"}),
+        Tool::ForkJoin => json!({"tasks": [task("first {token}"), task("second {token}")]}),
+        Tool::Search => json!({"query": "{token}"}),
+        Tool::Reader => json!({"url": "https://example.org/{token}"}),
     }
+}
+
+/// What one agent of the roster is to do.
+fn task(instruction: &str) -> Value {
+    json!({"target_strategy": "reuse", "target_ref": "{agent}", "instruction": instruction})
 }
 
 fn filled(template: &Value, token: &str, after_execution: &str) -> Value {
     match template {
-        Value::String(text) => {
-            Value::String(text.replace("{token}", token).replace("{after_execution}", after_execution))
-        }
+        Value::String(text) => Value::String(
+            text.replace("{token}", token)
+                .replace("{after_execution}", after_execution)
+                .replace("{agent}", HELPER),
+        ),
         Value::Array(items) => items.iter().map(|item| filled(item, token, after_execution)).collect(),
         Value::Object(members) => Value::Object(
             members

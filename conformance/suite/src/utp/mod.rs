@@ -1,8 +1,9 @@
-//! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, the
-//! parties around it (`platform`), the judgements, and the vocabulary of the features (`steps`, `world`).
+//! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, a PMO or an OpenAPI
+//! executor on a common `ground`, the parties around it (`platform`), the judgements, and the vocabulary of the features (`steps`, `world`).
 
 pub mod call;
 pub mod capture;
+pub mod ground;
 pub mod judge;
 pub mod platform;
 mod readiness;
@@ -10,5 +11,6 @@ pub mod scene;
 pub mod session;
 mod steps;
 pub mod subject;
+pub mod tool;
 pub mod trace;
 pub mod world;

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use super::call::Call;
 use super::scene::Scene;
 use super::session::{Counter, Liveness, SessionError, UtpSession};
-use crate::manifest::ProbeName;
+use super::tool::Tool;
 use crate::pace::{Pace, PaceLimits};
 use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen;
@@ -56,7 +56,7 @@ impl Sign {
 impl UtpSession {
     /// Sends commands until the target shows what it can do, or the deadline passes.
     pub(super) async fn await_target(&self, within: Duration) -> Result<Ready, SessionError> {
-        let project = self.project("readiness");
+        let project = self.ground.project(&format!("readiness of {}", self.role.profile()));
         let began = Instant::now();
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let mut calls = self.wake_target(&mut scene, within).await?;
@@ -128,7 +128,7 @@ impl UtpSession {
     }
 
     async fn still_runs(&self) -> Result<(), SessionError> {
-        self.target_ended().await.map_or(Ok(()), |ended| Err(SessionError::Start(ended)))
+        self.ground.target_ended().await.map_or(Ok(()), |ended| Err(SessionError::Start(ended)))
     }
 
     /// Measures the target's own latency, with a few calls at a time.
@@ -138,9 +138,9 @@ impl UtpSession {
         within: Duration,
         alone: Duration,
     ) -> Result<Pace, SessionError> {
-        let project = self.project("calibration");
+        let project = self.ground.project(&format!("calibration of {}", self.role.profile()));
         let mut scene = Scene::bare(self, Arc::clone(&project));
-        let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(ProbeName::Echo)).collect();
+        let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(self.sentinel())).collect();
         for call in &calls {
             scene.send(self, call).await;
         }
@@ -167,12 +167,12 @@ impl UtpSession {
 
     /// Finds out whether scenarios that count would disturb each other.
     pub(super) async fn observe_counter(&self) -> Counter {
-        if !self.declares(ProbeName::Count) {
+        if !self.declares(Tool::Count) {
             return Counter::Isolated;
         }
         let mut readings = Vec::new();
         for name in ["counter a", "counter b", "counter c"] {
-            let project = self.project(name);
+            let project = self.ground.project(name);
             let mut scene = Scene::bare(self, Arc::clone(&project));
             readings.push(scene.read_counter(self).await);
         }
@@ -184,7 +184,7 @@ impl UtpSession {
 }
 
 async fn echo(session: &UtpSession, scene: &mut Scene) -> Call {
-    let call = scene.prepare(ProbeName::Echo);
+    let call = scene.prepare(session.sentinel());
     scene.send(session, &call).await;
     call
 }

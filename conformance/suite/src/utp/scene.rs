@@ -9,9 +9,9 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
 
-use super::call::{self, AGENT, Blueprint, CHANNEL, Call, WORKER_TARGET};
+use super::call::{self, AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
 use super::session::{Counter, UtpSession};
-use crate::manifest::ProbeName;
+use super::tool::Tool;
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::judge::seen::{self, Calls};
 use crate::utp::platform::{Project, nats};
@@ -43,7 +43,7 @@ pub struct Scene {
     pub counted: Option<i64>,
     turn: Option<OwnedMutexGuard<()>>,
     version: String,
-    probes: crate::manifest::ToolServiceTable,
+    tools: std::collections::BTreeMap<Tool, ToolTable>,
     prepared: u32,
 }
 
@@ -51,27 +51,28 @@ impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
         project.assign(AGENT, WORKER_TARGET);
+        project.assign(HELPER, WORKER_TARGET);
         Self {
             project,
             call: None,
             others: Vec::new(),
             counted: None,
             turn: None,
-            version: session.version.clone(),
-            probes: session.probes.clone(),
+            version: session.ground.version.clone(),
+            tools: session.tools.clone(),
             prepared: 0,
         }
     }
 
     /// A complete, valid call for a probe that the target declares.
-    pub fn prepare(&mut self, probe: ProbeName) -> Call {
+    pub fn prepare(&mut self, tool: Tool) -> Call {
         self.prepared += 1;
-        let table = &self.probes.probes[&probe];
+        let table = &self.tools[&tool];
         let seed = format!("{}", self.prepared);
         let project_id = self.project.id.as_str();
         self.project.seed_tool(call::row(table, &self.version, project_id));
         let call = Call::new(Blueprint {
-            probe,
+            tool,
             table,
             version: &self.version,
             project_id,
@@ -83,8 +84,8 @@ impl Scene {
     }
 
     /// What the manifest says of a probe.
-    pub fn table(&self, probe: ProbeName) -> &crate::manifest::ProbeTable {
-        &self.probes.probes[&probe]
+    pub fn table(&self, tool: Tool) -> &ToolTable {
+        &self.tools[&tool]
     }
 
     /// Publishes a command and records it.
@@ -106,11 +107,11 @@ impl Scene {
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
         self.project.transcript.record(message.clone());
         let sending = async {
-            for message in session.desk.wire().outgoing(message) {
+            for message in session.ground.desk.wire().outgoing(message) {
                 // A lost broker shows in the session; here it means silence, which a deadline ends.
-                let _ = nats::send(&session.client, &message).await;
+                let _ = nats::send(&session.ground.client, &message).await;
             }
-            let _ = session.client.flush().await;
+            let _ = session.ground.client.flush().await;
         };
         let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
     }
@@ -122,7 +123,7 @@ impl Scene {
 
     /// So many sentinels at once. The worst of them counts.
     pub async fn sentinels(&mut self, session: &UtpSession, count: usize) -> Pulse {
-        let calls: Vec<Call> = (0..count).map(|_| self.prepare(ProbeName::Echo)).collect();
+        let calls: Vec<Call> = (0..count).map(|_| self.prepare(session.sentinel())).collect();
         self.others.extend(calls.iter().flat_map(Call::names));
         let began = Instant::now();
         for call in &calls {
@@ -143,7 +144,7 @@ impl Scene {
         let reflected = |frames: &[Frame]| seen::reflects(frames, &call.token).then_some(());
         let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
         let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
-        if session.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {
+        if session.ground.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {
             return Pulse::Silent;
         }
         if transcript.with(reflected).is_some() {
@@ -182,7 +183,7 @@ impl Scene {
     pub async fn answer_within(&self, patience: Duration, session: &UtpSession, call: &Call) -> bool {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
-        if session.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
+        if session.ground.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
             return false;
         }
         // A card that comes after its report breaks one rule; the others are judged with the card there.
@@ -216,7 +217,7 @@ impl Scene {
     }
 
     async fn read_counter_once(&mut self, session: &UtpSession) -> Option<i64> {
-        let call = self.prepare(ProbeName::Count);
+        let call = self.prepare(Tool::Count);
         self.others.extend(call.names());
         self.send(session, &call).await;
         let id = call.tool_call_id.as_str();
@@ -237,7 +238,7 @@ impl Scene {
             (named(frames).is_some() || seen::outcome(frames, &call).is_some()).then_some(())
         };
         let transcript = &self.project.transcript;
-        session.unless_ended(transcript.wait(session.pace.answer, over)).await?;
+        session.ground.unless_ended(transcript.wait(session.pace.answer, over)).await?;
         let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
         match transcript.wait(patience, pointed).await {
             Some(read) => read,

@@ -10,6 +10,11 @@ pub fn usual(version: &str, tool_name: &str) -> String {
     format!("cg.{version}.{{project_id}}.{{channel_id}}.cmd.tool.{tool_name}")
 }
 
+/// The subject of a PMO built-in (UTP §4.1).
+pub fn builtin(version: &str, tool_name: &str) -> String {
+    format!("cg.{version}.{{project_id}}.{{channel_id}}.cmd.sys.pmo.internal.{tool_name}")
+}
+
 /// Whether a subject has the usual form of a tool command.
 pub fn is_tool_command(subject: &str) -> bool {
     let tokens: Vec<&str> = subject.split('.').collect();

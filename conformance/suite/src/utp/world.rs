@@ -6,7 +6,6 @@ use std::time::Instant;
 use cucumber::World as CucumberWorld;
 
 use crate::judge::{Cause, Finding, Judgement, Trouble};
-use crate::manifest::ProbeName;
 use crate::transcript::Frame;
 use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
@@ -15,12 +14,14 @@ use crate::utp::judge::route;
 use crate::utp::judge::seen::Calls;
 use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
+use crate::utp::tool::{Role, Tool};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
     core: Core,
+    role: Option<Role>,
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
     late: Vec<Late>,
@@ -63,7 +64,7 @@ impl FamilyWorld for World {
 impl World {
     /// Has a judgement made again when the run is over.
     pub fn judge_later(&mut self, check: LateCheck) -> Step {
-        let desk = Arc::clone(&self.session()?.desk);
+        let desk = Arc::clone(&self.session()?.ground.desk);
         let subject = self.call()?.clone();
         let scene = self.scene()?;
         let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
@@ -92,21 +93,23 @@ impl World {
         self.judge(judgement)
     }
 
-    /// The session with the Tool Service. Once the broker is lost, nothing more is tried.
+    /// The session with the role under test. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
-        let Some(session) = self.core.stage.utp.clone() else {
-            return Err(self.suite_fault("the scenario needs a Tool Service, and the run has none"));
+        let session = self.role.and_then(|role| self.core.stage.utp.get(&role).cloned());
+        let Some(session) = session else {
+            return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
-        if session.lost_broker() {
+        if session.ground.lost_broker() {
             return Err(self.halt(broker_lost()));
         }
         Ok(session)
     }
 
     /// Opens the scenario's own project.
-    pub fn open_scene(&mut self) -> Step {
+    pub fn open_scene(&mut self, role: Role) -> Step {
+        self.role = Some(role);
         let session = self.session()?;
-        self.scene = Some(Scene::bare(&session, session.project(&self.core.scenario)));
+        self.scene = Some(Scene::bare(&session, session.ground.project(&self.core.scenario)));
         Ok(())
     }
 
@@ -127,17 +130,17 @@ impl World {
     }
 
     /// Prepares the call under test.
-    pub async fn prepare(&mut self, probe: ProbeName) -> Step {
+    pub async fn prepare(&mut self, tool: Tool) -> Step {
         let session = self.session()?;
-        if !session.declares(probe) {
-            return Err(self.suite_fault("the scenario uses a probe that it does not ask for with `@cap:`"));
+        if !session.declares(tool) {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
         }
         let scene = self.scene()?;
-        if probe == ProbeName::Count && !scene.begin_count(&session).await {
+        if tool == Tool::Count && !scene.begin_count(&session).await {
             return Err(self.unusable("its result holds no number at `result_pointer`").await);
         }
         let scene = self.scene()?;
-        scene.call = Some(scene.prepare(probe));
+        scene.call = Some(scene.prepare(tool));
         Ok(())
     }
 
@@ -154,7 +157,7 @@ impl World {
     /// That a tool which throws is answered is a recommendation with a rule of its own; the other rules have
     /// nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
-        let throws = self.call()?.probe == ProbeName::Fail;
+        let throws = self.call()?.tool == Tool::Fail;
         match self.unanswered().await? {
             None => Ok(()),
             Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if throws => {
@@ -191,7 +194,7 @@ impl World {
         }
         let frames = scene.project.transcript.frames();
         let others = scene.others.clone();
-        if let Some(ended) = session.target_ended().await {
+        if let Some(ended) = session.ground.target_ended().await {
             return Ok(Some(stopped(ended)));
         }
         let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
@@ -230,10 +233,10 @@ impl World {
             Pulse::MixedUp => return Err(self.halt(mixed_up())),
             Pulse::Silent => {}
         }
-        if session.lost_broker() {
+        if session.ground.lost_broker() {
             return Err(self.halt(broker_lost()));
         }
-        let ended = session.target_ended().await;
+        let ended = session.ground.target_ended().await;
         let message =
             ended.unwrap_or_else(|| "the target did not answer a valid command in this scenario".to_owned());
         Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
@@ -247,7 +250,7 @@ impl World {
             Pulse::MixedUp => Err(self.halt(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
-                let trouble = match session.target_ended().await {
+                let trouble = match session.ground.target_ended().await {
                     Some(ended) => stopped(ended),
                     None => missing(&session, not_survived()),
                 };
@@ -263,7 +266,7 @@ impl World {
             Pulse::MixedUp => Err(self.halt(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
-                let ended = session.target_ended().await.map(serde_json::Value::from);
+                let ended = session.ground.target_ended().await.map(serde_json::Value::from);
                 Err(self.halt(missing(&session, not_survived().actual(ended.as_ref()))))
             }
         }
@@ -308,7 +311,7 @@ impl World {
     async fn unusable(&mut self, why: &str) -> Halt {
         let Ok(session) = self.session() else { return Halt };
         let message = format!("the `count` probe cannot be used: {why}");
-        let trouble = match session.target_ended().await {
+        let trouble = match session.ground.target_ended().await {
             Some(ended) => stopped(ended),
             None if session.liveness != Liveness::Answers => Trouble::NotObserved(message),
             None => Trouble::CouldNotRun { cause: Cause::Fixture, message },
@@ -336,7 +339,7 @@ impl World {
 
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
 fn missing(session: &UtpSession, finding: Finding) -> Trouble {
-    if session.lost_broker() {
+    if session.ground.lost_broker() {
         return broker_lost();
     }
     match session.liveness {

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use crate::transcript::{Frame, Kind};
@@ -136,10 +137,13 @@ pub fn mentions(value: &Value, text: &str) -> bool {
 
 /// Whether the target shows that it did the work of an echo call: only who read the card knows its token.
 pub fn reflects(frames: &[Frame], token: &str) -> bool {
-    frames
-        .iter()
-        .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
-        .any(|frame| mentions(&frame.body, token))
+    frames.iter().filter(|frame| is_work(frame)).any(|frame| mentions(&frame.body, token))
+}
+
+/// Whether a frame may show that the target works on a call: what it saves, reports, or has others do.
+fn is_work(frame: &Frame) -> bool {
+    frame.direction == Direction::FromTarget
+        && matches!(frame.kind, Kind::CardSave | Kind::Report | Kind::TurnStart | Kind::RosterSave)
 }
 
 /// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
@@ -178,15 +182,12 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
 /// Time from the command of a call to the first sign that its work was done.
 pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
     let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
-    let done = frames
-        .iter()
-        .filter(|frame| matches!(frame.kind, Kind::CardSave | Kind::Report))
-        .find(|frame| mentions(&frame.body, &call.token))?;
+    let done =
+        frames.iter().filter(|frame| is_work(frame)).find(|frame| mentions(&frame.body, &call.token))?;
     Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
 }
 
 /// Whether the target sent anything at all.
 pub fn stirs(frames: &[Frame]) -> bool {
-    use callmark_reports::record::Direction;
     frames.iter().any(|frame| frame.direction == Direction::FromTarget)
 }

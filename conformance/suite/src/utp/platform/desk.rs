@@ -27,6 +27,17 @@ pub enum Operation {
     CardSave,
     /// Read a `resource.tools` row: body `{"tool_name": "…"}`.
     ToolsGet,
+    /// Read all `resource.tools` rows.
+    ToolsList,
+    /// Read a roster row: body `{"agent_id": "…"}`.
+    RosterGet,
+    /// Save a roster row: body `{"agent": {…}}`.
+    RosterSave,
+    /// Start a turn of an agent in this channel.
+    TurnStart {
+        /// `<channel_id>` of the turn.
+        channel_id: String,
+    },
     /// Report a callback in this channel.
     Report {
         /// `<channel_id>` of the report.
@@ -44,6 +55,10 @@ impl Operation {
             Self::CardsGet => Kind::CardsGet,
             Self::CardSave => Kind::CardSave,
             Self::ToolsGet => Kind::ToolsGet,
+            Self::ToolsList => Kind::ToolsList,
+            Self::RosterGet => Kind::RosterGet,
+            Self::RosterSave => Kind::RosterSave,
+            Self::TurnStart { .. } => Kind::TurnStart,
             Self::Report { .. } => Kind::Report,
             Self::StateWrite => Kind::StateWrite,
             Self::Unknown => Kind::Unknown,
@@ -198,6 +213,10 @@ impl Desk {
             Kind::CardsGet => project.cards_get(body),
             Kind::CardSave => project.card_save(body, &self.stored),
             Kind::ToolsGet => project.tools_get(body),
+            Kind::ToolsList => Ok(project.tools_list()),
+            Kind::RosterGet => project.roster_get(body),
+            Kind::RosterSave => project.roster_save(body),
+            Kind::TurnStart => project.turn_start(body),
             Kind::StateWrite => Err(state_refused()),
             Kind::Unknown => Err(Refusal {
                 status: 404,

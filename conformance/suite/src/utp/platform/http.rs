@@ -131,6 +131,22 @@ fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
             (Operation::CardSave, body, None)
         }
         ("GET", ["tools", name]) => (Operation::ToolsGet, json!({"tool_name": name}), Some("tool")),
+        ("GET", ["tools"]) => (Operation::ToolsList, json!({}), None),
+        ("GET", ["agents", id]) => (Operation::RosterGet, json!({"agent_id": id}), Some("agent")),
+        ("PUT", ["agents", id]) => {
+            let mut row = match body {
+                Value::Object(mut members) => members.remove("agent").unwrap_or(Value::Object(members)),
+                other => other,
+            };
+            // The path names the agent, so the body need not.
+            if let Some(row) = row.as_object_mut() {
+                row.entry("agent_id").or_insert_with(|| json!(id));
+            }
+            (Operation::RosterSave, json!({"agent": row}), None)
+        }
+        ("POST", ["channels", channel, "turns"]) => {
+            (Operation::TurnStart { channel_id: (*channel).to_owned() }, body, None)
+        }
         ("POST", ["channels", channel, "reports"]) => {
             (Operation::Report { channel_id: (*channel).to_owned() }, body, None)
         }
@@ -221,6 +237,14 @@ mod tests {
             Method::POST,
             "/projects/p%201/channels/public/reports",
             Operation::Report { channel_id: "public".to_owned() },
+        );
+        check(Method::GET, "/projects/p%201/tools", Operation::ToolsList);
+        check(Method::GET, "/projects/p%201/agents/a", Operation::RosterGet);
+        check(Method::PUT, "/projects/p%201/agents/a", Operation::RosterSave);
+        check(
+            Method::POST,
+            "/projects/p%201/channels/public/turns",
+            Operation::TurnStart { channel_id: "public".to_owned() },
         );
         check(Method::PATCH, "/projects/p%201/state/agent_state_head", Operation::StateWrite);
         check(Method::PUT, "/projects/p%201/state.agent_state_head/ag", Operation::StateWrite);

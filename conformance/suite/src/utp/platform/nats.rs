@@ -131,6 +131,7 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
         let tokens: Vec<&str> = message.subject.split('.').collect();
         let kind = match tokens.as_slice() {
             ["cg", _, _, _, "cmd", "agent", .., "wakeup"] => Kind::Wakeup,
+            ["cg", _, _, _, "evt", "agent", _, "task"] => Kind::Task,
             // A token `state` names the tables, or announces a change in them; neither is a tool's business.
             tokens if tokens.iter().any(|token| is_state(token)) => Kind::StateWrite,
             _ => Kind::Bus,
@@ -170,7 +171,11 @@ fn route(subject: &str) -> (String, Operation) {
         ["cards", "get"] => Operation::CardsGet,
         ["cards", "save"] => Operation::CardSave,
         ["tools", "get"] => Operation::ToolsGet,
+        ["tools", "list"] => Operation::ToolsList,
+        ["roster", "get"] => Operation::RosterGet,
+        ["roster", "save"] => Operation::RosterSave,
         tokens if tokens.iter().any(|token| is_state(token)) => Operation::StateWrite,
+        [channel, "turns", "start"] => Operation::TurnStart { channel_id: (*channel).to_owned() },
         [channel, "report"] => Operation::Report { channel_id: (*channel).to_owned() },
         _ => Operation::Unknown,
     };
@@ -190,6 +195,10 @@ mod tests {
         check("l0.v1.prj.cards.save", Operation::CardSave);
         check("l0.v1.prj.tools.get", Operation::ToolsGet);
         check("l0.v1.prj.public.report", Operation::Report { channel_id: "public".to_owned() });
+        check("l0.v1.prj.tools.list", Operation::ToolsList);
+        check("l0.v1.prj.roster.get", Operation::RosterGet);
+        check("l0.v1.prj.roster.save", Operation::RosterSave);
+        check("l0.v1.prj.public.turns.start", Operation::TurnStart { channel_id: "public".to_owned() });
         check("l0.v1.prj.state.agent_state_head.put", Operation::StateWrite);
         check("l0.v1.prj", Operation::Unknown);
         check("l0.v1.prj.cards.get.more", Operation::Unknown);

@@ -73,7 +73,9 @@ struct Rows {
     /// As JSON text, which takes up much less than the value does.
     cards: HashMap<String, Card>,
     tools: HashMap<String, Value>,
-    roster: HashMap<String, String>,
+    roster: BTreeMap<String, Value>,
+    /// Turns that were started: what was answered, by agent turn id.
+    turns: BTreeMap<String, Value>,
     records: usize,
     anchors: HashMap<(String, String), String>,
 }
@@ -166,12 +168,13 @@ impl Project {
 
     /// Says in the roster which worker target serves an agent from now on.
     pub fn assign(&self, agent_id: &str, worker_target: &str) {
-        lock(&self.rows).roster.insert(agent_id.to_owned(), worker_target.to_owned());
+        lock(&self.rows).roster.insert(agent_id.to_owned(), self.roster_row(agent_id, worker_target));
     }
 
     /// Enters an agent into the roster that is not there yet.
     pub fn assign_unless_known(&self, agent_id: &str, worker_target: &str) {
-        lock(&self.rows).roster.entry(agent_id.to_owned()).or_insert_with(|| worker_target.to_owned());
+        let row = self.roster_row(agent_id, worker_target);
+        lock(&self.rows).roster.entry(agent_id.to_owned()).or_insert(row);
     }
 
     /// Removes a card from the store.
@@ -236,6 +239,66 @@ impl Project {
         })
     }
 
+    pub(super) fn tools_list(&self) -> Value {
+        let rows = lock(&self.rows);
+        let mut tools: Vec<&Value> = rows.tools.values().collect();
+        tools.sort_by_key(|row| row["tool_name"].as_str().map(str::to_owned));
+        json!({"tools": tools})
+    }
+
+    pub(super) fn roster_get(&self, body: &Value) -> Reply {
+        let agent = body.get("agent_id").and_then(Value::as_str).unwrap_or_default();
+        lock(&self.rows).roster.get(agent).map(|row| json!({"agent": row})).ok_or_else(|| Refusal {
+            status: 404,
+            code: "not_found",
+            message: "no agent of this id is in the roster of the project".to_owned(),
+        })
+    }
+
+    pub(super) fn roster_save(&self, body: &Value) -> Reply {
+        let row = body.get("agent").filter(|row| row.is_object()).unwrap_or(body);
+        let id = row
+            .get("agent_id")
+            .and_then(Value::as_str)
+            .filter(|id| !id.is_empty())
+            .ok_or_else(|| bad_request("`agent.agent_id` is a non-empty string"))?;
+        let mut row = row.clone();
+        bounds::bound(&mut row, SMALL_CARD);
+        let mut rows = lock(&self.rows);
+        if rows.roster.len() >= MAX_ROWS {
+            return Err(Refusal { status: 507, code: "full", message: "the roster is full".to_owned() });
+        }
+        rows.roster.insert(id.to_owned(), row);
+        Ok(json!({"agent_id": id}))
+    }
+
+    /// Starts a turn, or says again what was said of it before.
+    pub(super) fn turn_start(&self, body: &Value) -> Reply {
+        let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let agent = text("agent_id").ok_or_else(|| bad_request("`agent_id` is a non-empty string"))?;
+        text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
+        let mut rows = lock(&self.rows);
+        let minted = format!("turn_{}_{}", rows.turns.len() + 1, self.name.unique);
+        let turn = text("agent_turn_id").map_or(minted, |given| bounds::cut(given, MAX_NAME));
+        if let Some(reply) = rows.turns.get(&turn) {
+            return Ok(reply.clone());
+        }
+        if rows.turns.len() >= MAX_ROWS {
+            return Err(Refusal { status: 507, code: "full", message: "too many turns".to_owned() });
+        }
+        let reply = json!({"agent_id": bounds::cut(agent, MAX_NAME), "agent_turn_id": turn, "turn_epoch": 1});
+        rows.turns.insert(turn, reply.clone());
+        Ok(reply)
+    }
+
+    fn roster_row(&self, agent_id: &str, worker_target: &str) -> Value {
+        json!({
+            "project_id": self.id, "agent_id": agent_id, "worker_target": worker_target,
+            "display_name": agent_id, "profile": "general", "owner_agent_id": null, "status": "active",
+            "metadata": {},
+        })
+    }
+
     pub(super) fn enqueue(&self, headers: &BTreeMap<String, String>, body: &Value) -> Result<Entry, Refusal> {
         let text = |pointer: &str| body.pointer(pointer).and_then(Value::as_str);
         let kept = |text: Option<&str>| bounds::cut(text.unwrap_or_default(), MAX_NAME);
@@ -257,8 +320,9 @@ impl Project {
         let agent_id = text("/payload/agent_id");
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());
-        let wake = agent_id
-            .and_then(|agent| rows.roster.get(agent).map(|target| (agent.to_owned(), target.clone())));
+        let wake = agent_id.and_then(|agent| {
+            Some((agent.to_owned(), rows.roster.get(agent)?["worker_target"].as_str()?.to_owned()))
+        });
         let correlation_id = anchor.1.clone();
         rows.anchors.insert(anchor, inbox_id.clone());
         Ok(Entry { inbox_id, duplicate: false, correlation_id, wake, traceparent })

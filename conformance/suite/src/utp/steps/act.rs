@@ -6,9 +6,9 @@ use callmark_reports::record::Direction;
 use cucumber::{Parameter, when};
 use serde_json::{Value, json};
 
-use crate::manifest::ProbeName;
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::capture::CapturedKind;
+use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{Halt, Step};
 
@@ -60,7 +60,7 @@ async fn send(world: &mut World) -> Step {
 async fn send_twice_in_a_row(world: &mut World) -> Step {
     world.send().await?;
     world.answered().await?;
-    if world.call()?.probe == ProbeName::Fail {
+    if world.call()?.tool == Tool::Fail {
         // A service may note that a call has failed only when its report was taken.
         world.alive().await?;
     }
@@ -134,7 +134,7 @@ async fn send_garbage(world: &mut World, garbage: Garbage) -> Step {
 async fn send_for_missing_card(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
-    let mut call = scene.prepare(crate::manifest::ProbeName::Echo);
+    let mut call = scene.prepare(session.sentinel());
     call.set("tool_call_card_id", json!("card_that_is_not_there"));
     scene.send(&session, &call).await;
     Ok(())

@@ -7,6 +7,7 @@ use super::Probe;
 use crate::parameters::Json;
 use crate::utp::call::Call;
 use crate::utp::scene::Scene;
+use crate::utp::tool::Role;
 use crate::utp::world::World;
 use crate::world::Step;
 
@@ -43,12 +44,12 @@ impl std::str::FromStr for CardDefect {
 
 #[given("a Tool Service")]
 fn tool_service(world: &mut World) -> Step {
-    world.open_scene()
+    world.open_scene(Role::ToolService)
 }
 
 #[given("a live Tool Service")]
 async fn live_tool_service(world: &mut World) -> Step {
-    world.open_scene()?;
+    world.open_scene(Role::ToolService)?;
     world.alive().await
 }
 
@@ -56,18 +57,18 @@ async fn live_tool_service(world: &mut World) -> Step {
 fn another_project(world: &mut World, suffix: String) -> Step {
     let session = world.session()?;
     let id = world.scene()?.project.name.stable.clone();
-    *world.scene()? = Scene::bare(&session, session.project_with_suffix(&id, &suffix));
+    *world.scene()? = Scene::bare(&session, session.ground.project_with_suffix(&id, &suffix));
     Ok(())
 }
 
 #[given(expr = "a command for the {probe} probe")]
 async fn command(world: &mut World, probe: Probe) -> Step {
-    world.prepare(probe.0).await
+    world.prepare(probe.0.into()).await
 }
 
 #[given(expr = "a command for the {probe} probe was answered")]
 async fn answered_command(world: &mut World, probe: Probe) -> Step {
-    world.prepare(probe.0).await?;
+    world.prepare(probe.0.into()).await?;
     world.send().await?;
     world.answered().await
 }
@@ -154,7 +155,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            session.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(&call.card);
+            session.ground.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(&call.card);
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),
@@ -187,9 +188,9 @@ fn card_metadata_lacks(world: &mut World, member: String) -> Step {
 #[given(expr = "the tool is registered with after_execution {string}")]
 fn registration(world: &mut World, after_execution: String) -> Step {
     let session = world.session()?;
-    let probe = world.call()?.probe;
+    let tool = world.call()?.tool;
     let scene = world.scene()?;
-    let mut row = crate::utp::call::row(scene.table(probe), &session.version, &scene.project.id);
+    let mut row = crate::utp::call::row(scene.table(tool), &session.ground.version, &scene.project.id);
     row["after_execution"] = Value::from(after_execution);
     scene.project.seed_tool(row);
     Ok(())
@@ -197,8 +198,8 @@ fn registration(world: &mut World, after_execution: String) -> Step {
 
 #[given(expr = "the tool is asked to override with {string}")]
 fn override_with(world: &mut World, after_execution: String) -> Step {
-    let probe = world.call()?.probe;
-    let table = world.scene()?.table(probe).clone();
+    let tool = world.call()?.tool;
+    let table = world.scene()?.table(tool).clone();
     world.call()?.set_arguments(&table, &after_execution);
     keep_card(world)
 }
@@ -220,11 +221,11 @@ pub(super) fn inline_token(call: &Call) -> String {
     format!("inline-{}", call.token)
 }
 
-/// Prepares another call of the same probe; the earlier one becomes one of the others.
+/// Prepares another call of the same tool; the earlier one becomes one of the others.
 async fn next_call(world: &mut World) -> Result<Call, crate::world::Halt> {
     let earlier = world.call()?.clone();
     world.scene()?.others.extend(earlier.names());
-    world.prepare(earlier.probe).await?;
+    world.prepare(earlier.tool).await?;
     Ok(earlier)
 }
 

@@ -3,9 +3,9 @@
 use cucumber::then;
 
 use crate::judge::Trouble;
-use crate::manifest::ProbeName;
 use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen};
+use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
@@ -36,7 +36,7 @@ async fn any_has_detail(world: &mut World) -> Step {
 #[then(expr = "the call fails with code {string}")]
 async fn fails_with(world: &mut World, code: String) -> Step {
     // A tool that throws was called validly, so its answer is waited for; a refusal may never come.
-    if world.call()?.probe == ProbeName::Fail {
+    if world.call()?.tool == Tool::Fail {
         world.answered().await?;
     } else {
         any_failed_card(world).await?;

@@ -1,0 +1,1 @@
+//! Steps: the vocabulary of the features, one module a noun.

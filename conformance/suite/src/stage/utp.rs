@@ -1,0 +1,172 @@
+//! The roles of a UTP target: its ground, and a session for each role.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde_json::json;
+
+use super::{SetStage, StagePlan, cause};
+use crate::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
+use crate::pace::PaceLimits;
+use crate::target::{Launch, Process, Running, Target};
+use crate::utp::call::ToolTable;
+use crate::utp::ground::{Ground, GroundPlan};
+use crate::utp::session::{SessionError, SessionPlan, UtpSession};
+use crate::utp::subject;
+use crate::utp::tool::{Role, Tool};
+use crate::wire::{Straight, Wire};
+
+/// The profiles whose roles stand on the ground.
+pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+
+/// Opens the roles that the selected profiles need. A captured Tool Service is needed without being selected.
+pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: bool) {
+    let selected = |profile: &str| plan.profiles.iter().any(|own| own == profile);
+    let wanted: Vec<&'static str> = PROFILES
+        .into_iter()
+        .filter(|profile| selected(profile) || (captured && *profile == "utp.tool-service"))
+        .collect();
+    if wanted.is_empty() {
+        return;
+    }
+    let block = |set: &mut SetStage, profile: &str, error: &SessionError| {
+        set.blocked.insert(profile.to_owned(), (cause(error), error.to_string()));
+        if captured && profile == "utp.tool-service" {
+            set.blocked.insert("utp.schema".to_owned(), (cause(error), error.to_string()));
+        }
+    };
+    let Some(table) = plan.manifest.utp.clone() else {
+        for profile in wanted {
+            block(set, profile, &SessionError::NoEcho);
+        }
+        return;
+    };
+    let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
+    let mut environment = BTreeMap::new();
+    environment.extend(addresses(&wanted));
+    let laid = Ground::lay(GroundPlan {
+        nats_url: plan.nats_url.to_owned(),
+        version: table.protocol_version.clone(),
+        platform: table.platform,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+        target,
+        environment,
+    });
+    let ground = match laid.await {
+        Ok(ground) => ground,
+        Err(error) => {
+            for profile in wanted {
+                block(set, profile, &error);
+            }
+            return;
+        }
+    };
+    set.stage.ground = Some(Arc::clone(&ground));
+    for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
+        match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
+            Ok(session) => drop(set.stage.utp.insert(role, session)),
+            Err(error) => block(set, role.profile(), &error),
+        }
+    }
+}
+
+/// What a role is opened with.
+pub fn session_plan(role: Role, table: &UtpTable, ground: &Arc<Ground>, limits: PaceLimits) -> SessionPlan {
+    SessionPlan {
+        ground: Arc::clone(ground),
+        role,
+        tools: tools(role, table),
+        limits,
+        ready_within: table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0)),
+    }
+}
+
+/// What can be called of a role.
+fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
+    match role {
+        Role::ToolService => {
+            let probes = table.tool_service.iter().flat_map(|service| &service.probes);
+            probes.map(|(name, probe): (&ProbeName, _)| (Tool::from(*name), ToolTable::from(probe))).collect()
+        }
+        Role::Pmo => table.pmo.as_ref().map(|pmo| builtins(pmo, &table.protocol_version)).unwrap_or_default(),
+        Role::OpenApi => {
+            table.openapi.as_ref().map(|own| jina(own, &table.protocol_version)).unwrap_or_default()
+        }
+    }
+}
+
+fn builtins(pmo: &PmoTable, version: &str) -> BTreeMap<Tool, ToolTable> {
+    Builtin::ALL
+        .into_iter()
+        .filter(|builtin| pmo.has(*builtin))
+        .map(|builtin| {
+            let table = ToolTable {
+                tool_name: builtin.name().to_owned(),
+                target_subject: Some(subject::builtin(version, builtin.name())),
+                arguments: pmo.arguments.get(&builtin).cloned(),
+                options: json!({}),
+                ..ToolTable::default()
+            };
+            (Tool::from(builtin), table)
+        })
+        .collect()
+}
+
+fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
+    [(Tool::Search, "search", "s.jina.ai"), (Tool::Reader, "reader", "r.jina.ai")]
+        .into_iter()
+        .filter(|(_, mode, _)| own.modes.as_ref().is_none_or(|modes| modes.iter().any(|own| own == mode)))
+        .map(|(tool, mode, host)| {
+            let table = ToolTable {
+                tool_name: format!("jina_{mode}"),
+                target_subject: Some(
+                    own.target_subject.clone().unwrap_or_else(|| subject::usual(version, "jina")),
+                ),
+                options: json!({"jina": {"mode": mode, "base_url": format!("https://{host}")}}),
+                ..ToolTable::default()
+            };
+            (tool, table)
+        })
+        .collect()
+}
+
+/// Where a started target listens, when it is reached over HTTP.
+fn addresses(_wanted: &[&str]) -> BTreeMap<String, String> {
+    BTreeMap::new()
+}
+
+/// The target as the manifest describes it.
+fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
+    let Some(command) = &utp.start else { return Box::new(Running) };
+    let base = &plan.manifest.directory;
+    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
+    let launch = Launch {
+        command: command.clone(),
+        directory,
+        environment: utp.env.clone(),
+        removed: Vec::new(),
+        log: plan.log.clone(),
+    };
+    Box::new(Process::new(launch))
+}
+
+/// A ground for one mutant: the target stands there already, behind this wire.
+pub async fn crooked(
+    table: &UtpTable,
+    nats_url: String,
+    wire: Arc<dyn Wire>,
+    seed: u64,
+    target: Box<dyn Target>,
+) -> Result<Arc<Ground>, SessionError> {
+    Ground::lay(GroundPlan {
+        nats_url,
+        version: table.protocol_version.clone(),
+        platform: table.platform,
+        wire,
+        seed,
+        target,
+        environment: BTreeMap::new(),
+    })
+    .await
+}

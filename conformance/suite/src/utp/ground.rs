@@ -1,0 +1,197 @@
+//! The ground that all UTP roles under test stand on: the connection to the broker, the platform played for them, and
+//! the target's own process or processes.
+//!
+//! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one ground.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_nats::{Client, ConnectOptions, Event};
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::session::SessionError;
+use crate::manifest::PlatformKind;
+use crate::target::{Surroundings, Target};
+use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE};
+use crate::wire::Wire;
+
+/// Time for connecting to the broker.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// Time between looks whether the target's process still runs.
+const ENDED_POLL: Duration = Duration::from_millis(250);
+
+/// What a ground is laid with.
+pub struct GroundPlan {
+    /// `nats://host:port`.
+    pub nats_url: String,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// How the target reaches the platform.
+    pub platform: PlatformKind,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// How the target is started and ended.
+    pub target: Box<dyn Target>,
+    /// What a started target is told beside broker and platform, by the names of `docs/bindings.md`.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Broker, platform and target.
+pub struct Ground {
+    /// The suite's connection.
+    pub client: Client,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// All projects of the run.
+    pub desk: Arc<Desk>,
+    seed: u64,
+    nonce: String,
+    lost: Arc<AtomicBool>,
+    target: Mutex<Box<dyn Target>>,
+    // Both platforms end with the ground.
+    _tasks: Vec<JoinSet<()>>,
+}
+
+impl std::fmt::Debug for Ground {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Ground").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl Ground {
+    /// Connects, serves the platform and starts the target.
+    pub async fn lay(plan: GroundPlan) -> Result<Arc<Self>, SessionError> {
+        let lost = Arc::new(AtomicBool::new(false));
+        let client = connect(&plan.nats_url, &lost).await?;
+        let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
+        let mut tasks = vec![
+            platform::nats::serve(&client, &plan.version, &desk, wakeups)
+                .await
+                .map_err(|error| fault(&error))?,
+        ];
+        let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, task) = platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
+        tasks.push(task);
+        let around = Surroundings {
+            nats_url: plan.nats_url,
+            platform_url: format!("http://{address}"),
+            platform: plan.platform,
+            version: plan.version.clone(),
+            environment: plan.environment,
+        };
+        client.flush().await.map_err(|error| fault(&error))?;
+        let mut target = plan.target;
+        target.start(&around).await.map_err(SessionError::Start)?;
+        Ok(Arc::new(Self {
+            client,
+            version: plan.version,
+            desk,
+            seed: plan.seed,
+            nonce: nonce(),
+            lost,
+            target: Mutex::new(target),
+            _tasks: tasks,
+        }))
+    }
+
+    /// Opens the project of one scenario. The id follows from seed and scenario.
+    pub fn project(&self, scenario: &str) -> Arc<Project> {
+        self.project_with_suffix(scenario, "")
+    }
+
+    /// Opens a project whose id ends with `suffix`.
+    pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
+        let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
+        let stable = digest[..STABLE].to_owned();
+        let unique = format!("{stable}{}", self.nonce);
+        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() })
+    }
+
+    /// Whether the connection to the broker was lost at any time.
+    pub fn lost_broker(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// What there is to say when the target's process ended by itself.
+    pub async fn target_ended(&self) -> Option<String> {
+        self.target.lock().await.ended().await
+    }
+
+    /// What the target has logged, where that can be read.
+    pub async fn log(&self) -> Option<String> {
+        self.target.lock().await.log().await
+    }
+
+    /// Waits for something that the target does; nothing comes any more from one whose process has ended.
+    pub(crate) async fn unless_ended<T>(&self, wait: impl Future<Output = Option<T>>) -> Option<T> {
+        let ended = async {
+            // An operating system tells nobody but the parent, and that one has to ask.
+            let mut ticks = tokio::time::interval(ENDED_POLL);
+            loop {
+                ticks.tick().await;
+                if self.target_ended().await.is_some() {
+                    return;
+                }
+            }
+        };
+        let mut wait = std::pin::pin!(wait);
+        tokio::select! {
+            biased;
+            seen = &mut wait => seen,
+            // What it sent before its end may still be on the way.
+            () = ended => tokio::time::timeout(ENDED_POLL, wait).await.ok().flatten(),
+        }
+    }
+
+    /// Ends the target, when the suite started it.
+    pub async fn close(&self) {
+        self.target.lock().await.stop().await;
+    }
+}
+
+/// Six hexadecimal digits that differ from run to run.
+fn nonce() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
+    crate::library::hex(&digest)[..6].to_owned()
+}
+
+async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
+    let flag = Arc::clone(lost);
+    let options = ConnectOptions::new()
+        .name("callmark")
+        .no_echo()
+        .connection_timeout(CONNECT_DEADLINE)
+        .subscription_capacity(64 * 1024)
+        .event_callback(move |event| {
+            let flag = Arc::clone(&flag);
+            async move {
+                if matches!(event, Event::Disconnected) {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
+    match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
+        Ok(Ok(client)) => Ok(client),
+        Ok(Err(error)) => Err(refused(error.to_string())),
+        Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
+    }
+}
+
+/// A URL without user and password.
+pub fn redacted(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}***@{}", &url[..scheme + 3], &url[at + 1..]),
+        _ => url.to_owned(),
+    }
+}
