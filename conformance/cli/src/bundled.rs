@@ -4,11 +4,15 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_reference::utp::{
+    self, PlatformConfig, ReferenceError, Runtime, RuntimeConfig, ToolService, ToolServiceConfig,
+};
 use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
 use callmark_suite::pace::PaceLimits;
+use callmark_suite::runtime::model::Model;
+use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::saboteur::{Bench, Workshop};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::{Running, Surroundings, Target};
@@ -63,22 +67,51 @@ fn sabotage_limits() -> PaceLimits {
 /// The reference's UTP roles.
 #[derive(Default)]
 pub struct Reference {
+    profiles: Vec<String>,
     service: Option<ToolService>,
+    runtime: Option<Runtime>,
+}
+
+impl Reference {
+    /// The roles that these profiles are about.
+    pub fn of(profiles: &[String]) -> Self {
+        Self { profiles: profiles.to_vec(), ..Self::default() }
+    }
+
+    fn plays(&self, profiles: &[&str]) -> bool {
+        self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
+    }
+
+    async fn start_all(&mut self, around: &Surroundings) -> Result<(), ReferenceError> {
+        let platform = match around.platform {
+            PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
+            PlatformKind::Nats => PlatformConfig::Nats,
+        };
+        if self.plays(&["utp.tool-service"]) {
+            let mut config = ToolServiceConfig::new(&around.nats_url);
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform.clone();
+            // Nothing of a run that has been judged is worth waiting for.
+            config.shutdown_deadline = Duration::from_secs(1);
+            self.service = Some(ToolService::start(config).await?);
+        }
+        if self.plays(&["utp.worker", "utp.execution"]) {
+            let told = |name: &str| around.environment.get(name).cloned();
+            let mut config =
+                RuntimeConfig::new(&around.nats_url, told("CALLMARK_MODEL_URL").unwrap_or_default());
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform;
+            config.listen = told("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
+            config.environment = around.environment.clone().into_iter().collect();
+            self.runtime = Some(Runtime::start(config).await?);
+        }
+        Ok(())
+    }
 }
 
 impl Target for Reference {
     fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
-        Box::pin(async move {
-            let mut config = ToolServiceConfig::new(&around.nats_url);
-            around.version.clone_into(&mut config.protocol_version);
-            // Nothing of a run that has been judged is worth waiting for.
-            config.shutdown_deadline = Duration::from_secs(1);
-            if around.platform == PlatformKind::Http {
-                config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
-            }
-            self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
-            Ok(())
-        })
+        Box::pin(async move { self.start_all(around).await.map_err(|error| error.to_string()) })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
@@ -89,6 +122,9 @@ impl Target for Reference {
         Box::pin(async {
             if let Some(service) = self.service.take() {
                 service.shutdown().await;
+            }
+            if let Some(runtime) = self.runtime.take() {
+                runtime.shutdown().await;
             }
         })
     }
@@ -148,6 +184,7 @@ impl Bench for ReferenceBench {
                 }
                 "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
                 "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
+                "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
                 _ => match Role::of(profile) {
                     Some(role) => self.utp(role, wire).await,
                     None => Err(format!("there is no bench for `{profile}`")),
@@ -232,6 +269,27 @@ impl ReferenceBench {
         })?;
         self.capture = Some(Arc::clone(&capture));
         Ok(capture)
+    }
+
+    async fn runtime(&mut self, profile: &str, wire: Arc<dyn Wire>) -> Result<Stage, String> {
+        let url = self.broker_url().await?;
+        let mut table = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
+        // The other half of the runtime has mutants of its own.
+        if profile == "utp.worker" {
+            table.execution = None;
+        }
+        let model = Arc::new(Model::start(None).await?);
+        let secret = Some("callmark-param-of-a-bench".to_owned());
+        let told = [("CALLMARK_MODEL_URL", Some(model.url())), ("CALLMARK_PARAM_KEY", secret.clone())];
+        let environment =
+            told.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect();
+        let target = Box::new(Reference::of(&[profile.to_owned()]));
+        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, environment)
+            .await
+            .map_err(|error| error.to_string())?;
+        let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), sabotage_limits());
+        let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Stage { ground: Some(ground), runtime: Some(session), ..Stage::default() })
     }
 
     async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {

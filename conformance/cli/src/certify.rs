@@ -183,7 +183,7 @@ async fn certify(
         limits: limits(arguments, is_bundled),
         seed: arguments.seed,
         log: arguments.out.join("target.log"),
-        target: is_bundled.then(|| Box::new(Reference::default()) as Box<dyn Target>),
+        target: is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
     });
     let set = tokio::select! {

@@ -44,8 +44,9 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         }
         return;
     };
+    let is_started = plan.target.is_some() || table.start.is_some();
     let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
-    let parties = match Parties::gather(&wanted, &table).await {
+    let parties = match Parties::gather(&wanted, &table, is_started).await {
         Ok(parties) => parties,
         Err(message) => {
             let error = SessionError::Platform(message);
@@ -82,13 +83,16 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
     }
     let callers: Vec<&str> = wanted.into_iter().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
-        match RuntimeSession::open(runtime_plan(&table, &ground, model, parties.url, plan.limits)).await {
+        let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
+        match RuntimeSession::open(own).await {
             Ok(session) => set.stage.runtime = Some(session),
             Err(error) => callers.into_iter().for_each(|profile| block(set, profile, &error)),
         }
     }
 }
 
+/// The variable that a parameter is taken from.
+const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
 /// Profiles of a runtime.
 const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
 
@@ -98,16 +102,26 @@ struct Parties {
     model: Option<Arc<Model>>,
     /// Base URL of a runtime that is reached over HTTP.
     url: Option<String>,
+    /// What a started target finds in `CALLMARK_PARAM_KEY`.
+    secret: Option<String>,
     environment: BTreeMap<String, String>,
 }
 
 impl Parties {
-    async fn gather(wanted: &[&str], table: &UtpTable) -> Result<Self, String> {
+    async fn gather(wanted: &[&str], table: &UtpTable, is_started: bool) -> Result<Self, String> {
         let mut parties = Self::default();
         let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
         if CALLERS.iter().any(|profile| wanted.contains(profile)) {
             let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
             tell("CALLMARK_MODEL_URL", model.url());
+            if is_started {
+                let secret = crate::utp::ground::made_up("param");
+                tell(PARAM_KEY, secret.clone());
+                parties.secret = Some(secret);
+            } else {
+                parties.secret =
+                    table.openapi.as_ref().and_then(|own| own.environment.get(PARAM_KEY).cloned());
+            }
             parties.model = Some(model);
             if table.platform == PlatformKind::Http {
                 let url = if let Some(url) = &table.runtime.url {
@@ -129,7 +143,7 @@ pub fn runtime_plan(
     table: &UtpTable,
     ground: &Arc<Ground>,
     model: Arc<Model>,
-    url: Option<String>,
+    (url, secret): (Option<String>, Option<String>),
     limits: PaceLimits,
 ) -> RuntimePlan {
     model.attend(&ground.desk);
@@ -138,6 +152,7 @@ pub fn runtime_plan(
         model,
         table: table.clone(),
         url,
+        secret,
         limits,
         ready_within: ready_within(table, limits),
     }

@@ -156,13 +156,22 @@ impl Ground {
     }
 }
 
+/// A secret that differs from run to run.
+pub(crate) fn made_up(name: &str) -> String {
+    format!("callmark-{name}-{}", digest())
+}
+
 /// Six hexadecimal digits that differ from run to run.
 fn nonce() -> String {
+    digest()[..6].to_owned()
+}
+
+fn digest() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
-    crate::library::hex(&digest)[..6].to_owned()
+    crate::library::hex(&digest)[..24].to_owned()
 }
 
 async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {

@@ -175,7 +175,9 @@ impl Desk {
     /// Has a message of the target pass the wire, and records what arrives.
     pub fn incoming(&self, project: &Project, message: Message) -> Vec<Message> {
         let arrived = self.wire.incoming(message);
-        arrived.iter().for_each(|message| project.transcript.record(message.clone()));
+        for message in &arrived {
+            project.transcript.record(message.clone());
+        }
         arrived
     }
 
