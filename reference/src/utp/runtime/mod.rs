@@ -49,6 +49,7 @@ use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::serving::{answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
+use super::tool_service::locked;
 use super::{Log, Projects, connect, no_log, round_trip};
 
 pub use scripted_model::ScriptedModel;
@@ -208,10 +209,13 @@ impl Runtime {
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
         ended(self.tasks).await;
-        let mut running = std::mem::take(&mut *super::tool_service::locked(&self.desk.running));
-        let turns = tokio::spawn(async move { while running.join_next().await.is_some() {} });
-        ended(vec![turns]).await;
-        let _ = self.desk.worker.client.flush().await;
+        let mut running = std::mem::take(&mut *locked(&self.desk.running));
+        let client = self.desk.worker.client.clone();
+        let last = tokio::spawn(async move {
+            while running.join_next().await.is_some() {}
+            let _ = client.flush().await;
+        });
+        ended(vec![last]).await;
     }
 }
 
