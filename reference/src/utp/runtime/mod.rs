@@ -8,7 +8,8 @@
 //! - the *execution service* (`utp::execution`) takes reports into the Inbox and publishes wakeups. With
 //!   [`Reports::Platform`] an L0 beside the runtime has it, and the runtime is a worker alone.
 //!
-//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns.
+//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns, and one that
+//! starts has none whose results might lie in an Inbox already.
 //! The protocol's state events are left out; the task event tells the end of a turn.
 
 mod arguments;
@@ -49,6 +50,7 @@ use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::serving::{answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
+use super::tool_service::locked;
 use super::{Log, Projects, connect, no_log, round_trip};
 
 pub use scripted_model::ScriptedModel;
@@ -208,10 +210,13 @@ impl Runtime {
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
         ended(self.tasks).await;
-        let mut running = std::mem::take(&mut *super::tool_service::locked(&self.desk.running));
-        let turns = tokio::spawn(async move { while running.join_next().await.is_some() {} });
-        ended(vec![turns]).await;
-        let _ = self.desk.worker.client.flush().await;
+        let mut running = std::mem::take(&mut *locked(&self.desk.running));
+        let client = self.desk.worker.client.clone();
+        let last = tokio::spawn(async move {
+            while running.join_next().await.is_some() {}
+            let _ = client.flush().await;
+        });
+        ended(vec![last]).await;
     }
 }
 
