@@ -78,7 +78,7 @@ impl Crooked {
         }
         let mut out = passing.extra;
         out.extend(passing.message.map(|message| view::close(message, form, passing.wrap.as_ref())));
-        if original == Kind::Report {
+        if matches!(original, Kind::Report | Kind::Command) {
             out.extend(memory.held.remove(&scope).unwrap_or_default());
         }
         out
@@ -210,13 +210,18 @@ impl Passing {
             }
             Action::Channel(replace) => {
                 let to = replace.to.replace("{project_id}", &scope.0);
-                message.channel = message.channel.replace(&replace.from, &to);
+                let from = replace.from.replace("{project_id}", &scope.0);
+                message.channel = message.channel.replace(&from, &to);
             }
             Action::Swallow => self.message = None,
             Action::Deafen => {
                 memory.deaf.insert(scope.0.clone());
             }
-            Action::HoldUntilReport => {
+            Action::Twice => {
+                let copy = message.clone();
+                self.extra.push(copy);
+            }
+            Action::Hold => {
                 memory.held.entry(scope.clone()).or_default().extend(self.message.take());
             }
             Action::Emit(emit) => {
@@ -455,7 +460,7 @@ mod tests {
 
     #[test]
     fn a_held_card_follows_its_report() {
-        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold_until_report\"]"));
+        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
         let card = Message {
             kind: Kind::CardSave,
             channel: "l0.v1.prj_1.cards.save".to_owned(),

@@ -164,23 +164,24 @@ pub fn told(frames: &[Frame], view: View<'_>) -> Judgement {
 
 /// The model was told something as the outcome of the call.
 pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
+    let hint =
+        "give the model a message of the role `tool` with the call's id and what the tool.result card holds";
     let last = seen::nexts(frames, view.turn).last();
     let Some(request) = last else {
-        return Err(Trouble::NotObserved("the model was not asked again".to_owned()));
+        let finding = Finding::new("the callback had no effect: the model was not asked again", hint)
+            .expected(format!("a tool message with `{text}`"));
+        return Err(with(finding, seen::report(frames, view.call, 0)).into());
     };
     let messages = seen::told(request, view.turn, view.call);
     if messages.iter().any(|message| mentions(message, text)) {
         return Ok(());
     }
-    Err(Finding::new(
-        "the model was not told the outcome of the call",
-        "give the model a message of the role `tool` with the call's id and what the tool.result card holds",
-    )
-    .expected(format!("a tool message with `{text}`"))
-    .actual(messages.first().copied())
-    .at("/messages")
-    .frame(request)
-    .into())
+    Err(Finding::new("the model was not told the outcome of the call", hint)
+        .expected(format!("a tool message with `{text}`"))
+        .actual(messages.first().copied())
+        .at("/messages")
+        .frame(request)
+        .into())
 }
 
 /// Nowhere in the conversation stands this text.

@@ -30,15 +30,21 @@ async fn asked_no_more(world: &mut World) -> Step {
 
 #[then("the turn has a deliverable")]
 async fn delivers(world: &mut World) -> Step {
+    ended_for_good(world).await?;
+    world.judge_call(0, turn::delivers)
+}
+
+/// Waits for the other sign of a turn's end. Event and card may come in either order; what does not come is for the
+/// judgement to tell.
+async fn ended_for_good(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let own = scene.turns[0].clone();
-    // An event and a card may come in either order; what does not come is for the judgement to tell.
     let both = |frames: &[crate::transcript::Frame]| {
         (seen::task(frames, &own).is_some() && seen::deliverable(frames, &own).is_some()).then_some(())
     };
     let _ = scene.project.transcript.wait(session.pace.late.max(session.pace.quiet), both).await;
-    world.judge_call(0, turn::delivers)
+    Ok(())
 }
 
 #[then(expr = "the turn behaves as after a plain {kind}")]
@@ -113,27 +119,36 @@ async fn waits_for_first(world: &mut World) -> Step {
 #[then("the model is told the result")]
 async fn told(world: &mut World) -> Step {
     behaviour(world, 0).await?;
-    world.judge_call(0, turn::told)
+    told_of(world, 0)
+}
+
+/// A runtime that does not go on after a plain call tells nobody.
+fn told_of(world: &mut World, call: usize) -> Step {
+    if world.session()?.suspend != Behaviour::Next {
+        let message = "the runtime does not go on after a plain `suspend`".to_owned();
+        return Err(world.halt(Trouble::NotObserved(message)));
+    }
+    world.judge_call(call, turn::told)
 }
 
 #[then("the model is told both results")]
 fn told_both(world: &mut World) -> Step {
-    world.judge_call(0, turn::told)?;
-    world.judge_call(1, turn::told)
+    told_of(world, 0)?;
+    told_of(world, 1)
 }
 
 #[then("the model is told the result once")]
 async fn told_once(world: &mut World) -> Step {
     let session = world.session()?;
     world.scene()?.quiet(&session).await;
-    world.judge_call(0, turn::told)?;
+    told_of(world, 0)?;
     world.judge_call(0, turn::told_once)?;
     world.judge_call(0, turn::asks_once)
 }
 
 #[then("the further turn is told its own result")]
 fn further_turn(world: &mut World) -> Step {
-    world.judge_call(1, turn::told)
+    told_of(world, 1)
 }
 
 #[then(expr = "the effect of the {kind} override shows once")]
@@ -163,13 +178,17 @@ async fn inline_not_used(world: &mut World) -> Step {
 
 #[then("the turn takes the call for failed")]
 async fn takes_failed(world: &mut World) -> Step {
-    behaviour(world, 0).await?;
+    if behaviour(world, 0).await? == Behaviour::End {
+        ended_for_good(world).await?;
+    }
     world.judge_call(0, turn::tells_failure)
 }
 
 #[then("the reason of the failure is passed on")]
 async fn tells_reason(world: &mut World) -> Step {
-    behaviour(world, 0).await?;
+    if behaviour(world, 0).await? == Behaviour::End {
+        ended_for_good(world).await?;
+    }
     world.judge_call(0, turn::tells_reason)
 }
 
