@@ -12,12 +12,15 @@
 //! The execution service and the worker's model loop are not here.
 
 pub mod caller;
+mod environment;
 mod error;
+mod execution;
 mod ident;
 pub mod l0;
 pub mod message;
 pub mod openapi;
 pub mod platform;
+mod serving;
 pub mod subject;
 pub mod tool_service;
 mod tour;
@@ -29,6 +32,7 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 pub use caller::Caller;
+pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
 pub use openapi::{OpenApi, OpenApiConfig, Upstream};
