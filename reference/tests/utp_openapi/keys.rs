@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callmark_reference::utp::environment::Environment;
+use callmark_reference::utp::Environment;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 
@@ -29,7 +29,8 @@ async fn the_key_comes_from_its_variable() {
 
 #[tokio::test]
 async fn a_key_that_is_not_set_is_missed_only_where_it_is_named() {
-    let stage = Stage::start_with(|config| config.environment = Environment::of([("OTHER", "x")])).await;
+    let environment: Environment = [("OTHER", "x")].into_iter().collect();
+    let stage = Stage::start_with(|config| config.environment = environment).await;
     let request = stage.request_of(&search(&json!({"api_key": "literal"})), &json!({"query": "x"})).await;
     assert_eq!(header(&request, "authorization"), None);
     stage.answers(ResponseTemplate::new(200)).await;

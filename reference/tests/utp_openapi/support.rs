@@ -3,14 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::Subscriber;
+use async_nats::{Client, Subscriber};
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::caller::CallOutcome;
-use callmark_reference::utp::environment::Environment;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::openapi::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Upstream};
-use futures::{FutureExt, StreamExt};
+use callmark_reference::utp::{Caller, Environment, L0, L0Config, OpenApi, OpenApiConfig, Upstream};
+use bytes::Bytes;
+use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
 use wiremock::matchers::any;
@@ -19,6 +19,9 @@ use wiremock::{Mock, MockServer, Request, ResponseTemplate};
 pub(crate) const VERSION: &str = "v1r3";
 pub(crate) const PROJECT: &str = "prj_orchid";
 const CHANNEL: &str = "ch_7";
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Comes after everything that was said before it.
+const END: &str = "l0.end";
 
 /// The keys of the environment; none may be seen anywhere but at the upstream.
 pub(crate) const DEFAULT_KEY: &str = "default-key-1f0e";
@@ -33,18 +36,21 @@ pub(crate) struct Stage {
     caller: Caller,
     pub(crate) upstream: MockServer,
     service: OpenApi,
+    client: Client,
     bus: Subscriber,
     log: mpsc::UnboundedReceiver<String>,
 }
 
 pub(crate) fn environment() -> Environment {
-    Environment::of([
+    [
         ("JINA_API_KEY", DEFAULT_KEY),
         ("ALT_KEY", ALT_KEY),
         ("PARAM_KEY", PARAM_KEY),
         ("SERVICE_KEY", SERVICE_KEY),
         ("BROKEN_KEY", "line\nbreak"),
-    ])
+    ]
+    .into_iter()
+    .collect()
 }
 
 impl Stage {
@@ -72,7 +78,7 @@ impl Stage {
         config.upstream_deadline = Duration::from_secs(5);
         change(&mut config);
         let service = OpenApi::start(config).await.expect("an executor");
-        Self { _broker: broker, l0, caller, upstream, service, bus, log }
+        Self { _broker: broker, l0, caller, upstream, service, client, bus, log }
     }
 
     /// The upstream answers everything like this.
@@ -109,14 +115,22 @@ impl Stage {
     /// Ends the service, then returns all that was said to the platform and all that was logged.
     pub(crate) async fn end(mut self) -> (Vec<String>, Vec<String>) {
         self.service.shutdown().await;
+        self.client.publish(END, Bytes::new()).await.expect("no error");
         let mut said = Vec::new();
-        while let Some(Some(message)) = self.bus.next().now_or_never() {
+        loop {
+            let message = tokio::time::timeout(DEADLINE, self.bus.next()).await.expect("a message");
+            let message = message.expect("an open subscription");
+            if message.subject.as_str() == END {
+                break;
+            }
             said.push(String::from_utf8_lossy(&message.payload).into_owned());
         }
         let mut logged = Vec::new();
         while let Ok(line) = self.log.try_recv() {
             logged.push(line);
         }
+        // The double blocks its thread when it is dropped, for ever if this task has used up its share of the runtime.
+        tokio::task::yield_now().await;
         (said, logged)
     }
 }

@@ -83,15 +83,15 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{MAX_TEXT, read};
-    use crate::utp::environment::Secret;
     use crate::utp::openapi::redact::Redactor;
+    use crate::utp::openapi::redact::tests::secret;
     use crate::utp::openapi::upstream::Answer;
     use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
     fn answered(status: u16, is_json: bool, body: &str) -> Result<ToolOutput, ToolFailure> {
         let body = body.to_owned().into();
         let answer = Answer { status, is_json, body, latency: Duration::from_millis(12) };
-        read(&answer, &Redactor::new(&[Secret::new("secret-77")]))
+        read(&answer, &Redactor::new(&[secret("secret-77")]))
     }
 
     #[test]

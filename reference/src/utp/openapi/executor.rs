@@ -10,8 +10,7 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::utp::Log;
-use crate::utp::environment::{Environment, Secret};
+use crate::utp::{Environment, Log, Secret};
 use crate::utp::message::{ErrorCode, ToolRow};
 use crate::utp::platform::{Platform, PlatformError};
 use crate::utp::subject::{CommandSubject, ProjectId};

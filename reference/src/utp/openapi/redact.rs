@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::byte_serialize;
 
 use super::request::percent_encoded;
-use crate::utp::environment::Secret;
+use crate::utp::Secret;
 
 /// What stands in a secret's place.
 const REDACTED: &str = "[redacted]";
@@ -15,12 +15,11 @@ const REDACTED: &str = "[redacted]";
 /// Secrets shorter than this are not looked for inside of texts.
 const SHORT: usize = 6;
 
-/// Knows the secrets of one call.
-#[derive(Debug)]
+/// Knows the secrets of one call; it has no `Debug`, since it holds them in the clear.
 pub(super) struct Redactor {
     whole: Vec<Secret>,
     /// The forms of the longer ones, longest first, so that no form hides a part of a longer one.
-    forms: Vec<Secret>,
+    forms: Vec<String>,
 }
 
 impl Redactor {
@@ -39,14 +38,14 @@ impl Redactor {
             }
         }
         forms.sort_by_key(|form| std::cmp::Reverse(form.len()));
-        Self { whole, forms: forms.into_iter().map(Secret::new).collect() }
+        Self { whole, forms }
     }
 
     pub(super) fn text(&self, text: &str) -> String {
         if self.is_secret(text) {
             return REDACTED.to_owned();
         }
-        self.forms.iter().fold(text.to_owned(), |text, form| text.replace(form.expose(), REDACTED))
+        self.forms.iter().fold(text.to_owned(), |text, form| text.replace(form, REDACTED))
     }
 
     pub(super) fn value(&self, value: Value) -> Value {
@@ -73,16 +72,21 @@ impl Redactor {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::Redactor;
-    use crate::utp::environment::Secret;
+    use crate::utp::{Environment, Secret};
+
+    pub(in crate::utp::openapi) fn secret(value: &str) -> Secret {
+        let environment: Environment = [("KEY", value)].into_iter().collect();
+        environment.get("KEY").expect("a secret")
+    }
 
     #[test]
     fn a_secret_is_found_in_every_form_and_place() {
         fn check(value: &Value, expect: &Value) {
-            let secrets = [Secret::new("k\"y /77+"), Secret::new("991199119"), Secret::new("ab")];
+            let secrets = [secret("k\"y /77+"), secret("991199119"), secret("ab")];
             assert_eq!(Redactor::new(&secrets).value(value.clone()), *expect);
         }
         check(&json!("you sent k\"y /77+!"), &json!("you sent [redacted]!"));

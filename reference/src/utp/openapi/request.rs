@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use crate::utp::environment::Secret;
+use crate::utp::Secret;
 use crate::utp::message::ErrorCode;
 use crate::utp::tool_service::{Arguments, ToolFailure};
 
@@ -115,14 +115,14 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::ask;
-    use crate::utp::environment::Secret;
     use crate::utp::openapi::options::JinaOptions;
+    use crate::utp::openapi::redact::tests::secret;
 
     /// The address and the body of the request; or the field at fault.
     fn check(jina: &Value, arguments: &Value, expect: Result<(&str, &Value), &str>) {
         let options = JinaOptions::read(&json!({"jina": jina})).expect("options");
         let arguments = arguments.as_object().expect("an object").clone();
-        let injected = vec![("num".to_owned(), Secret::new("7 7"))];
+        let injected = vec![("num".to_owned(), secret("7 7"))];
         let found = ask(&options, arguments, injected, None)
             .map(|ask| (ask.address.to_string(), ask.body.unwrap_or_default()))
             .map_err(|failure| failure.detail.expect("a detail")["field"].as_str().unwrap_or("-").to_owned());
