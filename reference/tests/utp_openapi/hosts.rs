@@ -38,7 +38,9 @@ async fn no_other_host_is_asked() {
 #[tokio::test]
 async fn a_path_does_not_change_the_host() {
     let stage = Stage::start().await;
-    for path in ["//evil.test/", "@evil.test/", "\\\\evil.test", "/../..//evil.test", "https://evil.test", "?x#y"] {
+    for path in
+        ["//evil.test/", "@evil.test/", "\\\\evil.test", "/../..//evil.test", "https://evil.test", "?x#y"]
+    {
         let request = stage.request_of(&search(&json!({ "path": path })), &json!({"query": "x"})).await;
         assert!(target(&request).starts_with("GET s.jina.ai/"), "{path}: {}", target(&request));
     }

@@ -75,7 +75,9 @@ async fn no_key_is_in_a_card_a_report_or_the_log() {
     let echo = json!({"echo": KEYS, "text": KEYS.join(" "), DEFAULT_KEY: 1, "__cg_control": KEYS});
     let escaped = json!({"echo": KEYS}).to_string();
     for status in [200, 302, 401, 429, 500] {
-        for body in [echo.to_string(), escaped.clone(), KEYS.join("\n"), "k=alt-key-77aa%2F%2B%22x".to_owned()] {
+        for body in
+            [echo.to_string(), escaped.clone(), KEYS.join("\n"), "k=alt-key-77aa%2F%2B%22x".to_owned()]
+        {
             stage.answers(ResponseTemplate::new(status).set_body_string(body)).await;
             let outcome = stage.call(&options, &json!({"query": "x"})).await;
             assert_eq!(stage.requests().await.len(), 1, "{}", outcome.card);

@@ -68,10 +68,7 @@ async fn a_repeated_command_asks_the_upstream_once() {
     // A later call on the same subscription is answered after the repetition was heard.
     stage.call(&options, &json!({"query": "third"})).await;
     let queries: Vec<_> = stage.requests().await.iter().map(target).collect();
-    assert_eq!(
-        queries,
-        ["GET s.jina.ai/?q=first", "GET s.jina.ai/?q=second", "GET s.jina.ai/?q=third"]
-    );
+    assert_eq!(queries, ["GET s.jina.ai/?q=first", "GET s.jina.ai/?q=second", "GET s.jina.ai/?q=third"]);
     let (said, _) = stage.end().await;
     let card_id = first.callback.tool_result_card_id;
     let reported = |text: &&String| text.contains("message_type") && text.contains(&card_id);

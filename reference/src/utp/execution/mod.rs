@@ -16,14 +16,13 @@ use async_nats::Client;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde_json::json;
-use tokio::time::{Instant, sleep_until};
 
 use inbox::{InboxStore, Insertion, PENDING};
 
 use super::error::{Cause, ReferenceError};
 use super::ident::{new_id, timestamp};
 use super::message::{InboxRecord, ReportReceipt, RosterRow, text_member};
-use super::platform::{Platform, PlatformError};
+use super::platform::{Platform, PlatformError, attempt};
 use super::serving::{Denial, with_store};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
 use super::trace::TraceHeaders;
@@ -31,9 +30,8 @@ use super::{Log, Projects};
 
 pub(crate) use wire::routes;
 
-/// How often a roster that is out of reach is asked, and the wait in between.
-const ROSTER_ATTEMPTS: u32 = 3;
-const ROSTER_BACKOFF: Duration = Duration::from_millis(100);
+/// How long a roster elsewhere may take to answer; a report waits for it.
+const ROSTER_DEADLINE: Duration = Duration::from_secs(3);
 
 /// Who knows where an agent's wakeups go at the moment.
 pub(crate) trait Roster: Send + Sync {
@@ -55,17 +53,11 @@ impl Roster for PlatformRoster {
         agent_id: &'a str,
     ) -> BoxFuture<'a, Result<Option<RosterRow>, Cause>> {
         async move {
-            for attempt in 1.. {
-                match self.0.agent(project, agent_id).await {
-                    Ok(row) => return Ok(Some(row)),
-                    Err(PlatformError::Refused { status: 404, .. }) => return Ok(None),
-                    Err(error) if error.is_transient() && attempt < ROSTER_ATTEMPTS => {
-                        sleep_until(Instant::now() + ROSTER_BACKOFF).await;
-                    }
-                    Err(error) => return Err(error.into()),
-                }
+            match attempt(ROSTER_DEADLINE, || self.0.agent(project, agent_id)).await {
+                Ok(row) => Ok(Some(row)),
+                Err(PlatformError::Refused { status: 404, .. }) => Ok(None),
+                Err(error) => Err(error.into()),
             }
-            Ok(None)
         }
         .boxed()
     }

@@ -5,12 +5,14 @@
 use std::sync::Arc;
 
 use axum::extract::{Path, State};
-use axum::http::StatusCode;
+use axum::http::header::CONTENT_TYPE;
+use axum::http::{HeaderMap, StatusCode};
 use axum::routing::{get, post};
 use axum::{Json, Router};
 use serde_json::{Value, json};
 
 use super::operations::Operations;
+use super::upload::definition;
 use crate::utp::message::text_member;
 use crate::utp::serving::{Body, Denial, also_as, body_bytes, json_body};
 
@@ -60,10 +62,13 @@ async fn tool(State(operations): Shared, Path((project, name)): Path<(String, St
 async fn upload(
     State(operations): Shared,
     Path(project): Path<String>,
+    headers: HeaderMap,
     body: Body,
 ) -> Result<(StatusCode, Json<Value>), Denial> {
     let project = operations.project(&project)?;
-    let row = operations.upload(&project, &body_bytes(body)?).await?;
+    let kind = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let yaml = definition(kind, body_bytes(body)?).await.map_err(Denial::bad_request)?;
+    let row = operations.upload(&project, &yaml).await?;
     Ok((StatusCode::CREATED, Json(json!(row))))
 }
 

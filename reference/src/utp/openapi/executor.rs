@@ -10,11 +10,11 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 
-use crate::utp::{Environment, Log, Secret};
 use crate::utp::message::{ErrorCode, ToolRow};
-use crate::utp::platform::{Platform, PlatformError};
+use crate::utp::platform::{Platform, PlatformError, attempt};
 use crate::utp::subject::{CommandSubject, ProjectId};
-use crate::utp::tool_service::{Call, Executor, Form, ToolFailure, ToolOutput, attempt};
+use crate::utp::tool_service::{Call, Executor, Form, ToolFailure, ToolOutput};
+use crate::utp::{Environment, Log, Secret};
 
 use super::options::{JinaOptions, KeyVariable};
 use super::redact::Redactor;
@@ -82,10 +82,11 @@ impl Parts {
     async fn row(&self, project_id: &ProjectId, tool_name: &str) -> Result<ToolRow, ToolFailure> {
         attempt(self.delivery_deadline, || self.platform.tool(project_id, tool_name)).await.map_err(|error| {
             match error {
-                PlatformError::Refused { status: 404, .. } => {
-                    ToolFailure::new(ErrorCode::BadRequest, format!("the tool `{tool_name}` is not registered"))
-                        .with_detail(json!({"field": "tool_name"}))
-                }
+                PlatformError::Refused { status: 404, .. } => ToolFailure::new(
+                    ErrorCode::BadRequest,
+                    format!("the tool `{tool_name}` is not registered"),
+                )
+                .with_detail(json!({"field": "tool_name"})),
                 error => ToolFailure::new(
                     ErrorCode::UpstreamUnavailable,
                     format!("the tool's row cannot be read: {error}"),

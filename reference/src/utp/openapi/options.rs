@@ -107,7 +107,9 @@ fn allowed(address: &str) -> Result<Url, ToolFailure> {
             && url.fragment().is_none()
     });
     // The address itself is not repeated: it may hold what somebody should not have put there.
-    url.ok_or_else(|| misconfigured("options.jina.base_url", "`base_url` is not on the list of allowed hosts"))
+    url.ok_or_else(|| {
+        misconfigured("options.jina.base_url", "`base_url` is not on the list of allowed hosts")
+    })
 }
 
 fn mode(named: Option<&str>, base: Option<&Url>) -> Result<Mode, ToolFailure> {
@@ -223,8 +225,14 @@ mod tests {
             &json!({"jina": {"mode": "search", "base_url": "https://s.jina.ai/a/", "path": "/v9", "method": "post"}}),
             Ok("POST https://s.jina.ai/a/v9"),
         );
-        check(&json!({"jina": {"mode": "search", "path": "//evil.test/"}}), Ok("GET https://s.jina.ai/evil.test/"));
-        check(&json!({"jina": {"mode": "search", "path": "@evil.test"}}), Ok("GET https://s.jina.ai/@evil.test"));
+        check(
+            &json!({"jina": {"mode": "search", "path": "//evil.test/"}}),
+            Ok("GET https://s.jina.ai/evil.test/"),
+        );
+        check(
+            &json!({"jina": {"mode": "search", "path": "@evil.test"}}),
+            Ok("GET https://s.jina.ai/@evil.test"),
+        );
         check(&json!({}), Err("options.jina"));
         check(&json!({"jina": "search"}), Err("options.jina"));
         check(&json!({"jina": {}}), Err("options.jina.mode"));

@@ -93,7 +93,10 @@ pub(super) mod tests {
         check(&json!("{\"key\":\"k\\\"y /77+\"}"), &json!("{\"key\":\"[redacted]\"}"));
         check(&json!("?k=k%22y+%2F77%2B&x"), &json!("?k=[redacted]&x"));
         check(&json!("/k%22y%20%2F77%2B"), &json!("/[redacted]"));
-        check(&json!({"k\"y /77+": [{"deep": 991_199_119}]}), &json!({"[redacted]": [{"deep": "[redacted]"}]}));
+        check(
+            &json!({"k\"y /77+": [{"deep": 991_199_119}]}),
+            &json!({"[redacted]": [{"deep": "[redacted]"}]}),
+        );
         check(&json!(["ab", "about", 1, true, null]), &json!(["[redacted]", "about", 1, true, null]));
     }
 

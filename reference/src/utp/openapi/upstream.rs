@@ -150,9 +150,8 @@ fn request(ask: &Ask, host: &str, prefix: &str) -> Result<Request<Body>, ToolFai
         .header(USER_AGENT, concat!("callmark-reference/", env!("CARGO_PKG_VERSION")))
         .header(ACCEPT, "application/json");
     if let Some(key) = &ask.key {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_error| {
-            ToolFailure::new(ErrorCode::AuthFailed, "the key cannot stand in a header")
-        })?;
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+            .map_err(|_error| ToolFailure::new(ErrorCode::AuthFailed, "the key cannot stand in a header"))?;
         bearer.set_sensitive(true);
         request = request.header(AUTHORIZATION, bearer);
     }
@@ -164,9 +163,9 @@ fn request(ask: &Ask, host: &str, prefix: &str) -> Result<Request<Body>, ToolFai
             Body::from(body)
         }
     };
-    request
-        .body(body)
-        .map_err(|_error| ToolFailure::new(ErrorCode::BadRequest, "the arguments make no address of the upstream"))
+    request.body(body).map_err(|_error| {
+        ToolFailure::new(ErrorCode::BadRequest, "the arguments make no address of the upstream")
+    })
 }
 
 fn unreachable(host: &str) -> ToolFailure {

@@ -2,12 +2,14 @@
 //! roster, report, and whoever runs turns.
 //!
 //! [`Platform`] is the seam; [`nats`] and [`http`] are its two bindings (`docs/bindings.md`).
-//! A binding makes one attempt, with a deadline and a size cap; whether to try again is the caller's business.
+//! A binding makes one attempt, with a deadline and a size cap; whether to try again is the caller's business,
+//! and `patience` helps with it.
 //! There is deliberately no operation that writes state: a tool has no way to (Guide §1).
 //! A Tool Service uses four of the operations; roster and turns are for the PMO and the runtime.
 
 pub mod http;
 pub mod nats;
+mod patience;
 
 use std::time::Duration;
 
@@ -25,6 +27,7 @@ use super::trace::TraceHeaders;
 
 pub use http::HttpPlatform;
 pub use nats::NatsPlatform;
+pub(crate) use patience::attempt;
 
 /// No answer of the platform may be longer.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;

@@ -9,7 +9,6 @@ use super::MAX_REQUEST;
 use crate::utp::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::error_reply;
-use crate::utp::platform::PlatformError;
 
 /// A refusal, or the news that something behind us failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -39,11 +38,6 @@ impl Denial {
         let cause = std::error::Error::source(&error).map(ToString::to_string);
         log(&format!("{error}: {}", cause.unwrap_or_default()));
         Self { status: 503, code: "store_unavailable", message: error.to_string() }
-    }
-
-    /// Another part of the platform failed.
-    pub(crate) fn upstream(error: &PlatformError) -> Self {
-        Self { status: 502, code: "upstream_unavailable", message: error.to_string() }
     }
 }
 

@@ -16,17 +16,19 @@ pub(crate) use storage::with_store;
 use std::time::Duration;
 
 use tokio::task::JoinHandle;
+use tokio::time::{Instant, timeout_at};
 
 /// No request may be longer, whichever binding it comes over (`docs/bindings.md`).
 pub(crate) const MAX_REQUEST: usize = 2 * 1024 * 1024;
 
-/// How long each part of a component may take to end.
+/// How long the parts of a component may take to end.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Waits for the parts of a component that has been told to end.
+/// Waits for the parts of a component that has been told to end, and stops those that do not.
 pub(crate) async fn ended(tasks: Vec<JoinHandle<()>>) {
+    let deadline = Instant::now() + SHUTDOWN_DEADLINE;
     for mut task in tasks {
-        if tokio::time::timeout(SHUTDOWN_DEADLINE, &mut task).await.is_err() {
+        if timeout_at(deadline, &mut task).await.is_err() {
             task.abort();
         }
     }

@@ -18,12 +18,11 @@ use super::call_card::{CallCard, belongs_to, read_call_card};
 use super::command::{self, Command, Reading, Refusal};
 use super::ledger::{CallKey, Entry, Ledger, RunningCall};
 use super::result::{Answer, AnswerContext, Outcome};
-use super::retry::attempt;
 use super::tool::{Call, Executor, ToolFailure, ToolOutput};
 use crate::utp::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
-use crate::utp::platform::Platform;
+use crate::utp::platform::{Platform, attempt};
 use crate::utp::subject::{ChannelId, CommandSubject, ProjectId};
 use crate::utp::trace::TraceHeaders;
 
@@ -71,7 +70,9 @@ impl Desk {
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
                 let settled = match reading {
-                    Reading::Run(command) => self.run(executor, &subject, key, command, headers.clone()).await,
+                    Reading::Run(command) => {
+                        self.run(executor, &subject, key, command, headers.clone()).await
+                    }
                     Reading::Refuse(refusal) => {
                         self.refuse(executor, &subject, key, refusal, headers.clone()).await
                     }

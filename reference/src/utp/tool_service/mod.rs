@@ -1,8 +1,8 @@
 //! The Tool Service: hosts tools, hears their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
 //! In reading order: `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens),
-//! `result` (what goes out), `retry` and `ledger` with `ledger_file` (why it happens once), `service` (the shell around
-//! calls: subscriptions, concurrency, shutdown), `probes` and `tides` (the tools).
+//! `result` (what goes out), `ledger` and `ledger_file` (why it happens once), `service` (the shell around calls:
+//! subscriptions, concurrency, shutdown), `probes` and `tides` (the tools).
 //! The PMO and the OpenAPI executor are services of the same kind: they bring an executor of their own to `service`.
 
 mod call;
@@ -12,7 +12,6 @@ mod ledger;
 mod ledger_file;
 mod probes;
 mod result;
-mod retry;
 mod service;
 mod tides;
 mod tool;
@@ -32,7 +31,6 @@ pub(crate) use command::Form;
 pub(crate) use ledger::locked;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
-pub(crate) use retry::attempt;
 pub(crate) use service::{Connection, Service, ServiceSetup};
 pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
 pub(crate) use tool::{Call, Executor};
