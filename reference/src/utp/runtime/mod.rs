@@ -8,7 +8,8 @@
 //! - the *execution service* (`utp::execution`) takes reports into the Inbox and publishes wakeups. With
 //!   [`Reports::Platform`] an L0 beside the runtime has it, and the runtime is a worker alone.
 //!
-//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns.
+//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns, and one that
+//! starts has none whose results might lie in an Inbox already.
 //! The protocol's state events are left out; the task event tells the end of a turn.
 
 mod arguments;
