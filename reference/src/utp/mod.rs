@@ -7,15 +7,19 @@
 //! 3. [`l0`] puts the report into the caller's Inbox and publishes the wakeup;
 //! 4. the caller wakes, takes the Inbox record and follows its pointer to the result card.
 //!
-//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how a tool reaches cards and report.
-//! The PMO built-ins, the OpenAPI executor, the execution service and the worker's model loop are not here.
+//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how the others are reached.
+//! [`runtime`] is the whole agent in the caller's place: a model decides what is called, and turns are resumed.
 
 pub mod caller;
+mod environment;
 mod error;
+mod execution;
 mod ident;
 pub mod l0;
 pub mod message;
 pub mod platform;
+pub mod runtime;
+mod serving;
 pub mod subject;
 pub mod tool_service;
 mod tour;
@@ -27,9 +31,11 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 pub use caller::Caller;
+pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
 pub use platform::PlatformConfig;
+pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};
 
