@@ -5,10 +5,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{
-    self, PlatformConfig, ReferenceError, Runtime, RuntimeConfig, ToolService, ToolServiceConfig,
+    self, L0, L0Config, PlatformConfig, ReferenceError, Runtime, RuntimeConfig, ToolService,
+    ToolServiceConfig,
 };
 use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
+use callmark_suite::management::session::{ManagementPlan, ManagementSession};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::runtime::model::Model;
@@ -130,6 +132,37 @@ impl Target for Reference {
     }
 }
 
+/// The reference's management API, which L0 serves over HTTP.
+///
+/// It has a broker of its own: on that of a run the suite is the platform.
+pub struct Registry {
+    l0: L0,
+    broker: RunningBroker,
+}
+
+impl Registry {
+    /// Starts it, and says in the manifest where it is.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub async fn start(manifest: &mut Manifest) -> Result<Self, String> {
+        let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+        let mut config = L0Config::new(broker.url());
+        config.http = Some(([127, 0, 0, 1], 0).into());
+        let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
+        if let Some(table) = manifest.utp.as_mut().and_then(|utp| utp.registry.as_mut()) {
+            table.base_url = l0.http_url();
+        }
+        Ok(Self { l0, broker })
+    }
+
+    /// Ends it.
+    pub async fn stop(self) {
+        self.l0.shutdown().await;
+        self.broker.stop().await;
+    }
+}
+
 /// One call of each kind through the reference's own L0.
 pub struct Tour;
 
@@ -152,6 +185,7 @@ struct ReferenceBench {
     manifest: Manifest,
     broker: Option<RunningBroker>,
     service: Option<ToolService>,
+    registry: Option<Registry>,
     capture: Option<Arc<Capture>>,
     stages: u64,
 }
@@ -160,7 +194,14 @@ impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker: None, service: None, capture: None, stages: 0 };
+            let bench = ReferenceBench {
+                manifest,
+                broker: None,
+                service: None,
+                registry: None,
+                capture: None,
+                stages: 0,
+            };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }
@@ -185,6 +226,9 @@ impl Bench for ReferenceBench {
                 "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
                 "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
                 "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
+                "utp.registry" => {
+                    Ok(Stage { management: Some(self.management(wire).await?), ..Stage::default() })
+                }
                 _ => match Role::of(profile) {
                     Some(role) => self.utp(role, wire).await,
                     None => Err(format!("there is no bench for `{profile}`")),
@@ -232,6 +276,25 @@ impl ReferenceBench {
             agent: None,
         };
         AgentSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    /// One registry serves all mutants: each has projects of its own.
+    async fn management(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ManagementSession>, String> {
+        if self.registry.is_none() {
+            self.registry = Some(Registry::start(&mut self.manifest).await?);
+        }
+        let utp = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
+        let plan = ManagementPlan {
+            version: utp.protocol_version,
+            table: utp.registry.ok_or("the bundled manifest has no `[utp.registry]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            nats_url: String::new(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+        };
+        ManagementSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {

@@ -19,7 +19,7 @@ use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
-use crate::bundled::{self, Reference, Tour};
+use crate::bundled::{self, Reference, Registry, Tour};
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
 
@@ -175,6 +175,13 @@ async fn certify(
         None => None,
     };
     let is_bundled = arguments.target.is_none();
+    let mut manifest = manifest.clone();
+    let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
+        Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
+    } else {
+        None
+    };
+    let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
     let setting = stage::set(StagePlan {
         manifest,
@@ -215,6 +222,9 @@ async fn certify(
         () = exit::told_to_end() => Err(interrupted()),
     };
     set.strike().await;
+    if let Some(registry) = registry {
+        registry.stop().await;
+    }
     if let Some(broker) = broker {
         broker.stop().await;
     }

@@ -18,7 +18,7 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "utp.pmo", complete: false },
     Profile { id: "utp.execution", complete: true },
     Profile { id: "utp.worker", complete: true },
-    Profile { id: "utp.registry", complete: false },
+    Profile { id: "utp.registry", complete: true },
     Profile { id: "utp.openapi", complete: false },
     Profile { id: "hub.server", complete: true },
     Profile { id: "hub.agent", complete: true },

@@ -149,7 +149,7 @@ impl Kind {
     /// Bytes of one message that are kept. What is read as a document of its own must stay one.
     fn budget(self) -> usize {
         match self {
-            Self::Response | Self::Artifact | Self::HubResponse => DOCUMENT,
+            Self::Response | Self::Artifact | Self::HubResponse | Self::RegistryResponse => DOCUMENT,
             _ => bounds::MESSAGE,
         }
     }

@@ -112,6 +112,9 @@ impl Stage {
         if let Some(ground) = &self.ground {
             ground.close().await;
         }
+        if let Some(session) = &self.management {
+            session.close().await;
+        }
         if let Some(session) = &self.toolbus {
             session.close().await;
         }
