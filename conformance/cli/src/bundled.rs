@@ -290,7 +290,7 @@ impl ReferenceBench {
             directory: PathBuf::from("."),
             log: log_file(),
             nats_url: String::new(),
-            limits: sabotage_limits(),
+            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
             wire,
             seed: self.stages,
         };

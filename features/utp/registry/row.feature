@@ -21,7 +21,7 @@ Feature: A registered tool is kept as it was uploaded
     Scenario Outline: A name such as <name>
       Given the definition of a tool
       And the definition is named "<name>"
-      When the definition is uploaded
+      When the definition is uploaded between two good ones
       Then the row's "tool_name" is as uploaded
 
       Examples:

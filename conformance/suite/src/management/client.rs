@@ -10,12 +10,14 @@ use futures::StreamExt as _;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
+use super::exchange::PLACES;
 use crate::manifest::{RegistryEncoding, RegistryTable};
 use crate::transcript::{Frame, Kind, Message, Transcript};
+use crate::utp::judge::seen::mentions;
 use crate::wire::{CALL, SCENARIO, STATUS, Wire};
 
 /// Largest answer that is read. A list of all tools may be long.
-const MAX_ANSWER: usize = 4 * 1024 * 1024;
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
 /// For a connection; a registry on another machine may be far away.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// What separates the parts of a form. No definition of ours holds it.
@@ -39,6 +41,8 @@ pub struct Request {
     pub form: String,
     /// YAML; none for a request that reads.
     pub body: Option<String>,
+    /// Of a list in the answer, only what mentions one of these is looked at: other runs may have left much there.
+    pub about: Vec<String>,
 }
 
 /// Who makes a request, and where that is written down.
@@ -96,6 +100,7 @@ impl Client {
         for message in self.wire.outgoing(message) {
             let answer = tokio::time::timeout(deadline, self.post(&message)).await;
             let answer = answer.unwrap_or_else(|_| Err("there was no answer in time".to_owned()));
+            let answer = answer.map(|(status, body)| (status, narrowed(body, &request.about)));
             self.take(caller, message, answer);
         }
         let text = number.to_string();
@@ -141,7 +146,9 @@ impl Client {
         let message =
             Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
         let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
-        arrived.into_iter().for_each(|message| caller.transcript.record(message));
+        for message in arrived {
+            caller.transcript.record(message);
+        }
     }
 
     async fn post(&self, message: &Message) -> Result<(u16, Value), String> {
@@ -188,6 +195,23 @@ impl Client {
     }
 }
 
+/// A body whose lists hold only what mentions one of the words; other bodies as they are.
+fn narrowed(body: Value, about: &[String]) -> Value {
+    let is_meant = |item: &Value| about.is_empty() || about.iter().any(|word| mentions(item, word));
+    match body {
+        Value::Array(items) => Value::Array(items.into_iter().filter(is_meant).collect()),
+        Value::Object(mut members) => {
+            for name in PLACES {
+                if let Some(Value::Array(items)) = members.get_mut(name) {
+                    items.retain(is_meant);
+                }
+            }
+            Value::Object(members)
+        }
+        plain => plain,
+    }
+}
+
 /// A form whose part `file` is the YAML.
 fn form(text: &str) -> String {
     format!(
@@ -224,4 +248,24 @@ fn said(error: &reqwest::Error) -> String {
         "the connection was closed before the answer was complete"
     }
     .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_list_only_what_is_meant_is_kept() {
+        let about = ["tide_1".to_owned()];
+        let (own, other) = (json!({"tool_name": "tide_1"}), json!({"tool_name": "tide_2"}));
+        assert_eq!(narrowed(json!([other, own]), &about), json!([own]));
+        assert_eq!(
+            narrowed(json!({"tools": [other, own], "total": 2}), &about),
+            json!({"tools": [own], "total": 2})
+        );
+        assert_eq!(narrowed(json!({"tools": [other]}), &[]), json!({"tools": [other]}));
+        assert_eq!(narrowed(other.clone(), &about), other);
+    }
 }

@@ -10,7 +10,7 @@ use crate::utp::judge::seen::mentions;
 use crate::wire::STATUS;
 
 /// Where an answer may keep a row, or rows.
-const PLACES: [&str; 5] = ["tool", "tools", "items", "data", "item"];
+pub(super) const PLACES: [&str; 5] = ["tool", "tools", "items", "data", "item"];
 /// Members of a row, apart from its name and project, that the word of a definition stands in.
 const MARKED: [&str; 4] = ["target_subject", "description", "parameters", "options"];
 

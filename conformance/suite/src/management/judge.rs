@@ -62,6 +62,13 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
             upload.post.told()
         )));
     }
+    if let (true, Some(good)) = (upload.post.is_2xx() && upload.stored().is_none(), seen.good.first()) {
+        was_alive(Some(good), "before")?;
+        let hint = "find a tool under the name that its definition spells, or refuse the name";
+        let message = format!("nothing is there under the name that was uploaded: {}", upload.told());
+        let finding = Finding::new(message, hint).expected(upload.definition.name()).at("/tool_name");
+        return Err(read_in(upload, finding).into());
+    }
     let expected = upload.definition.body.get(name).unwrap_or(&Value::Null);
     equals(upload, name, expected)
 }

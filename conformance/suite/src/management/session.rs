@@ -23,6 +23,8 @@ use crate::wire::Wire;
 const LOOK: Duration = Duration::from_millis(10);
 /// Before each try to have a definition taken and to read it back.
 const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Duration::from_millis(1200)];
+/// So long the first definition may take until it shows.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// Longest time between two looks at a row.
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// The address in reports where the real one is gone when they are read.
@@ -193,30 +195,43 @@ impl ManagementSession {
 
     /// Uploads a definition, and looks for its row where it was taken.
     pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> Made {
+        // One that never showed what it took shows nothing later.
+        let patience = if self.works { self.pace.answer } else { Duration::ZERO };
+        self.upload_and_look(caller, project, definition, patience).await
+    }
+
+    async fn upload_and_look(
+        &self,
+        caller: &Caller,
+        project: &str,
+        definition: &Definition,
+        patience: Duration,
+    ) -> Made {
         let request = Request {
             method: "POST",
             path: tools_path(project),
             tool: definition.name().to_owned(),
             form: definition.form.clone(),
             body: Some(definition.text()),
+            about: Vec::new(),
         };
         let post = self.client.send(caller, &request, self.pace.answer).await;
         let mut made = Made { definition: definition.clone(), post, before: None, after: None };
+        let look = |made: &Made, look: fn(&Upload<'_>) -> bool| {
+            caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
+        };
         let began = Instant::now();
         let mut wait = self.pace.quiet / 4;
-        loop {
+        while look(&made, |upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
-            // A registry may take its time until it shows what it took; one that never did shows nothing later.
-            let is_settled = caller.transcript.with(|frames| {
-                Upload::of(frames, &made)
-                    .is_none_or(|upload| !upload.post.is_2xx() || upload.stored().is_some())
-            });
-            if is_settled || !self.works || began.elapsed() + wait > self.pace.answer {
-                return made;
+            // A registry may take its time until it shows what it took.
+            if began.elapsed() + wait > patience || look(&made, |upload| upload.stored().is_some()) {
+                break;
             }
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_LOOK);
         }
+        made
     }
 
     /// Reads the row of a tool, in the way that the manifest says.
@@ -231,6 +246,7 @@ impl ManagementSession {
             tool: definition.name().to_owned(),
             form: definition.form.clone(),
             body: None,
+            about: vec![definition.name().to_owned(), definition.word.clone()],
         };
         self.client.send(caller, &request, self.pace.answer).await
     }
@@ -255,7 +271,8 @@ impl ManagementSession {
                 Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             let began = Instant::now();
-            let made = self.upload(&caller, &project, &definition).await;
+            let patience = FIRST_LOOK.mul_f64(limits.scale.clamp(0.01, 1000.0));
+            let made = self.upload_and_look(&caller, &project, &definition, patience).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
             let (stored, status, told) = caller.transcript.with(|frames| {

@@ -123,10 +123,10 @@ fn by_hand(frame: &Frame, session: &ManagementSession) -> String {
     let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
     let quoted = |text: &str| text.replace('\'', r"'\''");
     // The values are secrets; who runs the line fills them in.
-    let headers: String =
+    let headers: Vec<String> =
         session.table.headers.keys().map(|name| format!(" -H '{}: …'", quoted(name))).collect();
     let text = quoted(frame.body.as_str().unwrap_or_default());
-    let line = format!("curl -i -X {method} {}{path}{headers}", session.shown_base());
+    let line = format!("curl -i -X {method} {}{path}{}", session.shown_base(), headers.concat());
     match session.table.encoding {
         RegistryEncoding::Yaml => {
             format!("{line} -H 'content-type: application/yaml' --data-binary '{text}'")

@@ -66,7 +66,7 @@ fn block(out: &mut String, value: &Value, depth: usize, writing: Writing) {
                 if writing == Writing::Comments && depth == 0 {
                     out.push_str("\n# \"next\": [a member\n");
                 }
-                out.push_str(&format!("{indent}{}:", word(name)));
+                out.extend([indent.as_str(), &word(name), ":"]);
                 entry(out, member, depth, writing);
             }
         }
@@ -87,16 +87,13 @@ fn entry(out: &mut String, value: &Value, depth: usize, writing: Writing) {
         out.push('\n');
         return block(out, value, depth + 1, writing);
     }
-    match value.as_str().filter(|text| writing == Writing::Lines && is_literal(text)) {
-        Some(text) => {
-            let indent = "  ".repeat(depth + 1);
-            out.push_str(" |-\n");
-            text.split('\n').for_each(|line| out.push_str(&format!("{indent}{line}\n")));
-        }
-        None => {
-            out.push_str(&format!(" {}", flow(value)));
-            out.push_str(if writing == Writing::Comments { "  # so it is\n" } else { "\n" });
-        }
+    if let Some(text) = value.as_str().filter(|text| writing == Writing::Lines && is_literal(text)) {
+        let indent = "  ".repeat(depth + 1);
+        out.push_str(" |-\n");
+        text.split('\n').for_each(|line| out.extend([indent.as_str(), line, "\n"]));
+    } else {
+        out.extend([" ", &flow(value)]);
+        out.push_str(if writing == Writing::Comments { "  # so it is\n" } else { "\n" });
     }
 }
 
