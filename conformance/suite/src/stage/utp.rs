@@ -2,18 +2,20 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::{SetStage, StagePlan, cause};
 use crate::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
 use crate::pace::PaceLimits;
-use crate::target::{Launch, Process, Running, Target};
+use crate::target::{Launch, Logged, Process, Running, Target};
 use crate::utp::call::ToolTable;
 use crate::utp::ground::{Ground, GroundPlan};
 use crate::utp::session::{SessionError, SessionPlan, UtpSession};
 use crate::utp::subject;
 use crate::utp::tool::{Role, Tool};
+use crate::utp::upstream::{self, Keys, Upstream, UpstreamPlan};
 use crate::wire::{Straight, Wire};
 
 /// The profiles whose roles stand on the ground.
@@ -41,9 +43,23 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         }
         return;
     };
+    let is_started = plan.target.is_some() || table.start.is_some();
     let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
     let mut environment = BTreeMap::new();
     environment.extend(addresses(&wanted));
+    let upstream = match behind_executor(&wanted, &table, is_started).await {
+        Ok(upstream) => upstream,
+        Err(error) => {
+            for profile in wanted {
+                block(set, profile, &error);
+            }
+            return;
+        }
+    };
+    if let Some(upstream) = &upstream {
+        environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
+        environment.extend(upstream.plan.keys.environment());
+    }
     let laid = Ground::lay(GroundPlan {
         nats_url: plan.nats_url.to_owned(),
         version: table.protocol_version.clone(),
@@ -52,6 +68,7 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         seed: plan.seed,
         target,
         environment,
+        upstream,
     });
     let ground = match laid.await {
         Ok(ground) => ground,
@@ -123,12 +140,36 @@ fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
                 target_subject: Some(
                     own.target_subject.clone().unwrap_or_else(|| subject::usual(version, "jina")),
                 ),
-                options: json!({"jina": {"mode": mode, "base_url": format!("https://{host}")}}),
+                options: upstream::options(mode, host),
                 ..ToolTable::default()
             };
             (tool, table)
         })
         .collect()
+}
+
+/// The upstream of an OpenAPI executor, where one is wanted.
+async fn behind_executor(
+    wanted: &[&str],
+    table: &UtpTable,
+    is_started: bool,
+) -> Result<Option<Arc<Upstream>>, SessionError> {
+    let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) else {
+        return Ok(None);
+    };
+    let upstream = Upstream::start(upstream_plan(own, is_started)).await;
+    upstream.map(Some).map_err(|error| SessionError::Platform(format!("no upstream: {error}")))
+}
+
+/// What an upstream is started with for the executor of a manifest.
+pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
+    UpstreamPlan {
+        listen: own.upstream.clone(),
+        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
+        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        service_envs: own.service_envs,
+        has_log: is_started || own.log.is_some(),
+    }
 }
 
 /// Where a started target listens, when it is reached over HTTP.
@@ -138,8 +179,13 @@ fn addresses(_wanted: &[&str]) -> BTreeMap<String, String> {
 
 /// The target as the manifest describes it.
 fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
-    let Some(command) = &utp.start else { return Box::new(Running) };
     let base = &plan.manifest.directory;
+    let Some(command) = &utp.start else {
+        return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
+            Some(log) => Box::new(Logged::new(base.join(log))),
+            None => Box::new(Running),
+        };
+    };
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
     let launch = Launch {
         command: command.clone(),
@@ -158,6 +204,7 @@ pub async fn crooked(
     wire: Arc<dyn Wire>,
     seed: u64,
     target: Box<dyn Target>,
+    upstream: Option<Arc<Upstream>>,
 ) -> Result<Arc<Ground>, SessionError> {
     Ground::lay(GroundPlan {
         nats_url,
@@ -167,6 +214,7 @@ pub async fn crooked(
         seed,
         target,
         environment: BTreeMap::new(),
+        upstream,
     })
     .await
 }
