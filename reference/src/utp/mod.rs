@@ -8,14 +8,19 @@
 //! 4. the caller wakes, takes the Inbox record and follows its pointer to the result card.
 //!
 //! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how a tool reaches cards and report.
-//! The PMO built-ins, the OpenAPI executor, the execution service and the worker's model loop are not here.
+//! [`openapi`] is the Tool Service whose tools are web services.
+//! The execution service and the worker's model loop are not here.
 
 pub mod caller;
+mod environment;
 mod error;
+mod execution;
 mod ident;
 pub mod l0;
 pub mod message;
+pub mod openapi;
 pub mod platform;
+mod serving;
 pub mod subject;
 pub mod tool_service;
 mod tour;
@@ -27,8 +32,10 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 pub use caller::Caller;
+pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
+pub use openapi::{OpenApi, OpenApiConfig, Upstream};
 pub use platform::PlatformConfig;
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};
