@@ -1,21 +1,25 @@
 //! The bundled target: the reference implementation, started here and reached over sockets like any other.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_reference::utp::{
+    self, Environment, OpenApi, OpenApiConfig, PlatformConfig, ToolService, ToolServiceConfig, Upstream,
+};
 use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
-use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
+use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::saboteur::{Bench, Workshop};
 use callmark_suite::stage::{self, StagePlan};
-use callmark_suite::target::{Running, Surroundings, Target};
+use callmark_suite::target::{Surroundings, Target};
 use callmark_suite::toolbus::session::{ToolbusPlan, ToolbusSession};
 use callmark_suite::utp::capture::{Capture, Exercise, Exercised};
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
 use callmark_suite::utp::tool::Role;
+use callmark_suite::utp::upstream::{self, Variable};
 use callmark_suite::wire::Wire;
 use callmark_suite::world::Stage;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -64,6 +68,45 @@ fn sabotage_limits() -> PaceLimits {
 #[derive(Default)]
 pub struct Reference {
     service: Option<ToolService>,
+    executor: Option<OpenApi>,
+    log: Lines,
+}
+
+/// What the executor logs.
+#[derive(Clone, Default)]
+struct Lines(Arc<Mutex<String>>);
+
+impl Lines {
+    fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, line: &str) {
+        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+/// After how long the executor gives up an upstream: as long as the bundled manifest says.
+const UPSTREAM_DEADLINE: Duration = Duration::from_millis(300);
+
+/// An executor before the suite's upstream, with the keys of `environment`.
+fn executor(
+    nats_url: &str,
+    environment: &BTreeMap<String, String>,
+    upstream_url: &str,
+    log: &Lines,
+) -> OpenApiConfig {
+    let mut config = OpenApiConfig::new(nats_url);
+    config.upstream = Upstream::Through(upstream_url.to_owned());
+    config.environment = Environment::Map(environment.clone());
+    config.env_overrides = [("api_key".to_owned(), Variable::Service.name().to_owned())].into();
+    config.upstream_deadline = UPSTREAM_DEADLINE;
+    config.shutdown_deadline = Duration::from_secs(1);
+    let log = log.clone();
+    config.log = Arc::new(move |line: &str| log.push(line));
+    config
 }
 
 impl Target for Reference {
@@ -77,6 +120,14 @@ impl Target for Reference {
                 config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
             }
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            if let Some(url) = around.environment.get("CALLMARK_UPSTREAM_URL") {
+                let mut config = executor(&around.nats_url, &around.environment, url, &self.log);
+                around.version.clone_into(&mut config.protocol_version);
+                if around.platform == PlatformKind::Http {
+                    config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
+                }
+                self.executor = Some(OpenApi::start(config).await.map_err(|error| error.to_string())?);
+            }
             Ok(())
         })
     }
@@ -85,10 +136,17 @@ impl Target for Reference {
         Box::pin(async { None })
     }
 
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { Some(self.log.text()) })
+    }
+
     fn stop(&mut self) -> BoxFuture<'_, ()> {
         Box::pin(async {
             if let Some(service) = self.service.take() {
                 service.shutdown().await;
+            }
+            if let Some(executor) = self.executor.take() {
+                executor.shutdown().await;
             }
         })
     }
@@ -116,15 +174,47 @@ struct ReferenceBench {
     manifest: Manifest,
     broker: Option<RunningBroker>,
     service: Option<ToolService>,
+    executor: Option<BenchExecutor>,
     capture: Option<Arc<Capture>>,
     stages: u64,
+}
+
+/// An executor that stands on a bench, and what stands behind it.
+struct BenchExecutor {
+    upstream: Arc<upstream::Upstream>,
+    log: Lines,
+    // Ends with the bench.
+    _running: OpenApi,
+}
+
+/// What stands on a bench: it runs already, and its log can be read.
+struct Standing {
+    log: Option<Lines>,
+}
+
+impl Target for Standing {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.log.as_ref().map(Lines::text) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
 }
 
 impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker: None, service: None, capture: None, stages: 0 };
+            let bench = ReferenceBench { manifest, broker: None, service: None, executor: None, capture: None, stages: 0 };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }
@@ -234,15 +324,36 @@ impl ReferenceBench {
         Ok(capture)
     }
 
+    /// Starts the reference's part for a role, unless it stands there already.
+    async fn stand(&mut self, role: Role, url: &str, table: &UtpTable) -> Result<(), String> {
+        match role {
+            Role::OpenApi if self.executor.is_none() => {
+                let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
+                let upstream = upstream::Upstream::start(stage::utp::upstream_plan(own, true));
+                let upstream = upstream.await.map_err(|error| error.to_string())?;
+                let environment = upstream.plan.keys.environment().collect();
+                let log = Lines::default();
+                let config = executor(url, &environment, &upstream.url(), &log);
+                let running = OpenApi::start(config).await.map_err(|error| error.to_string())?;
+                self.executor = Some(BenchExecutor { upstream, log, _running: running });
+            }
+            Role::ToolService | Role::Pmo if self.service.is_none() => {
+                let config = ToolServiceConfig::new(url);
+                self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+
     async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {
         let url = self.broker_url().await?;
-        if self.service.is_none() {
-            let config = ToolServiceConfig::new(&url);
-            self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
-        }
         let table = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
-        let target = Box::new(Running);
-        let ground = stage::utp::crooked(&table, url, wire, self.stages, target)
+        self.stand(role, &url, &table).await?;
+        let own = self.executor.as_ref().filter(|_| role == Role::OpenApi);
+        let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
+        let upstream = own.map(|own| Arc::clone(&own.upstream));
+        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, upstream)
             .await
             .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
