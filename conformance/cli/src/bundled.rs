@@ -89,7 +89,7 @@ impl Lines {
 }
 
 /// After how long the executor gives up an upstream: as long as the bundled manifest says.
-const UPSTREAM_DEADLINE: Duration = Duration::from_millis(300);
+const UPSTREAM_DEADLINE: Duration = Duration::from_millis(600);
 
 /// An executor before the suite's upstream, with the keys of `environment`.
 fn executor(
@@ -214,7 +214,14 @@ impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker: None, service: None, executor: None, capture: None, stages: 0 };
+            let bench = ReferenceBench {
+                manifest,
+                broker: None,
+                service: None,
+                executor: None,
+                capture: None,
+                stages: 0,
+            };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }

@@ -185,5 +185,6 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Given a live OpenAPI executor
       And a search command
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      And its row's "/jina/path" is "/named"
       When the worker sends the command
       Then the log does not hold the value of CALLMARK_ALT_KEY

@@ -74,12 +74,11 @@ pub fn asks(frames: &[Frame], calls: &Calls<'_>, expected: &str, complete: bool)
 pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement {
     let own = requests(frames, calls)?;
     let asked = own.iter().any(|frame| host(frame) == expected);
-    let answered = brings_answer(frames, calls);
     if !own.is_empty() && !asked {
         return Err(Trouble::NotObserved(format!("the call did not go to `{expected}`")));
     }
-    if asked && succeeded(frames, calls) {
-        return answered;
+    if succeeded(frames, calls) {
+        return brings_answer(frames, calls);
     }
     let finding = Finding::new(
         format!("a call that goes to `{expected}` does not succeed"),
@@ -176,10 +175,8 @@ pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Ke
     )
     .expected(format!("the key in `{name}`"));
     let other = known.iter().find(|other| with(other).is_some());
-    let actual = other.map_or_else(
-        || "no key".to_owned(),
-        |other| format!("the key in `{}`", other.variable.name()),
-    );
+    let actual =
+        other.map_or_else(|| "no key".to_owned(), |other| format!("the key in `{}`", other.variable.name()));
     let finding = finding.actual(Some(&Value::from(actual)));
     Err(match own.first() {
         Some(frame) => finding.frame(frame),
@@ -212,8 +209,7 @@ pub fn uses_no_literal(frames: &[Frame], calls: &Calls<'_>, literal: &str) -> Ju
 pub fn passes(frames: &[Frame], calls: &Calls<'_>, parameter: &str, key: &Key) -> Judgement {
     let own = requests(frames, calls)?;
     let values: Vec<&Value> = own.iter().flat_map(|frame| members(&frame.body, parameter)).collect();
-    let fits = |value: &&Value| value.as_str() == Some(key.expose());
-    if values.iter().any(|value| fits(value)) {
+    if values.iter().any(|value| value.as_str() == Some(key.expose())) {
         return Ok(());
     }
     let name = key.variable.name();
@@ -248,7 +244,8 @@ fn was_used(frames: &[Frame], key: &Key) -> Judgement {
     if all(frames).any(|frame| key.forms().iter().any(|form| holds(frame, form))) {
         return Ok(());
     }
-    let message = format!("the target does not send the value of `{}`, so it has nothing to hide", key.variable.name());
+    let message =
+        format!("the target does not send the value of `{}`, so it has nothing to hide", key.variable.name());
     Err(Trouble::NotApplicable(message))
 }
 
@@ -366,7 +363,12 @@ pub fn follows_nothing(frames: &[Frame], calls: &Calls<'_>, landing: &str) -> Ju
 }
 
 /// Which of the two values a parameter has, for a note.
-pub fn overrides(frames: &[Frame], calls: &Calls<'_>, parameter: &str, service: Option<&Key>) -> Option<Variable> {
+pub fn overrides(
+    frames: &[Frame],
+    calls: &Calls<'_>,
+    parameter: &str,
+    service: Option<&Key>,
+) -> Option<Variable> {
     let own = requests(frames, calls).ok()?;
     let key = service?;
     let values = own.iter().flat_map(|frame| members(&frame.body, parameter));

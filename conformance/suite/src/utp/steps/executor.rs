@@ -37,10 +37,7 @@ impl FromStr for Mode {
 
 /// One of the variables that hold keys.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "variable",
-    regex = "JINA_API_KEY|CALLMARK_ALT_KEY|CALLMARK_PARAM_KEY|CALLMARK_SERVICE_KEY"
-)]
+#[param(name = "variable", regex = "JINA_API_KEY|CALLMARK_ALT_KEY|CALLMARK_PARAM_KEY|CALLMARK_SERVICE_KEY")]
 struct KeyVariable(Variable);
 
 impl FromStr for KeyVariable {
@@ -104,7 +101,8 @@ fn row_option(world: &mut World, pointer: String, value: Json) -> Step {
         other => other,
     };
     if pointer == "/jina/base_url"
-        && let Some(host) = value.as_str().and_then(|text| url::Url::parse(text).ok()?.host_str().map(str::to_owned))
+        && let Some(host) =
+            value.as_str().and_then(|text| url::Url::parse(text).ok()?.host_str().map(str::to_owned))
     {
         world.scene()?.project.upstream.watch(&host);
     }

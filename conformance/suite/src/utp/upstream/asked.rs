@@ -164,7 +164,11 @@ mod tests {
     #[test]
     fn a_token_is_found_wherever_it_stands() {
         let check = |uri: &str, host: &str, body: &str| {
-            assert_eq!(asked(uri, Some(host), "", body).subjects(), ["tok-0123456789ab"], "{uri} {host} {body}");
+            assert_eq!(
+                asked(uri, Some(host), "", body).subjects(),
+                ["tok-0123456789ab"],
+                "{uri} {host} {body}"
+            );
         };
         check("/https%3A%2F%2Fexample.org%2Ftok-0123456789ab", "r.jina.ai", "");
         check("/s?q=%74ok-0123456789ab", "s.jina.ai", "");

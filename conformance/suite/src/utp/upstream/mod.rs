@@ -90,7 +90,8 @@ impl Upstream {
             ("jina.log", self.plan.has_log),
         ]
         .into_iter()
-        .filter_map(|(name, there)| there.then(|| name.to_owned()))
+        .filter(|(_, there)| *there)
+        .map(|(name, _)| name.to_owned())
     }
 }
 

@@ -52,8 +52,7 @@ struct Known {
 impl Script {
     /// A call of the project may ask.
     pub fn expect(&self, token: &str, call_id: &str) {
-        let known =
-            Known { token: token.to_owned(), call_id: call_id.to_owned(), manner: Manner::Answers };
+        let known = Known { token: token.to_owned(), call_id: call_id.to_owned(), manner: Manner::Answers };
         lock(&self.calls).push(known);
     }
 
@@ -128,7 +127,8 @@ mod tests {
 
     #[test]
     fn tokens_are_found_in_any_text() {
-        let found: Vec<String> = tokens("/a/tok-0123456789ab?q=xtok-ba9876543210&tok-nothex tok-0123").collect();
+        let found: Vec<String> =
+            tokens("/a/tok-0123456789ab?q=xtok-ba9876543210&tok-nothex tok-0123").collect();
         assert_eq!(found, ["tok-0123456789ab", "tok-ba9876543210"]);
     }
 

@@ -106,7 +106,8 @@ fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, M
             Some((Arc::clone(project), call, manner))
         })
         .collect();
-    let is_known = ALLOWED.contains(&asked.host.as_str()) || asked.host == own.host || asked.host == "localhost";
+    let is_known =
+        ALLOWED.contains(&asked.host.as_str()) || asked.host == own.host || asked.host == "localhost";
     if !named.is_empty() || !tokens.is_empty() || is_known {
         return named;
     }
@@ -118,10 +119,8 @@ fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, M
 
 /// What really arrives at the executor.
 fn told(desk: &Desk, project: &Project, call: &str, body: Value, own: &Own) -> Value {
-    let headers = BTreeMap::from([
-        (SCENARIO.to_owned(), project.id.clone()),
-        (CALL.to_owned(), call.to_owned()),
-    ]);
+    let headers =
+        BTreeMap::from([(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), call.to_owned())]);
     let message = Message {
         direction: Direction::ToTarget,
         kind: Kind::UpstreamReply,
@@ -130,8 +129,14 @@ fn told(desk: &Desk, project: &Project, call: &str, body: Value, own: &Own) -> V
         body,
     };
     project.transcript.record(message.clone());
-    let arrived = desk.wire().outgoing(message).into_iter().next();
-    let mut body = arrived.map_or_else(|| json!({"status": null, "event": "no answer"}), |message| message.body);
+    let mut arrived = None;
+    for message in desk.wire().outgoing(message) {
+        match message.kind {
+            Kind::UpstreamReply => arrived = Some(message.body),
+            _ => project.transcript.record(message),
+        }
+    }
+    let mut body = arrived.unwrap_or_else(|| json!({"status": null, "event": "no answer"}));
     if let Some(location) = body.get("location").and_then(Value::as_str) {
         body["location"] = Value::from(location.replace("{upstream}", &own.url));
     }
