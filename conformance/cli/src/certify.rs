@@ -214,7 +214,7 @@ async fn certify(
         jobs: if serial { 1 } else { usize::from(arguments.jobs) },
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: secrets(manifest),
+        secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
         progress,
     };
     let output = tokio::select! {

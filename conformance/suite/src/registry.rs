@@ -19,7 +19,7 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "utp.execution", complete: true },
     Profile { id: "utp.worker", complete: true },
     Profile { id: "utp.registry", complete: true },
-    Profile { id: "utp.openapi", complete: false },
+    Profile { id: "utp.openapi", complete: true },
     Profile { id: "hub.server", complete: true },
     Profile { id: "hub.agent", complete: true },
     Profile { id: "breadcrumb.runner", complete: false },

@@ -223,6 +223,9 @@ pub struct HeaderNamed {
     /// The name.
     #[serde(rename = "as")]
     pub name: String,
+    /// Whether all calls of the project share the value.
+    #[serde(default)]
+    pub wide: bool,
 }
 
 /// Text and what takes its place.

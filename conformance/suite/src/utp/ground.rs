@@ -17,6 +17,7 @@ use super::session::SessionError;
 use crate::manifest::PlatformKind;
 use crate::target::{Surroundings, Target};
 use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE};
+use crate::utp::upstream::Upstream;
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.
@@ -40,6 +41,8 @@ pub struct GroundPlan {
     pub target: Box<dyn Target>,
     /// What a started target is told beside broker and platform, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
 }
 
 /// Broker, platform and target.
@@ -50,6 +53,8 @@ pub struct Ground {
     pub version: String,
     /// All projects of the run.
     pub desk: Arc<Desk>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
     seed: u64,
     nonce: String,
     lost: Arc<AtomicBool>,
@@ -70,6 +75,9 @@ impl Ground {
         let lost = Arc::new(AtomicBool::new(false));
         let client = connect(&plan.nats_url, &lost).await?;
         let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        if let Some(upstream) = &plan.upstream {
+            upstream.attach(&desk);
+        }
         let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
         let mut tasks = vec![
             platform::nats::serve(&client, &plan.version, &desk, wakeups)
@@ -93,6 +101,7 @@ impl Ground {
             client,
             version: plan.version,
             desk,
+            upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
             lost,

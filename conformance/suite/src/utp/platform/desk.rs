@@ -156,7 +156,11 @@ impl Desk {
             record_refusal(&project, refusal);
         }
         let body = reply?;
-        Ok(if operation == Operation::CardsGet { self.cards_reply(&project, body) } else { body })
+        Ok(match operation {
+            Operation::CardsGet => self.told(&project, Kind::CardsReply, body),
+            Operation::ToolsGet => self.told(&project, Kind::ToolsReply, body),
+            _ => body,
+        })
     }
 
     /// Records that a request was refused before it was read.
@@ -249,12 +253,12 @@ impl Desk {
         reply
     }
 
-    /// The card store's answer, as it arrives at the target.
-    fn cards_reply(&self, project: &Project, body: Value) -> Value {
+    /// What the target asked for, as it arrives there.
+    fn told(&self, project: &Project, kind: Kind, body: Value) -> Value {
         let message = Message {
             direction: Direction::ToTarget,
-            kind: Kind::CardsReply,
-            channel: format!("cards of {}", project.id),
+            kind,
+            channel: format!("rows of {}", project.id),
             headers: BTreeMap::new(),
             body: body.clone(),
         };

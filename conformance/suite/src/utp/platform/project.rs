@@ -12,6 +12,7 @@ use crate::bounds;
 use crate::transcript::{Transcript, lock};
 use crate::utp::judge::seen;
 use crate::utp::trace::Traceparent;
+use crate::utp::upstream::Script;
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 2_000;
@@ -63,6 +64,8 @@ pub struct Project {
     pub name: ProjectName,
     /// Every message of the project.
     pub transcript: Arc<Transcript>,
+    /// How the upstream answers the project's calls.
+    pub upstream: Script,
     rows: Mutex<Rows>,
     /// Whether the target is the one that sends commands here.
     calling: AtomicBool,
@@ -142,6 +145,7 @@ impl Project {
             id: name.id(),
             name,
             transcript: Arc::default(),
+            upstream: Script::default(),
             rows: Mutex::default(),
             calling: AtomicBool::new(false),
             held: watch::Sender::new(None),
