@@ -154,14 +154,14 @@ impl World {
 
     /// Waits for the report of the call under test. A live target owes one to every valid command.
     ///
-    /// That a tool which throws is answered is a recommendation with a rule of its own; the other rules have
-    /// nothing to look at when it is not.
+    /// That a call which cannot succeed is answered is a recommendation with a rule of its own; the other rules
+    /// have nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
-        let throws = self.call()?.tool == Tool::Fail;
+        let fails = self.call()?.is_bound_to_fail();
         match self.unanswered().await? {
             None => Ok(()),
-            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if throws => {
-                let message = "the target does not answer for a tool that throws".to_owned();
+            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if fails => {
+                let message = "the target does not answer a call that cannot succeed".to_owned();
                 Err(self.halt(Trouble::NotApplicable(message)))
             }
             Some(trouble) => Err(self.halt(trouble)),

@@ -5,7 +5,6 @@ use cucumber::then;
 use crate::judge::Trouble;
 use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen};
-use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
@@ -35,15 +34,24 @@ async fn any_has_detail(world: &mut World) -> Step {
 
 #[then(expr = "the call fails with code {string}")]
 async fn fails_with(world: &mut World, code: String) -> Step {
+    fails_with_one_of(world, &[&code]).await
+}
+
+#[then(expr = "the call fails with code {string} or {string}")]
+async fn fails_with_either(world: &mut World, code: String, other: String) -> Step {
+    fails_with_one_of(world, &[&code, &other]).await
+}
+
+async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
     // A tool that throws was called validly, so its answer is waited for; a refusal may never come.
-    if world.call()?.tool == Tool::Fail {
+    if world.call()?.is_bound_to_fail() {
         world.answered().await?;
     } else {
         any_failed_card(world).await?;
     }
     let mut own = None;
     world.judge_call(|frames, calls| {
-        own = errors::has_code(frames, calls, &code)?;
+        own = errors::has_code(frames, calls, codes)?;
         Ok(())
     })?;
     if let Some(note) = own {

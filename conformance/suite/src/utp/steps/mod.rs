@@ -11,6 +11,7 @@ mod callback;
 mod captured;
 mod card;
 mod failure;
+mod pmo;
 mod refusal;
 mod wakeup;
 
