@@ -11,7 +11,7 @@ use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
 use crate::utp::judge::late::{Late, LateCheck};
 use crate::utp::judge::route;
-use crate::utp::judge::seen::Calls;
+use crate::utp::judge::seen::{self, Calls};
 use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::{Role, Tool};
@@ -166,6 +166,17 @@ impl World {
             }
             Some(trouble) => Err(self.halt(trouble)),
         }
+    }
+
+    /// As [`World::answered`], and gives work that comes after its answer the chance to show.
+    pub async fn worked(&mut self) -> Step {
+        self.answered().await?;
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
+        // That none came is for the judgement to tell.
+        let _ = self.scene()?.project.transcript.wait(session.pace.late, shown).await;
+        Ok(())
     }
 
     /// Waits for the report of the call under test, whatever the probe.
