@@ -87,12 +87,7 @@ impl Caller {
             .await
             .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
         round_trip(&client).await?;
-        l0.put_roster(RosterRow {
-            project_id: project_id.to_string(),
-            agent_id: agent_id.clone(),
-            worker_target: target.to_string(),
-        })
-        .await?;
+        l0.put_roster(RosterRow::new(project_id.as_str(), &agent_id, target.as_str())).await?;
         let waiting = Waiting::default();
         let listener = tokio::spawn({
             let (waiting, project, agent) = (Arc::clone(&waiting), project_id.clone(), agent_id.clone());

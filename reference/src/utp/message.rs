@@ -146,14 +146,16 @@ pub struct ReportReceipt {
     pub duplicate: bool,
 }
 
-/// A record of an agent's Inbox.
+/// A record of an agent's Inbox. Other platforms may say less about it than ours.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct InboxRecord {
     /// The record's own id.
     pub inbox_id: String,
     /// The project of the report.
+    #[serde(default)]
     pub project_id: String,
     /// The channel of the report.
+    #[serde(default)]
     pub channel_id: String,
     /// Whose Inbox it is: the callback's `agent_id`.
     pub agent_id: String,
@@ -162,8 +164,9 @@ pub struct InboxRecord {
     /// As reported.
     pub correlation_id: String,
     /// As reported.
+    #[serde(default)]
     pub source_agent_id: String,
-    /// The reported span.
+    /// A child of the reported span.
     pub traceparent: String,
     /// The reported state, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,21 +174,135 @@ pub struct InboxRecord {
     /// The callback, unchanged.
     pub payload: Value,
     /// `pending` until the agent has taken it, then `consumed`.
+    #[serde(default)]
     pub status: String,
     /// RFC 3339.
+    #[serde(default)]
     pub created_at: String,
 }
 
-/// A roster row, `resource.project_agents`, as far as the wakeup needs it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+/// A roster row, `resource.project_agents`: who an agent is, and where its wakeups go.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct RosterRow {
-    /// The project of the agent.
+    /// The project of the agent; a row that does not say belongs to the project that it was asked for in.
+    #[serde(default)]
     pub project_id: String,
     /// The agent.
     pub agent_id: String,
     /// Where its wakeups go.
     pub worker_target: String,
+    /// The name for people.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub display_name: Option<String>,
+    /// What kind of agent it is: a name, or whatever a platform keeps there.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<Value>,
+    /// The agent that made it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner_agent_id: Option<String>,
+    /// Such as `active`; the protocol has no list.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub status: Option<String>,
+    /// Whatever else is kept about it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub metadata: Option<Value>,
 }
+
+impl RosterRow {
+    /// A row that says no more than it must.
+    pub fn new(
+        project_id: impl Into<String>,
+        agent_id: impl Into<String>,
+        worker_target: impl Into<String>,
+    ) -> Self {
+        Self {
+            project_id: project_id.into(),
+            agent_id: agent_id.into(),
+            worker_target: worker_target.into(),
+            display_name: None,
+            profile: None,
+            owner_agent_id: None,
+            status: None,
+            metadata: None,
+        }
+    }
+}
+
+/// The body of `turns.start`: something for an agent to do.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TurnRequest {
+    /// Whose turn it is.
+    pub agent_id: String,
+    /// What is asked.
+    pub instruction: String,
+    /// The turn's id, if the caller wants to give it one; asked for again, it starts nothing.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub agent_turn_id: Option<String>,
+    /// The context that the turn works in.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub context_box_id: Option<String>,
+    /// The turn that asks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_agent_turn_id: Option<String>,
+    /// The step of that turn.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub parent_step_id: Option<String>,
+    /// The trace, where no `traceparent` says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace_id: Option<String>,
+}
+
+impl TurnRequest {
+    /// A request that says no more than it must.
+    pub fn new(agent_id: impl Into<String>, instruction: impl Into<String>) -> Self {
+        Self {
+            agent_id: agent_id.into(),
+            instruction: instruction.into(),
+            agent_turn_id: None,
+            context_box_id: None,
+            parent_agent_turn_id: None,
+            parent_step_id: None,
+            trace_id: None,
+        }
+    }
+}
+
+/// The answer to `turns.start`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TurnReceipt {
+    /// Whose turn it is.
+    pub agent_id: String,
+    /// The turn's id: this one counts, whatever was asked for.
+    pub agent_turn_id: String,
+    /// The turn's epoch, JSON type included.
+    pub turn_epoch: Value,
+}
+
+/// What is published when a turn is over, on [`task_event`](super::subject::task_event).
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct TaskEvent {
+    /// Whose turn it was.
+    pub agent_id: String,
+    /// The turn.
+    pub agent_turn_id: String,
+    /// Its epoch.
+    #[serde(default)]
+    pub turn_epoch: Value,
+    /// How it ended.
+    pub status: Status,
+    /// The card of type `task.deliverable`, if there is one.
+    #[serde(default)]
+    pub deliverable_card_id: Option<String>,
+    /// The tool result that ended the turn, if one did.
+    #[serde(default)]
+    pub tool_result_card_id: Option<String>,
+    /// Why it did not succeed.
+    #[serde(default)]
+    pub error: Option<Value>,
+}
+
+/// The type of the card that a turn leaves.
+pub const DELIVERABLE: &str = "task.deliverable";
 
 /// The answer to `cards.get`.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

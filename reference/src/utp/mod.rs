@@ -7,15 +7,23 @@
 //! 3. [`l0`] puts the report into the caller's Inbox and publishes the wakeup;
 //! 4. the caller wakes, takes the Inbox record and follows its pointer to the result card.
 //!
-//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how a tool reaches cards and report.
-//! The PMO built-ins, the OpenAPI executor, the execution service and the worker's model loop are not here.
+//! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how the others are reached.
+//! [`runtime`] is the whole agent in the caller's place: a model decides what is called, and turns are resumed.
+//! Two services are like a Tool Service: [`openapi`], whose tools are web services, and [`pmo`], whose built-ins give
+//! work to other agents.
 
 pub mod caller;
+mod environment;
 mod error;
+mod execution;
 mod ident;
 pub mod l0;
 pub mod message;
+pub mod openapi;
 pub mod platform;
+pub mod pmo;
+pub mod runtime;
+mod serving;
 pub mod subject;
 pub mod tool_service;
 mod tour;
@@ -27,9 +35,13 @@ use std::time::Duration;
 use futures::StreamExt as _;
 
 pub use caller::Caller;
+pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
+pub use openapi::{OpenApi, OpenApiConfig, Upstream};
 pub use platform::PlatformConfig;
+pub use pmo::{Pmo, PmoConfig};
+pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};
 

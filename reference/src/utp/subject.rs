@@ -127,11 +127,17 @@ pub fn wakeup(
     format!("cg.{version}.{project_id}.{channel_id}.cmd.agent.{target}.wakeup")
 }
 
+/// The subject that tells the end of an agent's turn.
+pub fn task_event(version: &str, project_id: &ProjectId, channel_id: &ChannelId, agent_id: &str) -> String {
+    format!("cg.{version}.{project_id}.{channel_id}.evt.agent.{agent_id}.task")
+}
+
 fn replace(template: &str, project: &str, channel: &str) -> String {
     template.replace("{project_id}", project).replace("{channel_id}", channel)
 }
 
-fn is_token(text: &str) -> bool {
+/// Whether the text can stand as one token of a subject.
+pub(crate) fn is_token(text: &str) -> bool {
     !text.is_empty()
         && !text.chars().any(|character| {
             matches!(character, '.' | '*' | '>' | '{' | '}')

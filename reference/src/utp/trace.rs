@@ -45,6 +45,12 @@ impl Traceparent {
         Self { trace_id: random_hex(2), span_id: random_hex(1), flags: "01".to_owned() }
     }
 
+    /// The first span of ours in a trace whose id alone is known; nothing when it is no trace id.
+    pub fn within(trace_id: &str) -> Option<Self> {
+        let known = is_hex(trace_id, 32) && !is_zero(trace_id);
+        known.then(|| Self { trace_id: trace_id.to_owned(), ..Self::fresh() })
+    }
+
     /// A new span of the same trace.
     #[must_use]
     pub fn child(&self) -> Self {

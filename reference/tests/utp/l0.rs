@@ -17,11 +17,7 @@ fn report(agent_id: &str, call: &str) -> Value {
 }
 
 fn roster(agent_id: &str, worker_target: &str) -> RosterRow {
-    RosterRow {
-        project_id: "prj".to_owned(),
-        agent_id: agent_id.to_owned(),
-        worker_target: worker_target.to_owned(),
-    }
+    RosterRow::new("prj", agent_id, worker_target)
 }
 
 async fn request(platform: &Platform, subject: &str, body: &Value) -> async_nats::Message {

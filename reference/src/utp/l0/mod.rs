@@ -1,13 +1,12 @@
-//! L0, the platform's side: card store, roster, `resource.tools`, Inbox, and the way from a report to a wakeup (UTP §4.2).
+//! L0, the platform's side: card store, roster, `resource.tools` with its management API, and an execution service.
 //!
-//! `operations` is what L0 does, `report` and `upload` what it checks, `store` and `store_file` where it keeps things,
-//! `nats` and `http` how it is reached (`docs/bindings.md`).
-//! It does not resume turns: the execution service does that, from the Inbox.
+//! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
+//! `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
+//! It runs no turns: whoever does serves `turns.start` and hears the wakeups (`runtime`).
 
 mod http;
 mod nats;
 mod operations;
-mod report;
 mod store;
 mod store_file;
 mod upload;
@@ -25,14 +24,11 @@ use store::{MemoryStore, Store};
 use store_file::FileStore;
 
 use super::error::ReferenceError;
+use super::execution::inbox::{InboxStore, MemoryInbox};
+use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
+use super::serving::{answer_requests, ended, guarded, listen};
 use super::{Log, Projects, connect, no_log};
-
-/// No request to L0 may be longer.
-pub(crate) const MAX_REQUEST: usize = 8 * 1024 * 1024;
-
-/// How long the parts of L0 may take to end.
-const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
 /// How L0 is set up.
 #[derive(Clone)]
@@ -82,6 +78,7 @@ pub struct L0 {
 #[derive(Debug, Clone)]
 pub struct L0Handle {
     operations: Arc<Operations>,
+    execution: Arc<Execution>,
 }
 
 impl L0 {
@@ -91,30 +88,32 @@ impl L0 {
     /// When the broker does not answer, the address is taken, or the store cannot be opened.
     pub async fn start(config: L0Config) -> Result<Self, ReferenceError> {
         let client = connect(&config.nats_url, "l0").await?;
-        let store: Arc<dyn Store> = match config.data_dir.clone() {
-            None => Arc::new(MemoryStore::default()),
-            Some(data_dir) => {
-                let opened = tokio::task::spawn_blocking(move || FileStore::open(&data_dir)).await;
-                Arc::new(opened.map_err(|error| ReferenceError::store("l0", error))??)
-            }
-        };
-        let operations = Arc::new(Operations {
-            store,
-            client,
+        let (store, inbox) = open(config.data_dir).await?;
+        let operations =
+            Arc::new(Operations { store, projects: config.projects.clone(), log: Arc::clone(&config.log) });
+        let execution = Arc::new(Execution {
+            inbox,
+            roster: Arc::<Operations>::clone(&operations),
+            client: client.clone(),
             version: config.protocol_version,
             projects: config.projects,
-            log: config.log,
+            log: Arc::clone(&config.log),
         });
         let (closing, closed) = watch::channel(false);
-        let mut tasks = vec![nats::serve(Arc::clone(&operations), closed.clone()).await?];
+        let mut tasks = vec![
+            answer_requests(client.clone(), Arc::clone(&operations), closed.clone()).await?,
+            answer_requests(client, Arc::clone(&execution), closed.clone()).await?,
+        ];
         let mut http = None;
         if let Some(address) = config.http {
-            let deadline = config.request_deadline;
-            let (bound, task) = http::serve(Arc::clone(&operations), address, deadline, closed).await?;
+            let routes =
+                http::routes(Arc::clone(&operations)).merge(execution::routes(Arc::clone(&execution)));
+            let routes = guarded(routes, config.request_deadline);
+            let (bound, task) = listen(routes, address, config.log, closed).await?;
             http = Some(bound);
             tasks.push(task);
         }
-        Ok(Self { handle: L0Handle { operations }, http, closing, tasks })
+        Ok(Self { handle: L0Handle { operations, execution }, http, closing, tasks })
     }
 
     /// The base URL of the HTTP binding, without a trailing slash, when there is one.
@@ -145,12 +144,18 @@ impl L0 {
     /// Answers what is being answered, then ends.
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
-        for mut task in self.tasks {
-            if tokio::time::timeout(SHUTDOWN_DEADLINE, &mut task).await.is_err() {
-                task.abort();
-            }
-        }
+        ended(self.tasks).await;
     }
+}
+
+/// Opens the tables: in memory, or in one file for both.
+async fn open(data_dir: Option<PathBuf>) -> Result<(Arc<dyn Store>, Arc<dyn InboxStore>), ReferenceError> {
+    let Some(data_dir) = data_dir else {
+        return Ok((Arc::new(MemoryStore::default()), Arc::new(MemoryInbox::default())));
+    };
+    let opened = tokio::task::spawn_blocking(move || FileStore::open(&data_dir)).await;
+    let file = Arc::new(opened.map_err(|error| ReferenceError::store("l0", error))??);
+    Ok((Arc::<FileStore>::clone(&file), file))
 }
 
 impl L0Handle {
@@ -167,7 +172,7 @@ impl L0Handle {
     /// All records of an agent's Inbox, in the order in which they came.
     pub async fn inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, ReferenceError> {
         let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
-        self.operations.with_store(move |store| store.inbox(&project_id, &agent_id)).await
+        self.execution.with_inbox(move |inbox| inbox.records(&project_id, &agent_id)).await
     }
 
     /// The pending records of an agent's Inbox, which are consumed by this.
@@ -177,6 +182,6 @@ impl L0Handle {
         agent_id: &str,
     ) -> Result<Vec<InboxRecord>, ReferenceError> {
         let (project_id, agent_id) = (project_id.to_owned(), agent_id.to_owned());
-        self.operations.with_store(move |store| store.take_inbox(&project_id, &agent_id)).await
+        self.execution.with_inbox(move |inbox| inbox.take(&project_id, &agent_id)).await
     }
 }

@@ -1,49 +1,29 @@
-//! What L0 does, whichever binding asks: cards, tools, reports (UTP §4.2, Guide §2).
+//! What L0 does, whichever binding asks: cards, tools, roster (UTP §2, Guide §2); reports are `execution`'s.
 //!
 //! The bindings only decode, call one of these, and encode.
 
 use std::fmt;
 use std::sync::Arc;
 
-use async_nats::Client;
-use serde_json::{Value, json};
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde_json::Value;
 
-use super::store::{Insertion, PENDING, Store};
-use super::{report, upload};
+use super::store::Store;
+use super::upload;
 use crate::utp::error::{Cause, ReferenceError};
-use crate::utp::ident::{new_id, timestamp};
-use crate::utp::message::{CardBatch, InboxRecord, ReportReceipt, ToolRow, text_member};
-use crate::utp::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
-use crate::utp::trace::TraceHeaders;
+use crate::utp::execution::{Roster, served};
+use crate::utp::message::{CardBatch, RosterRow, ToolRow, text_member};
+use crate::utp::serving::{Denial, json_body, with_store};
+use crate::utp::subject::{ProjectId, WorkerTarget, is_token};
 use crate::utp::{Log, Projects};
 
 /// The most cards that one request may ask for.
 const MAX_CARDS: usize = 1000;
 
-/// What L0 answers when it does not do what was asked.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Denial {
-    /// An HTTP status; also the number in the NATS error header.
-    pub(crate) status: u16,
-    pub(crate) code: &'static str,
-    pub(crate) message: String,
-}
-
-impl Denial {
-    pub(crate) fn bad_request(message: impl Into<String>) -> Self {
-        Self { status: 400, code: "bad_request", message: message.into() }
-    }
-
-    pub(crate) fn not_found(what: &str, id: &str) -> Self {
-        Self { status: 404, code: "not_found", message: format!("no {what} `{id}`") }
-    }
-}
-
 /// The state that both bindings share.
 pub(crate) struct Operations {
     pub(crate) store: Arc<dyn Store>,
-    pub(crate) client: Client,
-    pub(crate) version: String,
     pub(crate) projects: Projects,
     pub(crate) log: Log,
 }
@@ -57,13 +37,7 @@ impl fmt::Debug for Operations {
 impl Operations {
     /// Checks that a project is one that is served here.
     pub(crate) fn project(&self, project_id: &str) -> Result<ProjectId, Denial> {
-        let project_id =
-            ProjectId::new(project_id).map_err(|error| Denial::bad_request(error.to_string()))?;
-        if self.projects.contains(&project_id) {
-            Ok(project_id)
-        } else {
-            Err(Denial::not_found("project", project_id.as_str()))
-        }
+        served(&self.projects, project_id)
     }
 
     /// Reads cards; the body is `{"card_ids": […]}`.
@@ -130,60 +104,49 @@ impl Operations {
         Ok(row)
     }
 
-    /// Takes a report into the Inbox of the agent that it names, then wakes that agent's worker.
-    pub(crate) async fn report(
-        &self,
-        project: &ProjectId,
-        channel: &ChannelId,
-        reported: TraceReport,
-        body: &[u8],
-    ) -> Result<ReportReceipt, Denial> {
-        let report = report::read(body).map_err(Denial::bad_request)?;
-        let agent_id = text_member(&report.payload, "agent_id").unwrap_or_default().to_owned();
-        let record = InboxRecord {
-            inbox_id: new_id("inbox"),
-            project_id: project.to_string(),
-            channel_id: channel.to_string(),
-            agent_id: agent_id.clone(),
-            message_type: report.message_type,
-            correlation_id: report.correlation_id,
-            source_agent_id: report.source_agent_id,
-            traceparent: reported.traceparent,
-            tracestate: reported.next.tracestate.clone(),
-            payload: report.payload,
-            status: PENDING.to_owned(),
-            created_at: timestamp(),
-        };
-        let inbox_id = record.inbox_id.clone();
-        let wanted = project.to_string();
-        // The roster is read after the record is written: what it says then is where the wakeup goes (Guide §2).
-        let (insertion, row) = self
-            .stored({
-                let agent_id = agent_id.clone();
-                move |store| Ok((store.insert(&record)?, store.roster(&wanted, &agent_id)?))
-            })
-            .await?;
-        if let Insertion::Duplicate(inbox_id) = insertion {
-            return Ok(ReportReceipt { inbox_id, duplicate: true });
-        }
-        match row.map(|row| WorkerTarget::new(row.worker_target)) {
-            Some(Ok(target)) => {
-                let subject = wakeup(&self.version, project, channel, &target);
-                self.wake(subject, &agent_id, &reported.next).await;
-            }
-            Some(Err(error)) => (self.log)(&format!("agent `{agent_id}` not woken: {error}")),
-            None => (self.log)(&format!("agent `{agent_id}` not woken: not in the roster")),
-        }
-        Ok(ReportReceipt { inbox_id, duplicate: false })
+    /// All rows of a project, by name.
+    pub(crate) async fn tools(&self, project: &ProjectId) -> Result<Vec<ToolRow>, Denial> {
+        let project = project.to_string();
+        self.stored(move |store| store.tools(&project)).await
     }
 
-    /// Wakes a worker; the record is written, so a wakeup that is lost costs time and no data.
-    async fn wake(&self, subject: String, agent_id: &str, headers: &TraceHeaders) {
-        let payload = json!({"agent_id": agent_id}).to_string();
-        let published = self.client.publish_with_headers(subject, headers.to_nats(), payload.into()).await;
-        if let Err(error) = published {
-            (self.log)(&format!("agent `{agent_id}` not woken: {error}"));
+    /// Removes a row.
+    pub(crate) async fn remove_tool(&self, project: &ProjectId, name: &str) -> Result<(), Denial> {
+        let (project, unwanted) = (project.to_string(), name.to_owned());
+        let removed = self.stored(move |store| store.remove_tool(&project, &unwanted)).await?;
+        if removed { Ok(()) } else { Err(Denial::not_found("tool", name)) }
+    }
+
+    /// Reads a roster row.
+    pub(crate) async fn agent(&self, project: &ProjectId, agent_id: &str) -> Result<RosterRow, Denial> {
+        let (project, wanted) = (project.to_string(), agent_id.to_owned());
+        let row = self.stored(move |store| store.roster(&project, &wanted)).await?;
+        row.ok_or_else(|| Denial::not_found("agent", agent_id))
+    }
+
+    /// Writes a roster row; the body is `{"agent": {…}}` or the row itself. Returns the agent's id.
+    pub(crate) async fn save_agent(&self, project: &ProjectId, body: &[u8]) -> Result<String, Denial> {
+        let mut body = json_body(body)?;
+        let row = match body.get_mut("agent") {
+            Some(row) if row.is_object() => row.take(),
+            _ => body,
+        };
+        let mut row: RosterRow = serde_json::from_value(row)
+            .map_err(|error| Denial::bad_request(format!("no roster row: {error}")))?;
+        if !is_token(&row.agent_id) {
+            // The id becomes a token of the agent's events.
+            return Err(Denial::bad_request("`agent_id` is not a subject token"));
         }
+        WorkerTarget::new(row.worker_target.clone())
+            .map_err(|error| Denial::bad_request(format!("`worker_target`: {error}")))?;
+        if row.project_id.is_empty() {
+            row.project_id = project.to_string();
+        } else if row.project_id != project.as_str() {
+            return Err(Denial::bad_request("the row's `project_id` is another project"));
+        }
+        let agent_id = row.agent_id.clone();
+        self.stored(move |store| store.put_roster(&row)).await?;
+        Ok(agent_id)
     }
 
     /// Runs an operation on the store where it does not hold up an async thread.
@@ -191,45 +154,25 @@ impl Operations {
         &self,
         work: impl FnOnce(&dyn Store) -> Result<T, Cause> + Send + 'static,
     ) -> Result<T, ReferenceError> {
-        let outcome = if self.store.waits_for_disk() {
-            let store = Arc::clone(&self.store);
-            tokio::task::spawn_blocking(move || work(store.as_ref()))
-                .await
-                .unwrap_or_else(|error| Err(error.into()))
-        } else {
-            work(self.store.as_ref())
-        };
-        outcome.map_err(|source| ReferenceError::store("l0", source))
+        let store = Arc::clone(&self.store);
+        with_store("l0", store.waits_for_disk(), move || work(store.as_ref())).await
     }
 
     async fn stored<T: Send + 'static>(
         &self,
         work: impl FnOnce(&dyn Store) -> Result<T, Cause> + Send + 'static,
     ) -> Result<T, Denial> {
-        self.with_store(work).await.map_err(|error| {
-            let cause = std::error::Error::source(&error).map(ToString::to_string);
-            (self.log)(&format!("{error}: {}", cause.unwrap_or_default()));
-            Denial { status: 503, code: "store_unavailable", message: error.to_string() }
-        })
+        self.with_store(work).await.map_err(|error| Denial::store(&self.log, error))
     }
 }
 
-/// The trace of a report: the reported span for the record, and a child of it for the wakeup.
-pub(crate) struct TraceReport {
-    pub(crate) traceparent: String,
-    pub(crate) next: TraceHeaders,
-}
-
-impl TraceReport {
-    /// Reads the headers of a report; without a usable `traceparent` the record begins a trace.
-    pub(crate) fn new<'a>(lookup: impl Fn(&str) -> Option<&'a str>) -> Self {
-        let (reported, next) = TraceHeaders::continued(lookup);
-        Self { traceparent: reported.to_string(), next }
+impl Roster for Operations {
+    fn row<'a>(
+        &'a self,
+        project: &'a ProjectId,
+        agent_id: &'a str,
+    ) -> BoxFuture<'a, Result<Option<RosterRow>, Cause>> {
+        let (project, agent_id) = (project.to_string(), agent_id.to_owned());
+        async move { Ok(self.with_store(move |store| store.roster(&project, &agent_id)).await?) }.boxed()
     }
-}
-
-/// Reads a JSON body.
-pub(crate) fn json_body(body: &[u8]) -> Result<Value, Denial> {
-    serde_json::from_slice(body)
-        .map_err(|error| Denial::bad_request(format!("the body is not JSON: {error}")))
 }

@@ -1,4 +1,4 @@
-//! Where L0 keeps cards, tools, rosters and Inboxes.
+//! Where L0 keeps cards, tools and rosters; the Inboxes are `execution::inbox`.
 //!
 //! [`MemoryStore`] is here, the file in `store_file`; both do the same, and one test checks both.
 //! A store is synchronous: whoever calls it from an async thread asks [`Store::waits_for_disk`] first.
@@ -9,22 +9,8 @@ use std::sync::Mutex;
 use serde_json::Value;
 
 use crate::utp::error::Cause;
-use crate::utp::message::{InboxRecord, RosterRow, ToolRow};
+use crate::utp::message::{RosterRow, ToolRow};
 use crate::utp::tool_service::locked;
-
-/// The status of a record that its agent has not taken yet.
-pub(crate) const PENDING: &str = "pending";
-/// The status of a record that its agent has taken.
-pub(crate) const CONSUMED: &str = "consumed";
-
-/// What becomes of a new Inbox record.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Insertion {
-    /// It is written.
-    New,
-    /// There was one with the same project, message type and correlation id: its inbox id.
-    Duplicate(String),
-}
 
 /// The tables of L0.
 pub(crate) trait Store: Send + Sync {
@@ -32,14 +18,12 @@ pub(crate) trait Store: Send + Sync {
     fn put_card(&self, project_id: &str, card_id: &str, card: &Value) -> Result<(), Cause>;
     fn tool(&self, project_id: &str, tool_name: &str) -> Result<Option<ToolRow>, Cause>;
     fn put_tool(&self, row: &ToolRow) -> Result<(), Cause>;
+    /// All tools of a project, by name.
+    fn tools(&self, project_id: &str) -> Result<Vec<ToolRow>, Cause>;
+    /// Whether there was one to remove.
+    fn remove_tool(&self, project_id: &str, tool_name: &str) -> Result<bool, Cause>;
     fn roster(&self, project_id: &str, agent_id: &str) -> Result<Option<RosterRow>, Cause>;
     fn put_roster(&self, row: &RosterRow) -> Result<(), Cause>;
-    /// Writes a record unless there is one for the same report.
-    fn insert(&self, record: &InboxRecord) -> Result<Insertion, Cause>;
-    /// All records of an agent, oldest first.
-    fn inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, Cause>;
-    /// The pending records of an agent, oldest first, which become consumed.
-    fn take_inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, Cause>;
     /// Whether the operations wait for a disk.
     fn waits_for_disk(&self) -> bool;
 }
@@ -57,16 +41,6 @@ struct Tables {
     cards: HashMap<Pair, Value>,
     tools: HashMap<Pair, ToolRow>,
     rosters: HashMap<Pair, RosterRow>,
-    inboxes: HashMap<Pair, Inbox>,
-    /// Inbox id by project, message type and correlation id.
-    reports: HashMap<(String, String, String), String>,
-}
-
-#[derive(Default)]
-struct Inbox {
-    records: Vec<InboxRecord>,
-    /// How many of them are consumed; the pending ones follow.
-    consumed: usize,
 }
 
 fn pair(one: &str, other: &str) -> Pair {
@@ -92,6 +66,18 @@ impl Store for MemoryStore {
         Ok(())
     }
 
+    fn tools(&self, project_id: &str) -> Result<Vec<ToolRow>, Cause> {
+        let tables = locked(&self.tables);
+        let rows = tables.tools.values().filter(|row| row.project_id == project_id);
+        let mut rows: Vec<_> = rows.cloned().collect();
+        rows.sort_by(|one, other| one.tool_name.cmp(&other.tool_name));
+        Ok(rows)
+    }
+
+    fn remove_tool(&self, project_id: &str, tool_name: &str) -> Result<bool, Cause> {
+        Ok(locked(&self.tables).tools.remove(&pair(project_id, tool_name)).is_some())
+    }
+
     fn roster(&self, project_id: &str, agent_id: &str) -> Result<Option<RosterRow>, Cause> {
         Ok(locked(&self.tables).rosters.get(&pair(project_id, agent_id)).cloned())
     }
@@ -99,37 +85,6 @@ impl Store for MemoryStore {
     fn put_roster(&self, row: &RosterRow) -> Result<(), Cause> {
         locked(&self.tables).rosters.insert(pair(&row.project_id, &row.agent_id), row.clone());
         Ok(())
-    }
-
-    fn insert(&self, record: &InboxRecord) -> Result<Insertion, Cause> {
-        let tables = &mut *locked(&self.tables);
-        let report = (record.project_id.clone(), record.message_type.clone(), record.correlation_id.clone());
-        if let Some(inbox_id) = tables.reports.get(&report) {
-            return Ok(Insertion::Duplicate(inbox_id.clone()));
-        }
-        tables.reports.insert(report, record.inbox_id.clone());
-        let inbox = tables.inboxes.entry(pair(&record.project_id, &record.agent_id)).or_default();
-        inbox.records.push(record.clone());
-        Ok(Insertion::New)
-    }
-
-    fn inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, Cause> {
-        let tables = locked(&self.tables);
-        let inbox = tables.inboxes.get(&pair(project_id, agent_id));
-        Ok(inbox.map(|inbox| inbox.records.clone()).unwrap_or_default())
-    }
-
-    fn take_inbox(&self, project_id: &str, agent_id: &str) -> Result<Vec<InboxRecord>, Cause> {
-        let mut tables = locked(&self.tables);
-        let Some(inbox) = tables.inboxes.get_mut(&pair(project_id, agent_id)) else {
-            return Ok(Vec::new());
-        };
-        let pending = inbox.records[inbox.consumed..].to_vec();
-        for record in &mut inbox.records[inbox.consumed..] {
-            CONSUMED.clone_into(&mut record.status);
-        }
-        inbox.consumed = inbox.records.len();
-        Ok(pending)
     }
 
     fn waits_for_disk(&self) -> bool {
@@ -141,25 +96,8 @@ impl Store for MemoryStore {
 pub(crate) mod tests {
     use serde_json::json;
 
-    use super::{CONSUMED, Insertion, MemoryStore, PENDING, Store};
-    use crate::utp::message::{AfterExecution, InboxRecord, RosterRow, ToolRow};
-
-    fn record(inbox_id: &str, correlation_id: &str) -> InboxRecord {
-        InboxRecord {
-            inbox_id: inbox_id.to_owned(),
-            project_id: "prj".to_owned(),
-            channel_id: "ch".to_owned(),
-            agent_id: "ag".to_owned(),
-            message_type: "tool_result".to_owned(),
-            correlation_id: correlation_id.to_owned(),
-            source_agent_id: "tool.x".to_owned(),
-            traceparent: String::new(),
-            tracestate: None,
-            payload: json!({"turn_epoch": 6}),
-            status: PENDING.to_owned(),
-            created_at: String::new(),
-        }
-    }
+    use super::{MemoryStore, Store};
+    use crate::utp::message::{AfterExecution, RosterRow, ToolRow};
 
     /// What every store must do.
     pub(crate) fn check_store(store: &dyn Store) {
@@ -179,34 +117,23 @@ pub(crate) mod tests {
             options: json!({}),
         };
         store.put_tool(&row).expect("no error");
-        assert_eq!(store.tool("prj", "t").expect("no error"), Some(row));
+        assert_eq!(store.tool("prj", "t").expect("no error"), Some(row.clone()));
         assert_eq!(store.tool("prj", "u").expect("no error"), None);
 
+        let other = ToolRow { tool_name: "a".to_owned(), ..row.clone() };
+        store.put_tool(&other).expect("no error");
+        assert_eq!(store.tools("prj").expect("no error"), [other, row]);
+        assert_eq!(store.tools("other").expect("no error"), []);
+        assert!(store.remove_tool("prj", "a").expect("no error"));
+        assert!(!store.remove_tool("prj", "a").expect("no error"));
+        assert_eq!(store.tools("prj").expect("no error").len(), 1);
+
         for worker_target in ["pool_blue", "pool_red"] {
-            let row = RosterRow {
-                project_id: "prj".to_owned(),
-                agent_id: "ag".to_owned(),
-                worker_target: worker_target.to_owned(),
-            };
+            let row =
+                RosterRow { metadata: Some(json!({"k": 1})), ..RosterRow::new("prj", "ag", worker_target) };
             store.put_roster(&row).expect("no error");
             assert_eq!(store.roster("prj", "ag").expect("no error"), Some(row));
         }
-
-        assert_eq!(store.insert(&record("i1", "call_1")).expect("no error"), Insertion::New);
-        assert_eq!(
-            store.insert(&record("i2", "call_1")).expect("no error"),
-            Insertion::Duplicate("i1".to_owned())
-        );
-        assert_eq!(store.insert(&record("i3", "call_2")).expect("no error"), Insertion::New);
-        let ids = |records: Vec<InboxRecord>| -> Vec<String> {
-            records.into_iter().map(|record| record.inbox_id).collect()
-        };
-        assert_eq!(ids(store.take_inbox("prj", "ag").expect("no error")), ["i1", "i3"]);
-        assert_eq!(store.take_inbox("prj", "ag").expect("no error"), []);
-        let all = store.inbox("prj", "ag").expect("no error");
-        assert!(all.iter().all(|record| record.status == CONSUMED));
-        assert_eq!(ids(all), ["i1", "i3"]);
-        assert_eq!(store.inbox("other", "ag").expect("no error"), []);
     }
 
     #[test]

@@ -1,13 +1,41 @@
-//! What an uploaded tool definition must hold (Guide §3.2): YAML in, a `resource.tools` row out. Pure.
+//! What an uploaded tool definition must hold (Guide §3.2): YAML in, a `resource.tools` row out.
+//!
+//! Pure. An upload is the YAML itself, or a form with the YAML in its part `file`; [`definition`] takes it out.
 
+use std::convert::Infallible;
+
+use bytes::Bytes;
+use futures::stream;
 use serde_json::{Value, json};
 
 use crate::utp::message::{AfterExecution, ToolRow, text_member};
-use crate::utp::subject::ProjectId;
+use crate::utp::subject::{ProjectId, is_token};
 
 /// The PMO's own tools, whose names an external tool cannot take.
 const RESERVED: [&str; 5] =
     ["delegate_async", "launch_principal", "ask_expert", "fork_join", "provision_agent"];
+
+/// The part of a form that holds the definition.
+const PART: &str = "file";
+
+/// The two placeholders of a target subject.
+const PLACEHOLDERS: [&str; 2] = ["{project_id}", "{channel_id}"];
+
+/// The YAML of an upload: the body, or the part `file` of a body that says it is a form.
+pub(crate) async fn definition(content_type: Option<&str>, body: Bytes) -> Result<Bytes, String> {
+    let Some(boundary) = content_type.and_then(|kind| multer::parse_boundary(kind).ok()) else {
+        return Ok(body);
+    };
+    let failed = |error: multer::Error| format!("the form cannot be read: {error}");
+    let whole = stream::iter([Ok::<_, Infallible>(body)]);
+    let mut form = multer::Multipart::new(whole, boundary);
+    while let Some(part) = form.next_field().await.map_err(failed)? {
+        if part.name() == Some(PART) {
+            return part.bytes().await.map_err(failed);
+        }
+    }
+    Err(format!("the form has no part `{PART}`"))
+}
 
 /// Reads a definition, or says what is wrong with it; the project comes from the request, not from the YAML.
 pub(crate) fn read(project_id: &ProjectId, yaml: &[u8]) -> Result<ToolRow, String> {
@@ -29,7 +57,7 @@ pub(crate) fn read(project_id: &ProjectId, yaml: &[u8]) -> Result<ToolRow, Strin
         project_id: project_id.to_string(),
         tool_name,
         description: text("description").ok(),
-        parameters: object(&definition, "parameters")?,
+        parameters: schema(object(&definition, "parameters")?)?,
         target_subject,
         after_execution,
         options: object(&definition, "options")?,
@@ -42,9 +70,17 @@ fn is_tool_subject(template: &str) -> bool {
     tokens.len() >= 7
         && tokens[0] == "cg"
         && tokens[4..6] == ["cmd", "tool"]
-        && tokens.iter().all(|token| {
-            !token.is_empty() && !token.contains(['*', '>']) && !token.contains(char::is_whitespace)
-        })
+        && tokens.iter().all(|token| is_token(token) || PLACEHOLDERS.contains(token))
+}
+
+/// Checks that an object is a JSON Schema. One of another dialect than ours is taken at its word.
+fn schema(parameters: Value) -> Result<Value, String> {
+    if parameters.get("$schema").is_none()
+        && let Err(error) = jsonschema::draft202012::meta::validate(&parameters)
+    {
+        return Err(format!("`parameters` is no JSON Schema: {error}"));
+    }
+    Ok(parameters)
 }
 
 fn object(definition: &Value, name: &str) -> Result<Value, String> {
@@ -57,9 +93,10 @@ fn object(definition: &Value, name: &str) -> Result<Value, String> {
 
 #[cfg(test)]
 mod tests {
+    use bytes::Bytes;
     use serde_json::json;
 
-    use super::read;
+    use super::{definition, read};
     use crate::utp::subject::ProjectId;
 
     const GOOD: &str = "\
@@ -96,7 +133,36 @@ project_id: elsewhere
         check("tool_name: tide_table", "tool_name: 7");
         check("tool_name: tide_table", "");
         check("{type: object}", "[1]");
+        check("{type: object}", "{type: 7}");
+        check("{type: object}", "{properties: [a]}");
+        check("{project_id}", "{tenant}");
+        check("{project_id}", "*");
+        check("cmd.tool.tides.table", "cmd.tool.>");
+        check("cmd.tool.tides.table", "cmd.tool.tides.");
+        check("cg.v1r3.{project_id}.{channel_id}.", "");
+        check("cg.v1r3.{project_id}.{channel_id}.", "x.");
         check(GOOD, "- a\n- list\n");
         check(GOOD, "{");
+    }
+
+    #[tokio::test]
+    async fn the_definition_is_the_body_or_the_part_of_a_form() {
+        async fn check(content_type: Option<&str>, body: &str, expect: Option<&str>) {
+            let found = definition(content_type, Bytes::copy_from_slice(body.as_bytes())).await.ok();
+            assert_eq!(found.as_deref(), expect.map(str::as_bytes), "{body}");
+        }
+        let form = |name: &str| {
+            format!(
+                "--b\r\nContent-Disposition: form-data; name=\"note\"\r\n\r\nhello\r\n\
+                 --b\r\nContent-Disposition: form-data; name=\"{name}\"; filename=\"t.yaml\"\r\n\
+                 Content-Type: application/x-yaml\r\n\r\ntool_name: t\r\n--b--\r\n"
+            )
+        };
+        let kind = Some("multipart/form-data; boundary=b");
+        check(None, "tool_name: t", Some("tool_name: t")).await;
+        check(Some("application/x-yaml"), "tool_name: t", Some("tool_name: t")).await;
+        check(kind, &form("file"), Some("tool_name: t")).await;
+        check(kind, &form("other"), None).await;
+        check(kind, "tool_name: t", None).await;
     }
 }

@@ -9,8 +9,10 @@ use futures::future::BoxFuture;
 use reqwest::{Client, RequestBuilder, redirect};
 use serde_json::{Value, json};
 
-use super::{MAX_ANSWER, Platform, PlatformError, decode};
-use crate::utp::message::{CardBatch, Report, ReportReceipt, ToolRow};
+use super::{MAX_ANSWER, Platform, PlatformError, Records, ToolList, decode};
+use crate::utp::message::{
+    CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
+};
 use crate::utp::subject::{ChannelId, ProjectId};
 use crate::utp::trace::TraceHeaders;
 
@@ -122,14 +124,84 @@ impl Platform for HttpPlatform {
     ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>> {
         async move {
             let segments = [project_id.as_str(), "channels", channel_id.as_str(), "reports"];
-            let mut request = self.client.post(self.url(&segments)).json(report);
-            for (name, value) in headers.pairs() {
-                request = request.header(name, value);
-            }
+            let request = traced(self.client.post(self.url(&segments)).json(report), headers);
             decode("report", &self.send("report", request).await?)
         }
         .boxed()
     }
+
+    fn tools_list<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+    ) -> BoxFuture<'a, Result<Vec<ToolRow>, PlatformError>> {
+        async move {
+            let request = self.client.get(self.url(&[project_id.as_str(), "tools"]));
+            let answer = self.send("tools.list", request).await?;
+            decode::<ToolList>("tools.list", &answer).map(ToolList::rows)
+        }
+        .boxed()
+    }
+
+    fn agent<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        agent_id: &'a str,
+    ) -> BoxFuture<'a, Result<RosterRow, PlatformError>> {
+        async move {
+            let request = self.client.get(self.url(&[project_id.as_str(), "agents", agent_id]));
+            decode("roster.get", &self.send("roster.get", request).await?)
+        }
+        .boxed()
+    }
+
+    fn save_agent<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        row: &'a RosterRow,
+    ) -> BoxFuture<'a, Result<(), PlatformError>> {
+        async move {
+            let url = self.url(&[project_id.as_str(), "agents", &row.agent_id]);
+            let request = self.client.put(url).json(&json!({"agent": row}));
+            self.send("roster.save", request).await.map(drop)
+        }
+        .boxed()
+    }
+
+    fn start_turn<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        channel_id: &'a ChannelId,
+        request: &'a TurnRequest,
+        headers: &'a TraceHeaders,
+    ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>> {
+        async move {
+            let segments = [project_id.as_str(), "channels", channel_id.as_str(), "turns"];
+            let request = traced(self.client.post(self.url(&segments)).json(request), headers);
+            decode("turns.start", &self.send("turns.start", request).await?)
+        }
+        .boxed()
+    }
+
+    fn inbox<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        agent_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>> {
+        async move {
+            let segments = [project_id.as_str(), "agents", agent_id, "inbox"];
+            let request = self.client.get(self.url(&segments));
+            let answer = self.send("inbox.list", request).await?;
+            decode::<Records>("inbox.list", &answer).map(|answer| answer.records)
+        }
+        .boxed()
+    }
+}
+
+fn traced(mut request: RequestBuilder, headers: &TraceHeaders) -> RequestBuilder {
+    for (name, value) in headers.pairs() {
+        request = request.header(name, value);
+    }
+    request
 }
 
 /// Encodes everything but the unreserved characters of RFC 3986.

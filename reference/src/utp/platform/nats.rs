@@ -11,8 +11,10 @@ use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{MAX_ANSWER, Platform, PlatformError, decode};
-use crate::utp::message::{CardBatch, Report, ReportReceipt, ToolRow};
+use super::{AgentReply, MAX_ANSWER, Platform, PlatformError, Records, ToolList, decode};
+use crate::utp::message::{
+    CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
+};
 use crate::utp::subject::{ChannelId, ProjectId};
 use crate::utp::trace::TraceHeaders;
 
@@ -123,6 +125,75 @@ impl Platform for NatsPlatform {
             let body = encode(&json!(report));
             let reply = self.request("report", subject, body, Some(headers.to_nats())).await?;
             decode("report", &reply)
+        }
+        .boxed()
+    }
+
+    fn tools_list<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+    ) -> BoxFuture<'a, Result<Vec<ToolRow>, PlatformError>> {
+        async move {
+            let subject = format!("l0.v1.{project_id}.tools.list");
+            let reply = self.request("tools.list", subject, encode(&json!({})), None).await?;
+            decode::<ToolList>("tools.list", &reply).map(ToolList::rows)
+        }
+        .boxed()
+    }
+
+    fn agent<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        agent_id: &'a str,
+    ) -> BoxFuture<'a, Result<RosterRow, PlatformError>> {
+        async move {
+            let subject = format!("l0.v1.{project_id}.roster.get");
+            let body = encode(&json!({"agent_id": agent_id}));
+            let reply = self.request("roster.get", subject, body, None).await?;
+            decode::<AgentReply>("roster.get", &reply).map(|reply| reply.agent)
+        }
+        .boxed()
+    }
+
+    fn save_agent<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        row: &'a RosterRow,
+    ) -> BoxFuture<'a, Result<(), PlatformError>> {
+        async move {
+            let subject = format!("l0.v1.{project_id}.roster.save");
+            let body = encode(&json!({"agent": row}));
+            self.request("roster.save", subject, body, None).await.map(drop)
+        }
+        .boxed()
+    }
+
+    fn start_turn<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        channel_id: &'a ChannelId,
+        request: &'a TurnRequest,
+        headers: &'a TraceHeaders,
+    ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>> {
+        async move {
+            let subject = format!("l0.v1.{project_id}.{channel_id}.turns.start");
+            let body = encode(&json!(request));
+            let reply = self.request("turns.start", subject, body, Some(headers.to_nats())).await?;
+            decode("turns.start", &reply)
+        }
+        .boxed()
+    }
+
+    fn inbox<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        agent_id: &'a str,
+    ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>> {
+        async move {
+            let subject = format!("l0.v1.{project_id}.inbox.list");
+            let body = encode(&json!({"agent_id": agent_id}));
+            let reply = self.request("inbox.list", subject, body, None).await?;
+            decode::<Records>("inbox.list", &reply).map(|reply| reply.records)
         }
         .boxed()
     }

@@ -1,0 +1,75 @@
+//! Where keys come from: the process environment, or a map in its place (Guide §4).
+//!
+//! A card names a variable and never its value, so the value has a type that does not show itself.
+//! Nothing here lists the variables: whoever wants one must know its name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// The variables that a component may read.
+#[derive(Clone, Default)]
+pub enum Environment {
+    /// Those of this process.
+    #[default]
+    Process,
+    /// These alone.
+    Map(BTreeMap<String, String>),
+}
+
+impl Environment {
+    /// The value of a variable; an empty one counts as unset.
+    pub fn get(&self, name: &str) -> Option<Secret> {
+        let value = match self {
+            Self::Process => std::env::var(name).ok(),
+            Self::Map(variables) => variables.get(name).cloned(),
+        };
+        value.filter(|value| !value.is_empty()).map(Secret)
+    }
+}
+
+impl<K: Into<String>, V: Into<String>> FromIterator<(K, V)> for Environment {
+    fn from_iter<I: IntoIterator<Item = (K, V)>>(variables: I) -> Self {
+        Self::Map(variables.into_iter().map(|(name, value)| (name.into(), value.into())).collect())
+    }
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Process => formatter.write_str("Process"),
+            Self::Map(variables) => formatter.debug_tuple("Map").field(&variables.keys()).finish(),
+        }
+    }
+}
+
+/// A value that must not reach a card, a log line or an error text.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// The value itself, for the one place that needs it.
+    pub fn expose(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Environment;
+
+    #[test]
+    fn values_are_found_and_never_shown() {
+        let environment: Environment = [("KEY", "s3cr3t"), ("EMPTY", "")].into_iter().collect();
+        let secret = environment.get("KEY").expect("a value");
+        assert_eq!(secret.expose(), "s3cr3t");
+        assert!(!format!("{environment:?} {secret:?}").contains("s3cr3t"));
+        assert_eq!(environment.get("EMPTY"), None);
+        assert_eq!(environment.get("OTHER"), None);
+    }
+}

@@ -1,0 +1,94 @@
+//! How the execution service is reached: `report` and `inbox.list`, over both bindings.
+
+use std::sync::Arc;
+
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::routing::{get, post};
+use axum::{Json, Router};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+
+use super::Execution;
+use crate::utp::message::text_member;
+use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::subject::ChannelId;
+use crate::utp::trace::TraceHeaders;
+use crate::utp::{Log, Projects};
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Operation {
+    Report,
+    InboxList,
+}
+
+impl Desk for Execution {
+    type Operation = Operation;
+
+    fn operations(&self) -> Vec<(Operation, &'static str)> {
+        vec![(Operation::Report, "*.report"), (Operation::InboxList, "inbox.list")]
+    }
+
+    fn projects(&self) -> &Projects {
+        &self.projects
+    }
+
+    fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        request: Request<'a>,
+    ) -> BoxFuture<'a, Result<Value, Denial>> {
+        async move {
+            let project = self.project(request.project())?;
+            match operation {
+                Operation::Report => {
+                    let channel = request.channel()?;
+                    let headers = TraceHeaders::child_of(|name| request.header(name));
+                    Ok(json!(self.report(&project, &channel, &headers, request.body()).await?))
+                }
+                Operation::InboxList => {
+                    let body = json_body(request.body())?;
+                    let agent_id =
+                        text_member(&body, "agent_id").ok_or_else(|| Denial::bad_request("no `agent_id`"))?;
+                    Ok(json!({"records": self.records(&project, agent_id).await?}))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The same over HTTP.
+pub(crate) fn routes(execution: Arc<Execution>) -> Router {
+    Router::new()
+        .route("/projects/{project}/channels/{channel}/reports", post(report))
+        .route("/projects/{project}/agents/{agent}/inbox", get(records))
+        .with_state(execution)
+}
+
+type Shared = State<Arc<Execution>>;
+
+async fn report(
+    State(execution): Shared,
+    Path((project, channel)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Denial> {
+    let project = execution.project(&project)?;
+    let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
+    let headers = TraceHeaders::child_of(|name| headers.get(name).and_then(|value| value.to_str().ok()));
+    Ok(Json(json!(execution.report(&project, &channel, &headers, &body_bytes(body)?).await?)))
+}
+
+async fn records(
+    State(execution): Shared,
+    Path((project, agent_id)): Path<(String, String)>,
+) -> Result<Json<Value>, Denial> {
+    let project = execution.project(&project)?;
+    Ok(Json(json!({"records": execution.records(&project, &agent_id).await?})))
+}

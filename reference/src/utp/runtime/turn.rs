@@ -1,0 +1,148 @@
+//! One turn: the model is asked, its calls are made, their results go back to it, until the turn ends (UTP §3.1).
+//!
+//! A turn is one task. `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
+//! What goes wrong with a call is told to the model; what goes wrong with the model ends the turn.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::Client;
+use serde_json::{Value, json};
+use tokio::sync::watch;
+
+use super::ending::Ending;
+use super::mail::Mail;
+use super::model::{Called, Model};
+use super::offer::{SUBMIT_RESULT, specifications};
+use super::round::Round;
+use super::turns::Waiting;
+use crate::utp::Log;
+use crate::utp::platform::{Platform, attempt};
+use crate::utp::subject::{ChannelId, ProjectId};
+use crate::utp::trace::TraceHeaders;
+
+/// How often the model is asked in one turn.
+const MAX_ROUNDS: usize = 16;
+
+const INSTRUCTIONS: &str = "You are an agent that works with tools. Call a tool when it is needed. When a tool \
+    fails, say so plainly. When you are done, answer, or hand over your result with submit_result.";
+
+/// What a turn is about and where it takes place.
+#[derive(Debug, Clone)]
+pub(super) struct Turn {
+    pub(super) project: ProjectId,
+    pub(super) channel: ChannelId,
+    pub(super) agent_id: String,
+    pub(super) agent_turn_id: String,
+    pub(super) instruction: String,
+    pub(super) context_box_id: Option<String>,
+    /// The step that asked for the turn; every step of the turn is its child.
+    pub(super) parent_step_id: String,
+    /// Where the turn's trace is at the moment; what is sent next is a child of it.
+    pub(super) headers: TraceHeaders,
+}
+
+/// What all turns of a runtime share.
+pub(super) struct Worker {
+    pub(super) client: Client,
+    pub(super) version: String,
+    pub(super) platform: Arc<dyn Platform>,
+    pub(super) mail: Mail,
+    pub(super) model: Model,
+    pub(super) waiting: Waiting,
+    /// For a call whose row does not say how long it may take.
+    pub(super) call_deadline: Duration,
+    /// For all attempts of one platform operation together.
+    pub(super) delivery_deadline: Duration,
+    pub(super) closing: watch::Receiver<bool>,
+    pub(super) log: Log,
+}
+
+impl Worker {
+    /// Takes a turn to its end.
+    pub(super) async fn run(&self, mut turn: Turn) {
+        let mut closing = self.closing.clone();
+        let ending = tokio::select! {
+            biased;
+            // An error means that the runtime was dropped.
+            _ = closing.wait_for(|closing| *closing) => Ending::canceled(),
+            ending = self.work(&mut turn) => ending,
+        };
+        self.end(&turn, ending).await;
+    }
+
+    async fn work(&self, turn: &mut Turn) -> Ending {
+        let rows = match attempt(self.delivery_deadline, || self.platform.tools_list(&turn.project)).await {
+            Ok(rows) => rows,
+            Err(error) => return Ending::failed("upstream_unavailable", &format!("no tools: {error}")),
+        };
+        let tools = specifications(&rows);
+        let mut messages = vec![
+            json!({"role": "system", "content": INSTRUCTIONS}),
+            json!({"role": "user", "content": turn.instruction}),
+        ];
+        let mut used = HashSet::new();
+        for _ in 0..MAX_ROUNDS {
+            let mut said = match self.model.ask(&messages, &tools).await {
+                Ok(said) => said,
+                Err(reason) => {
+                    return Ending::failed("upstream_unavailable", &format!("the model failed: {reason}"));
+                }
+            };
+            make_unique(&mut said.calls, &mut used);
+            if let Some(submission) = said.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
+                return Ending::submitted(&submission.arguments);
+            }
+            if said.calls.is_empty() {
+                return Ending::said(said.content);
+            }
+            messages.push(said.as_message());
+            match self.round(turn, &rows, &said.calls).await {
+                Round::Ended(ending) => return ending,
+                Round::Answered(answers) => messages.extend(tool_messages(&said.calls, answers)),
+            }
+        }
+        Ending::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
+    }
+}
+
+/// Gives a call another id where the turn has used it before: ids are what callbacks are known by (UTP §3.2).
+fn make_unique(calls: &mut [Called], used: &mut HashSet<String>) {
+    for call in calls {
+        let base = call.id.clone();
+        let mut number = 2;
+        while !used.insert(call.id.clone()) {
+            call.id = format!("{base}_{number}");
+            number += 1;
+        }
+    }
+}
+
+fn tool_messages(calls: &[Called], answers: Vec<String>) -> impl Iterator<Item = Value> {
+    calls.iter().zip(answers).map(|(call, answer)| {
+        json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": answer})
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::make_unique;
+    use crate::utp::runtime::model::Called;
+
+    #[test]
+    fn no_id_is_used_twice_in_a_turn() {
+        let mut used = HashSet::new();
+        let mut ids = |ids: &[&str]| -> Vec<String> {
+            let called =
+                |id: &&str| Called { id: (*id).to_owned(), name: "t".to_owned(), arguments: String::new() };
+            let mut calls: Vec<Called> = ids.iter().map(called).collect();
+            make_unique(&mut calls, &mut used);
+            calls.into_iter().map(|call| call.id).collect()
+        };
+        assert_eq!(ids(&["a", "b", "a"]), ["a", "b", "a_2"]);
+        assert_eq!(ids(&["a", "c"]), ["a_3", "c"]);
+    }
+}

@@ -1,0 +1,174 @@
+//! How turns are asked for: `turns.start`, over both bindings (`docs/bindings.md`, Agents).
+
+use std::sync::{Arc, Mutex};
+
+use axum::extract::{Path, State};
+use axum::http::HeaderMap;
+use axum::routing::post;
+use axum::{Json, Router};
+use futures::FutureExt;
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::turn::{Turn, Worker};
+use super::turns::{EPOCH, TurnStore};
+use crate::utp::execution::served;
+use crate::utp::ident::new_id;
+use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
+use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::subject::{ChannelId, ProjectId, is_token};
+use crate::utp::tool_service::locked;
+use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
+use crate::utp::{Log, Projects};
+
+/// The step of a turn that nobody's step asked for.
+const ROOT_STEP: &str = "step_root";
+
+/// Where turns are begun.
+pub(super) struct TurnDesk {
+    pub(super) worker: Arc<Worker>,
+    pub(super) turns: Box<dyn TurnStore>,
+    pub(super) running: Mutex<JoinSet<()>>,
+    pub(super) places: Arc<Semaphore>,
+    pub(super) projects: Projects,
+    pub(super) log: Log,
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Operation {
+    TurnsStart,
+}
+
+impl TurnDesk {
+    /// Begins a turn, unless it was begun before.
+    fn start<'a>(
+        &self,
+        project: ProjectId,
+        channel: ChannelId,
+        lookup: impl Fn(&str) -> Option<&'a str>,
+        body: &[u8],
+    ) -> Result<TurnReceipt, Denial> {
+        let request = read(body)?;
+        let known = request.agent_turn_id.as_deref().and_then(|id| self.turns.find(project.as_str(), id));
+        if let Some(receipt) = known {
+            return Ok(receipt);
+        }
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Denial {
+            status: 503,
+            code: "busy",
+            message: "too many turns are under way".to_owned(),
+        })?;
+        let receipt = TurnReceipt {
+            agent_id: request.agent_id.clone(),
+            agent_turn_id: request.agent_turn_id.clone().unwrap_or_else(|| new_id("turn")),
+            turn_epoch: json!(EPOCH),
+        };
+        if let Some(known) = self.turns.begin(project.as_str(), &receipt) {
+            return Ok(known);
+        }
+        let turn = Turn {
+            project,
+            channel,
+            agent_id: request.agent_id,
+            agent_turn_id: receipt.agent_turn_id.clone(),
+            instruction: request.instruction,
+            context_box_id: request.context_box_id,
+            parent_step_id: request.parent_step_id.unwrap_or_else(|| ROOT_STEP.to_owned()),
+            headers: trace(lookup, request.trace_id.as_deref()),
+        };
+        let worker = Arc::clone(&self.worker);
+        let mut running = locked(&self.running);
+        while running.try_join_next().is_some() {}
+        running.spawn(async move {
+            worker.run(turn).await;
+            drop(place);
+        });
+        Ok(receipt)
+    }
+}
+
+/// Reads a request; ids that are blank count as absent.
+fn read(body: &[u8]) -> Result<TurnRequest, Denial> {
+    let body = json_body(body)?;
+    let text = |name: &str| text_member(&body, name).map(str::to_owned);
+    let needed = |name: &str| text(name).ok_or_else(|| Denial::bad_request(format!("no `{name}`")));
+    let agent_id = needed("agent_id")?;
+    if !is_token(&agent_id) {
+        // The id becomes a token of the task event's subject.
+        return Err(Denial::bad_request("`agent_id` is not a subject token"));
+    }
+    Ok(TurnRequest {
+        agent_id,
+        instruction: needed("instruction")?,
+        agent_turn_id: text("agent_turn_id"),
+        context_box_id: text("context_box_id"),
+        parent_agent_turn_id: text("parent_agent_turn_id"),
+        parent_step_id: text("parent_step_id"),
+        trace_id: text("trace_id"),
+    })
+}
+
+/// The turn's trace: that of the header, else the one that the request names, else a new one.
+fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>) -> TraceHeaders {
+    let inherited = lookup(TRACEPARENT).and_then(Traceparent::parse).is_some();
+    let mut headers = TraceHeaders::child_of(lookup);
+    if let Some(named) = trace_id.and_then(Traceparent::within).filter(|_| !inherited) {
+        headers.traceparent = named;
+    }
+    headers.recursion_depth.get_or_insert_with(|| "1".to_owned());
+    headers
+}
+
+impl Desk for TurnDesk {
+    type Operation = Operation;
+
+    fn operations(&self) -> Vec<(Operation, &'static str)> {
+        vec![(Operation::TurnsStart, "*.turns.start")]
+    }
+
+    fn projects(&self) -> &Projects {
+        &self.projects
+    }
+
+    fn log(&self) -> &Log {
+        &self.log
+    }
+
+    fn perform<'a>(
+        &'a self,
+        operation: Operation,
+        request: Request<'a>,
+    ) -> BoxFuture<'a, Result<Value, Denial>> {
+        async move {
+            let project = served(&self.projects, request.project())?;
+            let channel = request.channel()?;
+            match operation {
+                Operation::TurnsStart => {
+                    let receipt =
+                        self.start(project, channel, |name| request.header(name), request.body())?;
+                    Ok(json!(receipt))
+                }
+            }
+        }
+        .boxed()
+    }
+}
+
+/// The same over HTTP.
+pub(super) fn routes(desk: Arc<TurnDesk>) -> Router {
+    Router::new().route("/projects/{project}/channels/{channel}/turns", post(start)).with_state(desk)
+}
+
+async fn start(
+    State(desk): State<Arc<TurnDesk>>,
+    Path((project, channel)): Path<(String, String)>,
+    headers: HeaderMap,
+    body: Body,
+) -> Result<Json<Value>, Denial> {
+    let project = served(&desk.projects, &project)?;
+    let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
+    let lookup = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
+    Ok(Json(json!(desk.start(project, channel, lookup, &body_bytes(body)?)?)))
+}

@@ -1,0 +1,144 @@
+//! Answers requests on the broker: one subscription for each operation, a task for each request (`docs/bindings.md`, NATS).
+//!
+//! Neighbour: `platform::nats` sends these requests.
+
+use std::sync::Arc;
+
+use async_nats::{Client, HeaderMap, Message};
+use futures::StreamExt;
+use futures::future::BoxFuture;
+use futures::stream::{BoxStream, select_all};
+use serde_json::Value;
+use tokio::sync::{Semaphore, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::{Denial, MAX_REQUEST};
+use crate::utp::error::ReferenceError;
+use crate::utp::message::error_reply;
+use crate::utp::platform::nats::{ERROR, ERROR_CODE};
+use crate::utp::subject::ChannelId;
+use crate::utp::trace::nats_header;
+use crate::utp::{Log, Projects, round_trip};
+
+/// Requests that are answered at once; more wait in the subscription.
+const MAX_ANSWERING: usize = 256;
+
+/// Who answers requests.
+pub(crate) trait Desk: Send + Sync + 'static {
+    /// Which operation a request is for.
+    type Operation: Copy + Send + Sync + 'static;
+
+    /// Each operation with the end of its subject, `l0.v1.<project_id>.<end>`.
+    fn operations(&self) -> Vec<(Self::Operation, &'static str)>;
+
+    fn projects(&self) -> &Projects;
+
+    fn log(&self) -> &Log;
+
+    fn perform<'a>(
+        &'a self,
+        operation: Self::Operation,
+        request: Request<'a>,
+    ) -> BoxFuture<'a, Result<Value, Denial>>;
+}
+
+/// A request as it came, no longer than it may be.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Request<'a> {
+    message: &'a Message,
+}
+
+impl<'a> Request<'a> {
+    pub(crate) fn project(self) -> &'a str {
+        self.token(2)
+    }
+
+    /// The channel of a subject that has one.
+    pub(crate) fn channel(self) -> Result<ChannelId, Denial> {
+        ChannelId::new(self.token(3)).map_err(|error| Denial::bad_request(error.to_string()))
+    }
+
+    pub(crate) fn body(self) -> &'a [u8] {
+        &self.message.payload
+    }
+
+    pub(crate) fn header(self, name: &str) -> Option<&'a str> {
+        nats_header(self.message.headers.as_ref(), name)
+    }
+
+    fn token(self, index: usize) -> &'a str {
+        self.message.subject.as_str().split('.').nth(index).unwrap_or_default()
+    }
+}
+
+/// Subscribes, and answers until the closing.
+pub(crate) async fn answer_requests<D: Desk>(
+    client: Client,
+    desk: Arc<D>,
+    mut closing: watch::Receiver<bool>,
+) -> Result<JoinHandle<()>, ReferenceError> {
+    let mut streams: Vec<BoxStream<'static, (D::Operation, Message)>> = Vec::new();
+    for project in desk.projects().tokens() {
+        for (operation, end) in desk.operations() {
+            let subject = format!("l0.v1.{project}.{end}");
+            let subscriber = client
+                .subscribe(subject.clone())
+                .await
+                .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
+            streams.push(subscriber.map(move |message| (operation, message)).boxed());
+        }
+    }
+    round_trip(&client).await?;
+    let mut requests = select_all(streams);
+    Ok(tokio::spawn(async move {
+        let mut answers = JoinSet::new();
+        let answering = Arc::new(Semaphore::new(MAX_ANSWERING));
+        loop {
+            let request = tokio::select! {
+                biased;
+                // An error means that the component was dropped.
+                _ = closing.wait_for(|closing| *closing) => break,
+                Some(_) = answers.join_next(), if !answers.is_empty() => continue,
+                request = requests.next() => request,
+            };
+            let Some((operation, message)) = request else {
+                break;
+            };
+            let (client, desk) = (client.clone(), Arc::clone(&desk));
+            // The semaphore is never closed, so there is always a place in the end.
+            let place = Arc::clone(&answering).acquire_owned().await;
+            answers.spawn(async move {
+                answer(&client, desk.as_ref(), operation, message).await;
+                drop(place);
+            });
+        }
+        drop(requests);
+        while answers.join_next().await.is_some() {}
+        let _ = client.flush().await;
+    }))
+}
+
+async fn answer<D: Desk>(client: &Client, desk: &D, operation: D::Operation, message: Message) {
+    let outcome = if message.payload.len() > MAX_REQUEST {
+        Err(Denial::too_long())
+    } else {
+        desk.perform(operation, Request { message: &message }).await
+    };
+    let Some(reply) = message.reply else {
+        return;
+    };
+    let published = match outcome {
+        Ok(body) => client.publish(reply, body.to_string().into()).await,
+        Err(denial) => {
+            let mut headers = HeaderMap::new();
+            // A header cannot hold line breaks, and the message may quote what a peer sent.
+            headers.insert(ERROR, denial.code);
+            headers.insert(ERROR_CODE, denial.status.to_string().as_str());
+            let body = error_reply(denial.code, &denial.message).to_string();
+            client.publish_with_headers(reply, headers, body.into()).await
+        }
+    };
+    if let Err(error) = published {
+        (desk.log())(&format!("no reply on `{}`: {error}", message.subject));
+    }
+}
