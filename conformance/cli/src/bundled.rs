@@ -242,9 +242,10 @@ impl ReferenceBench {
         }
         let table = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
         let target = Box::new(Running);
-        let ground = stage::utp::crooked(&table, url, wire, self.stages, target)
-            .await
-            .map_err(|error| error.to_string())?;
+        let ground =
+            stage::utp::crooked(&table, url, wire, self.stages, target, std::collections::BTreeMap::new())
+                .await
+                .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
             ready_within: Duration::from_secs(3),
             ..stage::utp::session_plan(role, &table, &ground, sabotage_limits())

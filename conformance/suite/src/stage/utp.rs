@@ -2,13 +2,16 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::json;
 
 use super::{SetStage, StagePlan, cause};
-use crate::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
+use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, UtpTable};
 use crate::pace::PaceLimits;
-use crate::target::{Launch, Process, Running, Target};
+use crate::runtime::model::Model;
+use crate::runtime::session::{RuntimePlan, RuntimeSession};
+use crate::target::{Launch, Process, Running, Target, free_address};
 use crate::utp::call::ToolTable;
 use crate::utp::ground::{Ground, GroundPlan};
 use crate::utp::session::{SessionError, SessionPlan, UtpSession};
@@ -42,8 +45,16 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         return;
     };
     let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
-    let mut environment = BTreeMap::new();
-    environment.extend(addresses(&wanted));
+    let parties = match Parties::gather(&wanted, &table).await {
+        Ok(parties) => parties,
+        Err(message) => {
+            let error = SessionError::Platform(message);
+            for profile in wanted {
+                block(set, profile, &error);
+            }
+            return;
+        }
+    };
     let laid = Ground::lay(GroundPlan {
         nats_url: plan.nats_url.to_owned(),
         version: table.protocol_version.clone(),
@@ -51,7 +62,7 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         wire: Arc::new(Straight),
         seed: plan.seed,
         target,
-        environment,
+        environment: parties.environment.clone(),
     });
     let ground = match laid.await {
         Ok(ground) => ground,
@@ -69,6 +80,71 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
             Err(error) => block(set, role.profile(), &error),
         }
     }
+    let callers: Vec<&str> = wanted.into_iter().filter(|profile| CALLERS.contains(profile)).collect();
+    if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
+        match RuntimeSession::open(runtime_plan(&table, &ground, model, parties.url, plan.limits)).await {
+            Ok(session) => set.stage.runtime = Some(session),
+            Err(error) => callers.into_iter().for_each(|profile| block(set, profile, &error)),
+        }
+    }
+}
+
+/// Profiles of a runtime.
+const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
+
+/// The parties that the suite plays beside the platform, and what a started target is told of them.
+#[derive(Default)]
+struct Parties {
+    model: Option<Arc<Model>>,
+    /// Base URL of a runtime that is reached over HTTP.
+    url: Option<String>,
+    environment: BTreeMap<String, String>,
+}
+
+impl Parties {
+    async fn gather(wanted: &[&str], table: &UtpTable) -> Result<Self, String> {
+        let mut parties = Self::default();
+        let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
+        if CALLERS.iter().any(|profile| wanted.contains(profile)) {
+            let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
+            tell("CALLMARK_MODEL_URL", model.url());
+            parties.model = Some(model);
+            if table.platform == PlatformKind::Http {
+                let url = if let Some(url) = &table.runtime.url {
+                    url.clone()
+                } else {
+                    let address = free_address()?;
+                    tell("CALLMARK_LISTEN", address.clone());
+                    format!("http://{address}")
+                };
+                parties.url = Some(url);
+            }
+        }
+        Ok(parties)
+    }
+}
+
+/// What a runtime is opened with.
+pub fn runtime_plan(
+    table: &UtpTable,
+    ground: &Arc<Ground>,
+    model: Arc<Model>,
+    url: Option<String>,
+    limits: PaceLimits,
+) -> RuntimePlan {
+    model.attend(&ground.desk);
+    RuntimePlan {
+        ground: Arc::clone(ground),
+        model,
+        table: table.clone(),
+        url,
+        limits,
+        ready_within: ready_within(table, limits),
+    }
+}
+
+fn ready_within(table: &UtpTable, limits: PaceLimits) -> Duration {
+    table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0))
 }
 
 /// What a role is opened with.
@@ -78,7 +154,7 @@ pub fn session_plan(role: Role, table: &UtpTable, ground: &Arc<Ground>, limits: 
         role,
         tools: tools(role, table),
         limits,
-        ready_within: table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0)),
+        ready_within: ready_within(table, limits),
     }
 }
 
@@ -131,11 +207,6 @@ fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
         .collect()
 }
 
-/// Where a started target listens, when it is reached over HTTP.
-fn addresses(_wanted: &[&str]) -> BTreeMap<String, String> {
-    BTreeMap::new()
-}
-
 /// The target as the manifest describes it.
 fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
     let Some(command) = &utp.start else { return Box::new(Running) };
@@ -158,6 +229,7 @@ pub async fn crooked(
     wire: Arc<dyn Wire>,
     seed: u64,
     target: Box<dyn Target>,
+    environment: BTreeMap<String, String>,
 ) -> Result<Arc<Ground>, SessionError> {
     Ground::lay(GroundPlan {
         nats_url,
@@ -166,7 +238,7 @@ pub async fn crooked(
         wire,
         seed,
         target,
-        environment: BTreeMap::new(),
+        environment,
     })
     .await
 }

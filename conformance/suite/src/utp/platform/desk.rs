@@ -213,6 +213,19 @@ impl Desk {
         }
     }
 
+    /// Has a message of the suite to the target pass the wire; it is recorded as it was meant.
+    pub fn outgoing(&self, project: &Project, message: Message) -> Vec<Message> {
+        project.transcript.record(message.clone());
+        self.wire.outgoing(message)
+    }
+
+    /// Has a message of the target pass the wire, and records what arrives.
+    pub fn incoming(&self, project: &Project, message: Message) -> Vec<Message> {
+        let arrived = self.wire.incoming(message);
+        arrived.iter().for_each(|message| project.transcript.record(message.clone()));
+        arrived
+    }
+
     /// Records something seen on the bus.
     pub fn observe(
         &self,
@@ -223,6 +236,11 @@ impl Desk {
         body: Value,
     ) {
         if let Some(project) = self.project(project_id) {
+            let kind = match kind {
+                Kind::Bus if project.target_calls() && is_command(&channel) => Kind::Command,
+                Kind::StateWrite if project.target_calls() => Kind::Bus,
+                kind => kind,
+            };
             let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
             for message in self.wire.incoming(message) {
                 project.transcript.record(message);
@@ -341,6 +359,12 @@ fn record_refusal(project: &Project, refusal: &Refusal) {
         headers: BTreeMap::new(),
         body: refusal.body(),
     });
+}
+
+/// Whether a subject is that of a command to a tool or to the PMO (UTP §4.1).
+fn is_command(subject: &str) -> bool {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    tokens.iter().skip(2).any(|token| *token == "cmd") && !tokens.contains(&"agent")
 }
 
 /// Whether a card is in truth a row of a state table.

@@ -1,0 +1,1 @@
+//! Judgements about a runtime.
