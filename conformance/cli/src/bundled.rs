@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callmark_reference::utp::{self, PlatformConfig, ToolService, ToolServiceConfig};
+use callmark_reference::utp::{self, PlatformConfig, Pmo, PmoConfig, ToolService, ToolServiceConfig};
 use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
 use callmark_suite::manifest::{Manifest, ManifestError, PlatformKind};
@@ -64,19 +64,27 @@ fn sabotage_limits() -> PaceLimits {
 #[derive(Default)]
 pub struct Reference {
     service: Option<ToolService>,
+    pmo: Option<Pmo>,
 }
 
 impl Target for Reference {
     fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
+            let platform = match around.platform {
+                PlatformKind::Nats => PlatformConfig::Nats,
+                PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
+            };
             let mut config = ToolServiceConfig::new(&around.nats_url);
             around.version.clone_into(&mut config.protocol_version);
             // Nothing of a run that has been judged is worth waiting for.
             config.shutdown_deadline = Duration::from_secs(1);
-            if around.platform == PlatformKind::Http {
-                config.platform = PlatformConfig::Http { base_url: around.platform_url.clone() };
-            }
+            config.platform = platform.clone();
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            let mut config = PmoConfig::new(&around.nats_url);
+            around.version.clone_into(&mut config.protocol_version);
+            config.shutdown_deadline = Duration::from_secs(1);
+            config.platform = platform;
+            self.pmo = Some(Pmo::start(config).await.map_err(|error| error.to_string())?);
             Ok(())
         })
     }
@@ -89,6 +97,9 @@ impl Target for Reference {
         Box::pin(async {
             if let Some(service) = self.service.take() {
                 service.shutdown().await;
+            }
+            if let Some(pmo) = self.pmo.take() {
+                pmo.shutdown().await;
             }
         })
     }
@@ -116,6 +127,7 @@ struct ReferenceBench {
     manifest: Manifest,
     broker: Option<RunningBroker>,
     service: Option<ToolService>,
+    pmo: Option<Pmo>,
     capture: Option<Arc<Capture>>,
     stages: u64,
 }
@@ -124,7 +136,7 @@ impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker: None, service: None, capture: None, stages: 0 };
+            let bench = ReferenceBench { manifest, broker: None, service: None, pmo: None, capture: None, stages: 0 };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }
@@ -236,7 +248,11 @@ impl ReferenceBench {
 
     async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {
         let url = self.broker_url().await?;
-        if self.service.is_none() {
+        if role == Role::Pmo && self.pmo.is_none() {
+            let pmo = Pmo::start(PmoConfig::new(&url)).await;
+            self.pmo = Some(pmo.map_err(|error| error.to_string())?);
+        }
+        if role == Role::ToolService && self.service.is_none() {
             let config = ToolServiceConfig::new(&url);
             self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
         }

@@ -310,8 +310,10 @@ fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
+    // The end of a child is told to the target; all else that is added is the target's.
+    let direction = if emit.kind == Kind::Task { message.direction } else { Direction::FromTarget };
     Message {
-        direction: Direction::FromTarget,
+        direction,
         kind: emit.kind,
         channel,
         headers: message.headers.clone(),
