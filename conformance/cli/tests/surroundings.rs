@@ -25,7 +25,7 @@ async fn the_reference_is_conformant_over_the_http_binding() {
     }
     let output = support::certify(
         &manifest,
-        &["utp.tool-service"],
+        &["utp.tool-service", "utp.pmo"],
         broker.url(),
         Box::<Reference>::default(),
         Arc::new(Quiet),

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::callback::MEMBERS;
 use super::refusal::inline_used;
 use super::seen::{self, Calls};
 use crate::judge::{Finding, Judgement, Trouble};
@@ -242,12 +243,18 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let hint = "store what the built-in has to say in `content.result` of the card, and let the callback point to it";
     let result = card.pointer("/content/result");
     if result.is_none_or(is_empty) {
-        return Err(Finding::new("what the built-in has to say is not in the tool.result card", hint)
-            .expected("a result that is not empty")
-            .actual(result)
-            .at("/card/content/result")
-            .frame(frame)
-            .into());
+        let telling = seen::reports(frames, calls).into_iter().find(|report| has_more(report));
+        return Err(match telling {
+            Some(report) => Finding::new("what the built-in has to say is not in the tool.result card", hint)
+                .expected("a result that is not empty")
+                .actual(result)
+                .at("/card/content/result")
+                .frame(frame)
+                .frame(report)
+                .into(),
+            // Whether it has to, the documents leave open.
+            None => Trouble::NotApplicable("the built-in says nothing of what it has done".to_owned()),
+        });
     }
     let answers = answers(frames, calls);
     if let Some((answer, card_id)) = answers.first()
@@ -275,6 +282,12 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .frame(report)
             .into()),
     }
+}
+
+/// Whether a callback says anything beyond what every callback says.
+fn has_more(report: &Frame) -> bool {
+    let members = report.body.pointer("/payload").and_then(Value::as_object);
+    members.into_iter().flatten().any(|(name, value)| !MEMBERS.contains(&name.as_str()) && !is_empty(value))
 }
 
 fn is_empty(value: &Value) -> bool {
