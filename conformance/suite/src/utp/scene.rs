@@ -54,6 +54,7 @@ pub struct Scene {
 impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
+        project.try_role(session.role);
         project.assign(AGENT, WORKER_TARGET);
         project.assign(HELPER, WORKER_TARGET);
         if session.role == Role::Pmo {
