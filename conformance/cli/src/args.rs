@@ -203,6 +203,12 @@ pub(crate) struct ServeArguments {
     /// utp: make one call of each kind, print what travels, and end
     #[arg(long)]
     pub(crate) tour: bool,
+    /// utp: have an agent of the demo project take a turn with this instruction, print what travels, and end
+    #[arg(long, value_name = "TEXT", conflicts_with = "tour")]
+    pub(crate) turn: Option<String>,
+    /// utp: print every message on the bus while serving
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// hub: serve the agent instead, which takes its Hub from CALLMARK_HUB_URL and CALLMARK_HUB_SECRET
     #[arg(long, conflicts_with = "mock")]
     pub(crate) agent: bool,
