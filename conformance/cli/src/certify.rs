@@ -190,7 +190,7 @@ async fn certify(
         limits: limits(arguments, is_bundled),
         seed: arguments.seed,
         log: arguments.out.join("target.log"),
-        target: is_bundled.then(|| Box::new(Reference::default()) as Box<dyn Target>),
+        target: is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
     });
     let set = tokio::select! {
@@ -214,7 +214,7 @@ async fn certify(
         jobs: if serial { 1 } else { usize::from(arguments.jobs) },
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: secrets(manifest),
+        secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
         progress,
     };
     let output = tokio::select! {

@@ -5,6 +5,7 @@
 
 mod bounds;
 pub mod catalogue;
+pub mod http_server;
 pub mod hub;
 pub mod judge;
 pub mod library;

@@ -49,6 +49,8 @@ pub enum Kind {
     CardSave,
     /// The target asks for a `resource.tools` row.
     ToolsGet,
+    /// The row.
+    ToolsReply,
     /// The target reports a callback.
     Report,
     /// `cmd.agent.<target>.wakeup`, ours or the target's.
@@ -121,7 +123,7 @@ impl Kind {
         match self {
             Self::Command => "worker",
             Self::CardsGet | Self::CardsReply | Self::CardSave => "card store",
-            Self::ToolsGet | Self::ToolsList => "tool registry",
+            Self::ToolsGet | Self::ToolsReply | Self::ToolsList => "tool registry",
             Self::Report | Self::ReportReply => "report",
             Self::Wakeup => "L0",
             Self::StateWrite => "state",

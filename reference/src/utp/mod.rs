@@ -9,6 +9,8 @@
 //!
 //! [`message`] holds what travels, [`trace`] how spans follow each other, [`platform`] how the others are reached.
 //! [`runtime`] is the whole agent in the caller's place: a model decides what is called, and turns are resumed.
+//! Two services are like a Tool Service: [`openapi`], whose tools are web services, and [`pmo`], whose built-ins give
+//! work to other agents.
 
 pub mod caller;
 mod environment;
@@ -17,7 +19,9 @@ mod execution;
 mod ident;
 pub mod l0;
 pub mod message;
+pub mod openapi;
 pub mod platform;
+pub mod pmo;
 pub mod runtime;
 mod serving;
 pub mod subject;
@@ -34,7 +38,9 @@ pub use caller::Caller;
 pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
+pub use openapi::{OpenApi, OpenApiConfig, Upstream};
 pub use platform::PlatformConfig;
+pub use pmo::{Pmo, PmoConfig};
 pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};

@@ -40,17 +40,17 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     };
     let [utp, runtime, management, toolbus, hub, agent] = Family::ALL.map(of);
     let heavy = futures::join!(
-        drive_all::<utp::world::World>(library, plan, &utp),
-        drive_all::<toolbus::world::World>(library, plan, &toolbus),
+        drive_all::<utp::world::World>(library, plan, &utp).boxed_local(),
+        drive_all::<toolbus::world::World>(library, plan, &toolbus).boxed_local(),
     );
     // Two or three families at a time: the compiled steps of all together take much memory.
     let calling = futures::join!(
-        drive_all::<runtime::world::World>(library, plan, &runtime),
-        drive_all::<management::world::World>(library, plan, &management),
+        drive_all::<runtime::world::World>(library, plan, &runtime).boxed_local(),
+        drive_all::<management::world::World>(library, plan, &management).boxed_local(),
     );
     let light = futures::join!(
-        drive_all::<hub::world::World>(library, plan, &hub),
-        drive_all::<hub::agent::world::World>(library, plan, &agent),
+        drive_all::<hub::world::World>(library, plan, &hub).boxed_local(),
+        drive_all::<hub::agent::world::World>(library, plan, &agent).boxed_local(),
     );
     let mut facts = BTreeMap::new();
     let mut remains = BTreeMap::new();

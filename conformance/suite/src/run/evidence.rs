@@ -227,7 +227,8 @@ impl Names {
                 members
                     .iter()
                     .map(|(name, member)| {
-                        let time = matches!(name.as_str(), "created_at" | "updated_at" | "timestamp");
+                        let time =
+                            matches!(name.as_str(), "created_at" | "updated_at" | "timestamp" | "latency_ms");
                         let stamped = time && !member.is_null() && self.nonce.is_some();
                         let member = if stamped { Value::from("<time>") } else { self.rename(member) };
                         (self.text(name), member)

@@ -1,9 +1,16 @@
 //! An agent runtime under test: the worker that turns a model's tool call into a card and a command, and the execution
 //! service that takes the report and goes on with the turn (UTP §3, §4).
 //!
-//! The suite is the model, the tools, the card store and the roster. `session` knows the runtime, `scene` is one
-//! scenario's turns, `judge` looks at what was said, `steps` and `world` are the vocabulary of the features.
+//! The suite is the model (`model`), the tools, the card store and the roster (`utp::platform`). `reach` is how the
+//! runtime is asked for something, `session` what is known of it, `scene` one scenario's turns and calls, `seen` what a
+//! transcript shows of them; `judge`, `steps` and `world` are as in the other families.
 
+pub mod judge;
+pub mod model;
+pub mod reach;
+pub mod scene;
+pub mod seen;
 pub mod session;
 mod steps;
+pub mod turn;
 pub mod world;

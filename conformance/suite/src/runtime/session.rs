@@ -1,19 +1,232 @@
-//! A session with an agent runtime, and what was found out about it before the first scenario.
+//! A session with an agent runtime, and what was found out about it before the first scenario: that a tool call of the
+//! model comes out as a command, how fast that is, and what follows a plain `suspend` and a plain `terminate`.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::model::Model;
+use super::reach::Reach;
+use super::scene::Scene;
+use super::seen::Behaviour;
+use crate::manifest::UtpTable;
+use crate::pace::{Pace, PaceLimits};
+use crate::utp::ground::Ground;
+use crate::utp::session::SessionError;
+
+/// Where a runtime's workers listen unless the manifest says otherwise.
+const WORKER_TARGET: &str = "worker_generic";
+/// Longest time between two turns that are started in the hope of a command.
+const RETRY: Duration = Duration::from_secs(4);
+
+/// What a session is opened with.
+pub struct RuntimePlan {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// The model.
+    pub model: Arc<Model>,
+    /// The manifest's table.
+    pub table: UtpTable,
+    /// Base URL of a runtime that is reached over HTTP.
+    pub url: Option<String>,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// How long the target may take until it answers.
+    pub ready_within: Duration,
+}
 
 /// An open session.
-#[derive(Debug)]
-pub struct RuntimeSession {}
+pub struct RuntimeSession {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// The model.
+    pub model: Arc<Model>,
+    /// Waiting times.
+    pub pace: Pace,
+    /// Where its workers listen.
+    pub worker_target: String,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
+    /// After how long it reports a timeout, where it does.
+    pub deadline: Option<Duration>,
+    pub(super) reach: Reach,
+    capabilities: BTreeSet<String>,
+    /// What follows a plain `suspend`.
+    pub suspend: Behaviour,
+    /// What follows a plain `terminate`.
+    pub terminate: Behaviour,
+    /// Whether two calls of one answer of the model are under way together.
+    pub parallel: bool,
+    works: bool,
+}
+
+impl std::fmt::Debug for RuntimeSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RuntimeSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
 
 impl RuntimeSession {
+    /// Waits for the runtime and learns how it behaves.
+    pub async fn open(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
+        let execution = plan.table.execution.as_ref();
+        let deadline = execution.and_then(|own| own.deadline_seconds);
+        let mut session = Self {
+            capabilities: capabilities(&plan),
+            worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
+            deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            reach: plan.url.map_or_else(|| Reach::Nats(plan.ground.client.clone()), |url| Reach::http(&url)),
+            // Until it is calibrated; a target that never does its work keeps this one.
+            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
+            ground: plan.ground,
+            secret: plan.secret,
+            model: plan.model,
+            suspend: Behaviour::Stays,
+            terminate: Behaviour::Stays,
+            parallel: false,
+            works: false,
+        };
+        if session.resumes() || session.calls() {
+            let latency = session.await_command(plan.ready_within).await?;
+            session.works = latency.is_some();
+            session.pace = Pace::calibrated(latency.unwrap_or_default(), &plan.limits);
+        } else {
+            // An execution service alone: its Inbox is what shows that it is alive.
+            session.works = session.takes_a_report(plan.ready_within).await?;
+        }
+        if session.works && session.resumes() {
+            session.learn(&plan.limits).await;
+        }
+        Ok(Arc::new(session))
+    }
+
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+        self.capabilities.clone()
     }
 
     /// Whether a tool call of the model came out as a command.
     pub fn works(&self) -> bool {
-        false
+        self.works
     }
+
+    /// Whether the target resumes turns itself.
+    pub fn resumes(&self) -> bool {
+        self.capabilities.contains("resume")
+    }
+
+    /// Whether the target is a worker.
+    pub fn calls(&self) -> bool {
+        self.capabilities.contains("worker")
+    }
+
+    /// What follows a plain call of this kind.
+    pub fn baseline(&self, after_execution: &str) -> Behaviour {
+        if after_execution == "terminate" { self.terminate } else { self.suspend }
+    }
+
+    /// Starts turns until a command comes. `None` when the target reacts and never sends one.
+    async fn await_command(&self, within: Duration) -> Result<Option<Duration>, SessionError> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(250);
+        let mut stirred = false;
+        for attempt in 1.. {
+            let project = self.ground.project(&format!("readiness of the runtime {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            let asked = Instant::now();
+            scene.plan_call(self, "suspend");
+            let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
+            stirred |= started.is_ok() || scene.stirs();
+            if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
+                return Ok(Some(asked.elapsed()));
+            }
+            stirred |= scene.stirs();
+            if let Some(ended) = self.ground.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            if started.is_err() {
+                // Nobody answers yet: there is nothing to wait for but time.
+                tokio::time::sleep(pause.min(within.saturating_sub(began.elapsed()))).await;
+            }
+            pause = (pause * 2).min(RETRY);
+        }
+        if stirred {
+            return Ok(None);
+        }
+        let tool_name = "turns.start".to_owned();
+        let subject = "l0.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
+    }
+
+    /// Whether an execution service takes a report.
+    async fn takes_a_report(&self, within: Duration) -> Result<bool, SessionError> {
+        let began = Instant::now();
+        for attempt in 1.. {
+            let project = self.ground.project(&format!("readiness of the execution service {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            scene.plan_call(self, "suspend");
+            scene.make_up(0);
+            if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
+                return Ok(true);
+            }
+            if let Some(ended) = self.ground.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        Ok(false)
+    }
+
+    /// What follows a plain call of each kind, and whether calls are made side by side.
+    async fn learn(&mut self, limits: &PaceLimits) {
+        let began = Instant::now();
+        let (suspend, terminate, parallel) =
+            futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
+        (self.suspend, self.terminate, self.parallel) = (suspend, terminate, parallel);
+        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
+        self.pace = Pace::calibrated(slowest, limits);
+    }
+
+    async fn plain(&self, after_execution: &str) -> Behaviour {
+        let project = self.ground.project(&format!("baseline of {after_execution}"));
+        let mut scene = Scene::bare(self, project);
+        let call = scene.plan_call(self, after_execution);
+        if scene.wait_for_commands(self).await.is_err() {
+            return Behaviour::Stays;
+        }
+        scene.report(self, call).await;
+        scene.behaviour(self, call).await
+    }
+
+    async fn side_by_side(&self) -> bool {
+        let mut scene = Scene::bare(self, self.ground.project("two calls of one answer"));
+        scene.plan_call(self, "suspend");
+        scene.plan_call(self, "suspend");
+        scene.start_turn(self, 0, self.pace.answer).await.is_ok()
+            && scene.await_command(self, 0, self.pace.answer).await
+            && scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await
+    }
+}
+
+fn capabilities(plan: &RuntimePlan) -> BTreeSet<String> {
+    let table = &plan.table;
+    let worker = table.worker.as_ref();
+    let execution = table.execution.as_ref();
+    let declared = [
+        ("worker", worker.is_some()),
+        ("worker.builtins", worker.is_some_and(|own| own.builtins.unwrap_or(true))),
+        ("resume", execution.is_some_and(|own| own.resume.unwrap_or(true))),
+        ("inbox", execution.is_some_and(|own| own.inbox.unwrap_or(true))),
+        ("environment", plan.secret.is_some()),
+        ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),
+    ];
+    declared.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()
 }

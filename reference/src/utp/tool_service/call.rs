@@ -10,31 +10,24 @@ use std::time::Duration;
 
 use async_nats::Message;
 use futures::FutureExt;
-use futures::future::BoxFuture;
 use serde_json::{Map, json};
 use tokio::sync::watch;
-use tokio::time::{Instant, sleep_until, timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::call_card::{CallCard, belongs_to, read_call_card};
 use super::command::{self, Command, Reading, Refusal};
 use super::ledger::{CallKey, Entry, Ledger, RunningCall};
 use super::result::{Answer, AnswerContext, Outcome};
-use super::tool::{Hosted, ToolCall, ToolFailure, ToolOutput};
+use super::tool::{Call, Executor, ToolFailure, ToolOutput};
 use crate::utp::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
-use crate::utp::platform::{Platform, PlatformError};
+use crate::utp::platform::{Platform, attempt};
 use crate::utp::subject::{ChannelId, CommandSubject, ProjectId};
 use crate::utp::trace::TraceHeaders;
 
 /// A command is routing and pointers; a longer one is nothing that we have to read.
 const MAX_COMMAND: usize = 1024 * 1024;
-
-/// The wait before the second attempt; it doubles from attempt to attempt.
-const FIRST_BACKOFF: Duration = Duration::from_millis(50);
-
-/// How often a platform operation is attempted.
-const MAX_ATTEMPTS: u32 = 5;
 
 /// What all calls of a service share.
 pub(crate) struct Desk {
@@ -48,20 +41,20 @@ pub(crate) struct Desk {
 }
 
 impl Desk {
-    /// Handles a message on the subject of a tool; every way out that is not a report is logged.
-    pub(crate) async fn handle(&self, hosted: &Hosted, message: Message) {
-        if let Err(reason) = self.answer(hosted, &message).await {
+    /// Handles a message on a subject of the executor; every way out that is not a report is logged.
+    pub(crate) async fn handle(&self, executor: &dyn Executor, message: Message) {
+        if let Err(reason) = self.answer(executor, &message).await {
             (self.log)(&format!("command on `{}` not answered: {reason}", message.subject));
         }
     }
 
-    async fn answer(&self, hosted: &Hosted, message: &Message) -> Result<(), String> {
+    async fn answer(&self, executor: &dyn Executor, message: &Message) -> Result<(), String> {
         if message.payload.len() > MAX_COMMAND {
             return Err(format!("{} bytes are too many", message.payload.len()));
         }
         let subject = CommandSubject::parse(&message.subject).map_err(|error| error.to_string())?;
         let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
-        let reading = command::read(&message.payload);
+        let reading = command::read(&message.payload, executor.form());
         let identity = match &reading {
             Reading::Run(command) => &command.identity,
             Reading::Refuse(refusal) => &refusal.identity,
@@ -77,9 +70,11 @@ impl Desk {
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
                 let settled = match reading {
-                    Reading::Run(command) => self.run(hosted, &subject, key, command, headers.clone()).await,
+                    Reading::Run(command) => {
+                        self.run(executor, &subject, key, command, headers.clone()).await
+                    }
                     Reading::Refuse(refusal) => {
-                        self.refuse(hosted, &subject, key, refusal, headers.clone()).await
+                        self.refuse(executor, &subject, key, refusal, headers.clone()).await
                     }
                     Reading::Drop(reason) => return Err(reason),
                 };
@@ -112,27 +107,29 @@ impl Desk {
 
     async fn run(
         &self,
-        hosted: &Hosted,
+        executor: &dyn Executor,
         subject: &CommandSubject,
         key: CallKey,
         command: Command,
         headers: TraceHeaders,
     ) -> (AnswerContext, Outcome) {
         let card = self.call_card(&subject.project_id, &command.tool_call_card_id).await;
+        let tool_name = command.tool_name.clone().unwrap_or_else(|| executor.tool_name(subject));
         let context = AnswerContext {
             key,
             channel_id: subject.channel_id.to_string(),
-            author: hosted.definition.author,
-            tool_name: command.tool_name,
-            headers,
-            identity: command.identity,
+            author: executor.author(),
+            tool_name: tool_name.clone(),
+            headers: headers.clone(),
+            identity: command.identity.clone(),
             after_execution: command.after_execution,
-            call_metadata: card.metadata,
+            call_metadata: card.metadata.clone(),
         };
         let outcome = match card.arguments {
             Ok(arguments) => {
-                let project_id = subject.project_id.to_string();
-                self.run_tool(hosted, ToolCall { project_id, arguments }).await
+                let (subject, metadata) = (subject.clone(), card.metadata);
+                let call = Call { subject, command, tool_name, arguments, metadata, headers };
+                self.execute(executor, call).await
             }
             Err(failure) => Outcome::Failure(failure),
         };
@@ -141,7 +138,7 @@ impl Desk {
 
     async fn refuse(
         &self,
-        hosted: &Hosted,
+        executor: &dyn Executor,
         subject: &CommandSubject,
         key: CallKey,
         refusal: Refusal,
@@ -155,8 +152,8 @@ impl Desk {
         let context = AnswerContext {
             key,
             channel_id: subject.channel_id.to_string(),
-            author: hosted.definition.author,
-            tool_name: refusal.tool_name.unwrap_or_else(|| hosted.definition.tool_name.to_owned()),
+            author: executor.author(),
+            tool_name: refusal.tool_name.unwrap_or_else(|| executor.tool_name(subject)),
             headers,
             identity: refusal.identity,
             after_execution: refusal.after_execution,
@@ -166,9 +163,9 @@ impl Desk {
     }
 
     /// Runs the tool until it ends, its time is over, or the service is.
-    async fn run_tool(&self, hosted: &Hosted, call: ToolCall) -> Outcome {
+    async fn execute(&self, executor: &dyn Executor, call: Call) -> Outcome {
         let mut closing = self.closing.clone();
-        let run = AssertUnwindSafe(async move { hosted.tool.run(call).await }).catch_unwind();
+        let run = AssertUnwindSafe(async move { executor.run(call).await }).catch_unwind();
         let finished = tokio::select! {
             biased;
             // An error means that the service was dropped, which is a shutdown too.
@@ -180,7 +177,7 @@ impl Desk {
         };
         match finished {
             Ok(Ok(Ok(output))) => Outcome::Output(output),
-            Ok(Ok(Err(failure))) => Outcome::Failure(failure),
+            Ok(Ok(Err(failure))) => Outcome::of_failure(failure),
             Ok(Err(_panic)) => {
                 Outcome::Failure(ToolFailure::new(ErrorCode::InternalError, "the tool panicked"))
             }
@@ -212,7 +209,7 @@ impl Desk {
     /// Reads the `tool.call` card; the arguments come from there and from nowhere else (Guide §1).
     async fn call_card(&self, project_id: &ProjectId, card_id: &str) -> CallCard {
         let wanted = [card_id.to_owned()];
-        match self.attempt(|| self.platform.cards(project_id, &wanted)).await {
+        match attempt(self.delivery_deadline, || self.platform.cards(project_id, &wanted)).await {
             Ok(batch) => {
                 let card = batch.cards.into_iter().find(|card| card["card_id"] == card_id);
                 match card.filter(|card| belongs_to(card, project_id)) {
@@ -240,7 +237,7 @@ impl Desk {
         let project_id = ProjectId::new(&answer.project_id).map_err(|error| error.to_string())?;
         let channel_id = ChannelId::new(&answer.channel_id).map_err(|error| error.to_string())?;
         // A repetition saves the identical card again: only this way it is there whenever its pointer is reported.
-        self.attempt(|| self.platform.save_card(&project_id, &answer.card))
+        attempt(self.delivery_deadline, || self.platform.save_card(&project_id, &answer.card))
             .await
             .map_err(|error| format!("the result card is not saved: {error}"))?;
         let report = Report {
@@ -249,37 +246,10 @@ impl Desk {
             source_agent_id: answer.source_agent_id.clone(),
             payload: json!(answer.callback),
         };
-        self.attempt(|| self.platform.report(&project_id, &channel_id, &report, headers))
+        attempt(self.delivery_deadline, || self.platform.report(&project_id, &channel_id, &report, headers))
             .await
             .map_err(|error| format!("the result is not reported: {error}"))?;
         self.ledger.mark_delivered(call).await.map_err(explained)
-    }
-
-    /// Attempts a platform operation, again after transient failures, all within the delivery deadline.
-    async fn attempt<'a, T>(
-        &self,
-        operation: impl Fn() -> BoxFuture<'a, Result<T, PlatformError>>,
-    ) -> Result<T, PlatformError> {
-        let deadline = Instant::now() + self.delivery_deadline;
-        let mut backoff = FIRST_BACKOFF;
-        let mut attempts = 1;
-        loop {
-            let error = match timeout_at(deadline, operation()).await {
-                Ok(Ok(value)) => return Ok(value),
-                Ok(Err(error)) => error,
-                Err(_elapsed) => {
-                    let after = self.delivery_deadline;
-                    return Err(PlatformError::Deadline { operation: "platform", after });
-                }
-            };
-            let next = Instant::now() + backoff;
-            if !error.is_transient() || attempts == MAX_ATTEMPTS || next >= deadline {
-                return Err(error);
-            }
-            sleep_until(next).await;
-            backoff *= 2;
-            attempts += 1;
-        }
     }
 }
 

@@ -21,13 +21,38 @@ pub(crate) struct Identity {
     pub(crate) agent_id: String,
 }
 
+/// Whether a command must have a member.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Need {
+    Required,
+    Optional,
+}
+
+/// What the two families of commands ask for differently (UTP §4.1).
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Form {
+    pub(crate) tool_name: Need,
+    pub(crate) step_id: Need,
+}
+
+impl Form {
+    /// A command on `cmd.tool.*`.
+    pub(crate) const TOOL: Self = Self { tool_name: Need::Required, step_id: Need::Optional };
+    /// A command on `cmd.sys.pmo.internal.*`.
+    pub(crate) const BUILT_IN: Self = Self { tool_name: Need::Optional, step_id: Need::Required };
+}
+
 /// A command that may be run.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Command {
     pub(crate) identity: Identity,
     pub(crate) tool_call_card_id: String,
-    pub(crate) tool_name: String,
+    /// There where the form requires it.
+    pub(crate) tool_name: Option<String>,
     pub(crate) after_execution: AfterExecution,
+    /// There where the form requires it.
+    pub(crate) step_id: Option<String>,
+    pub(crate) context_box_id: Option<String>,
 }
 
 /// A command that must not be run, but can be answered.
@@ -42,7 +67,7 @@ pub(crate) struct Refusal {
     pub(crate) failure: ToolFailure,
 }
 
-/// What a Tool Service makes of a command.
+/// What a service makes of a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Reading {
     /// Run it.
@@ -54,7 +79,7 @@ pub(crate) enum Reading {
 }
 
 /// Reads a command's payload.
-pub(crate) fn read(payload: &[u8]) -> Reading {
+pub(crate) fn read(payload: &[u8], form: Form) -> Reading {
     let object: Map<String, Value> = match serde_json::from_slice(payload) {
         Ok(Value::Object(object)) => object,
         Ok(_) => return Reading::Drop("the payload is not a JSON object".to_owned()),
@@ -88,16 +113,22 @@ pub(crate) fn read(payload: &[u8]) -> Reading {
             "the command's `after_execution` is neither `suspend` nor `terminate`".to_owned(),
         );
     };
-    match (&tool_call_card_id, &tool_name) {
-        (None, _) => missing("tool_call_card_id"),
-        (_, None) => missing("tool_name"),
-        (Some(card_id), Some(name)) => Reading::Run(Command {
-            tool_call_card_id: card_id.clone(),
-            tool_name: name.clone(),
-            after_execution,
-            identity,
-        }),
+    let step_id = text(&object, "step_id");
+    let Some(card_id) = &tool_call_card_id else { return missing("tool_call_card_id") };
+    if form.tool_name == Need::Required && tool_name.is_none() {
+        return missing("tool_name");
     }
+    if form.step_id == Need::Required && step_id.is_none() {
+        return missing("step_id");
+    }
+    Reading::Run(Command {
+        tool_call_card_id: card_id.clone(),
+        tool_name: tool_name.clone(),
+        after_execution,
+        step_id,
+        context_box_id: text(&object, "context_box_id"),
+        identity,
+    })
 }
 
 /// The identity, or the name of the first member that is missing.
@@ -126,8 +157,12 @@ fn text(object: &Map<String, Value>, member: &str) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Reading, read};
+    use super::{Form, Reading};
     use crate::utp::message::AfterExecution;
+
+    fn read(payload: &[u8]) -> Reading {
+        super::read(payload, Form::TOOL)
+    }
 
     fn command() -> Value {
         json!({
@@ -182,6 +217,30 @@ mod tests {
             check(&json!({ member: {"k": "inline"} }), &format!("refuse {member}"));
             check(&json!({ member: null }), &format!("refuse {member}"));
         }
+    }
+
+    #[test]
+    fn a_built_in_needs_its_step_and_not_its_name() {
+        fn check(change: &Value, expect: Option<&str>) {
+            let mut body = command();
+            body["step_id"] = json!("step_3");
+            for (name, value) in change.as_object().expect("an object") {
+                body[name] = value.clone();
+            }
+            let field = match super::read(body.to_string().as_bytes(), Form::BUILT_IN) {
+                Reading::Run(_) => None,
+                Reading::Refuse(refusal) => refusal.failure.detail,
+                Reading::Drop(reason) => panic!("dropped: {reason}"),
+            };
+            assert_eq!(field.as_ref().and_then(|detail| detail["field"].as_str()), expect, "{change}");
+        }
+        check(&json!({}), None);
+        check(&json!({"tool_name": null}), None);
+        check(&json!({"x_future": 1}), None);
+        check(&json!({"step_id": null}), Some("step_id"));
+        check(&json!({"step_id": ""}), Some("step_id"));
+        check(&json!({"tool_call_card_id": ""}), Some("tool_call_card_id"));
+        check(&json!({"args": {}}), Some("args"));
     }
 
     #[test]

@@ -1,9 +1,9 @@
 //! The Tool Service: hosts tools, hears their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
-//! This module is the shell around a call: configuration, subscriptions, concurrency, shutdown. In reading order:
-//! `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens), `result` (what goes out),
-//! `ledger` and `ledger_file` (why it happens once), `probes` and `tides` (the tools).
-//! Tools that call upstreams over HTTP are not here but with the OpenAPI executor.
+//! In reading order: `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens),
+//! `result` (what goes out), `ledger` and `ledger_file` (why it happens once), `service` (the shell around calls:
+//! subscriptions, concurrency, shutdown), `probes` and `tides` (the tools).
+//! The PMO and the OpenAPI executor are services of the same kind: they bring an executor of their own to `service`.
 
 mod call;
 mod call_card;
@@ -12,33 +12,28 @@ mod ledger;
 mod ledger_file;
 mod probes;
 mod result;
+mod service;
 mod tides;
 mod tool;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::{Client, Message, Subscriber};
-use futures::stream::{SelectAll, select_all};
-use futures::{FutureExt, StreamExt};
-use tokio::sync::{Semaphore, watch};
-use tokio::task::{JoinHandle, JoinSet};
-
-use call::Desk;
-use ledger::{Ledger, LedgerStore, MemoryStore};
-use ledger_file::FileStore;
-use tool::Hosted;
-
 use super::error::ReferenceError;
 use super::message::ToolRow;
-use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
+use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::subscription;
-use super::{Log, Projects, connect, no_log, round_trip};
+use super::{Log, Projects, no_log};
+use tool::Hosted;
 
+pub(crate) use command::Form;
 pub(crate) use ledger::locked;
 pub(crate) use ledger_file::open as open_file;
+pub(crate) use result::CONTROL;
+pub(crate) use service::{Connection, Service, ServiceSetup};
 pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
+pub(crate) use tool::{Call, Executor};
 
 /// How a Tool Service is set up.
 #[derive(Clone)]
@@ -116,8 +111,7 @@ pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
 /// A running Tool Service; dropping it ends it without waiting, [`ToolService::shutdown`] ends it in order.
 #[derive(Debug)]
 pub struct ToolService {
-    closing: watch::Sender<bool>,
-    dispatcher: JoinHandle<()>,
+    service: Service,
 }
 
 impl ToolService {
@@ -126,139 +120,39 @@ impl ToolService {
     /// # Errors
     /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened.
     pub async fn start(config: ToolServiceConfig) -> Result<Self, ReferenceError> {
-        let client = connect(&config.nats_url, &config.queue_group).await?;
-        let platform: Arc<dyn Platform> = match &config.platform {
-            PlatformConfig::Nats => Arc::new(NatsPlatform::new(client.clone(), config.request_deadline)),
-            PlatformConfig::Http { base_url } => {
-                Arc::new(HttpPlatform::new(base_url, config.request_deadline)?)
+        let connection = Connection::open(
+            &config.nats_url,
+            &config.queue_group,
+            &config.platform,
+            config.request_deadline,
+        )
+        .await?;
+        let mut subscriptions = Vec::new();
+        for tool in &config.tools {
+            let hosted = Arc::new(Hosted::new(Arc::clone(tool)));
+            let template = hosted.definition.target_subject(&config.protocol_version);
+            for project in config.projects.tokens() {
+                let executor: Arc<dyn Executor> = Arc::clone(&hosted) as _;
+                subscriptions.push((subscription(&template, project), executor));
             }
-        };
-        let ledger = Ledger::new(open_store(config.data_dir.as_deref()).await?);
-        let unsent = ledger.undelivered().await?;
-        let (closing, closed) = watch::channel(false);
-        let desk = Desk {
-            platform,
-            ledger,
-            tool_time_limit: config.tool_time_limit,
+        }
+        let setup = ServiceSetup {
+            data_dir: config.data_dir,
+            time_limit: config.tool_time_limit,
             delivery_deadline: config.delivery_deadline,
-            closing: closed.clone(),
-            log: Arc::clone(&config.log),
-        };
-        let commands = subscribe(&client, &config).await?;
-        let mut dispatcher = Dispatcher {
-            desk: Arc::new(desk),
-            calls: JoinSet::new(),
-            accepted: Arc::new(Semaphore::new(config.max_accepted)),
-            running: Arc::new(Semaphore::new(config.max_running)),
+            shutdown_deadline: config.shutdown_deadline,
+            max_running: config.max_running,
+            max_accepted: config.max_accepted,
+            queue_group: config.queue_group,
+            subscriptions,
             log: config.log,
         };
-        for answer in unsent {
-            let desk = Arc::clone(&dispatcher.desk);
-            dispatcher.calls.spawn(async move { desk.recover(answer).await });
-        }
-        let dispatcher = tokio::spawn(dispatcher.run(client, commands, closed, config.shutdown_deadline));
-        Ok(Self { closing, dispatcher })
+        Ok(Self { service: Service::start(connection, setup).await? })
     }
 
     /// Hears no more commands, reports running calls as canceled, and returns when they are reported.
     pub async fn shutdown(self) {
-        self.closing.send_replace(true);
-        // The dispatcher ends itself within its deadline; a panic in it leaves nothing to wait for.
-        let _ = self.dispatcher.await;
-    }
-}
-
-async fn open_store(data_dir: Option<&Path>) -> Result<Arc<dyn LedgerStore>, ReferenceError> {
-    let Some(data_dir) = data_dir.map(Path::to_owned) else {
-        return Ok(Arc::new(MemoryStore::default()));
-    };
-    let store = tokio::task::spawn_blocking(move || FileStore::open(&data_dir))
-        .await
-        .map_err(|error| ReferenceError::store("ledger", error))??;
-    Ok(Arc::new(store))
-}
-
-type Commands = SelectAll<futures::stream::BoxStream<'static, (Arc<Hosted>, Message)>>;
-
-async fn subscribe(client: &Client, config: &ToolServiceConfig) -> Result<Commands, ReferenceError> {
-    let mut streams = Vec::new();
-    for tool in &config.tools {
-        let hosted = Arc::new(Hosted::new(Arc::clone(tool)));
-        let template = hosted.definition.target_subject(&config.protocol_version);
-        for project in config.projects.tokens() {
-            let subject = subscription(&template, project);
-            let subscriber: Subscriber = client
-                .queue_subscribe(subject.clone(), config.queue_group.clone())
-                .await
-                .map_err(|source| ReferenceError::Subscribe { subject, source: source.into() })?;
-            let hosted = Arc::clone(&hosted);
-            streams.push(subscriber.map(move |message| (Arc::clone(&hosted), message)).boxed());
-        }
-    }
-    round_trip(client).await?;
-    Ok(select_all(streams))
-}
-
-/// Gives every command a task of its own, so that no call holds up another or the subscription.
-struct Dispatcher {
-    desk: Arc<Desk>,
-    calls: JoinSet<()>,
-    accepted: Arc<Semaphore>,
-    running: Arc<Semaphore>,
-    log: Log,
-}
-
-impl Dispatcher {
-    async fn run(
-        mut self,
-        client: Client,
-        mut commands: Commands,
-        mut closing: watch::Receiver<bool>,
-        shutdown_deadline: Duration,
-    ) {
-        loop {
-            tokio::select! {
-                biased;
-                // An error means that the service was dropped.
-                _ = closing.wait_for(|closing| *closing) => break,
-                Some(_) = self.calls.join_next(), if !self.calls.is_empty() => {}
-                command = commands.next() => match command {
-                    Some((hosted, message)) => self.accept(hosted, message),
-                    None => break,
-                },
-            }
-        }
-        // What has arrived is answered, as canceled, rather than forgotten.
-        while let Some(Some((hosted, message))) = commands.next().now_or_never() {
-            self.accept(hosted, message);
-        }
-        drop(commands);
-        // From here on the broker gives commands to others of the group.
-        match tokio::time::timeout(shutdown_deadline, round_trip(&client)).await {
-            Ok(Ok(())) => {}
-            Ok(Err(error)) => (self.log)(&format!("{error}")),
-            Err(_elapsed) => (self.log)("the broker does not answer at shutdown"),
-        }
-        let ended = async { while self.calls.join_next().await.is_some() {} };
-        if tokio::time::timeout(shutdown_deadline, ended).await.is_err() {
-            (self.log)(&format!("{} calls did not end at shutdown", self.calls.len()));
-        }
-        self.calls.shutdown().await;
-        let _ = tokio::time::timeout(shutdown_deadline, client.flush()).await;
-    }
-
-    fn accept(&mut self, hosted: Arc<Hosted>, message: Message) {
-        let Ok(place) = Arc::clone(&self.accepted).try_acquire_owned() else {
-            (self.log)(&format!("command on `{}` dropped: too many wait", message.subject));
-            return;
-        };
-        let (desk, running) = (Arc::clone(&self.desk), Arc::clone(&self.running));
-        self.calls.spawn(async move {
-            // The semaphore is never closed, so this cannot fail.
-            let _slot = running.acquire().await;
-            desk.handle(&hosted, message).await;
-            drop(place);
-        });
+        self.service.shutdown().await;
     }
 }
 

@@ -15,7 +15,7 @@ use super::ledger::CallKey;
 use super::tool::{ToolFailure, ToolOutput};
 
 /// The key of the control object in a result.
-const CONTROL: &str = "__cg_control";
+pub(crate) const CONTROL: &str = "__cg_control";
 
 /// The members of the lineage, copied from card to card.
 const LINEAGE: [&str; 3] = ["trace_id", "parent_step_id", "step_id"];
@@ -40,10 +40,21 @@ pub(crate) struct Answer {
 pub(crate) enum Outcome {
     Output(ToolOutput),
     Failure(ToolFailure),
-    /// The tool hit the time limit.
+    /// The tool hit its own time limit or the service's.
     TimedOut(ToolFailure),
-    /// The service was shut down.
+    /// The service was shut down, or what the tool waited for was called off.
     CalledOff(ToolFailure),
+}
+
+impl Outcome {
+    /// The ending that fits the code: who gives up waiting timed out, who was called off was canceled.
+    pub(crate) fn of_failure(failure: ToolFailure) -> Self {
+        match failure.code {
+            ErrorCode::ToolTimeout => Self::TimedOut(failure),
+            ErrorCode::Canceled => Self::CalledOff(failure),
+            _ => Self::Failure(failure),
+        }
+    }
 }
 
 /// Who answers whom, about what.

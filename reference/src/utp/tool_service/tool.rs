@@ -1,6 +1,7 @@
 //! What a tool is to its service: a definition, and a function from arguments to an outcome.
 //!
 //! A tool knows nothing of subjects, cards or callbacks; the service does all of that in `call`.
+//! What must know of them, the PMO and the OpenAPI executor, is an [`Executor`] instead; a tool is one by way of [`Hosted`].
 //! `probes` and `tides` hold the tools of this reference.
 
 use std::sync::Arc;
@@ -9,7 +10,10 @@ use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
 use crate::utp::message::{AfterExecution, ErrorCode, ToolRow};
-use crate::utp::subject::target_template;
+use crate::utp::subject::{CommandSubject, target_template};
+use crate::utp::trace::TraceHeaders;
+
+use super::command::{Command, Form};
 
 /// The arguments of the `tool.call` card.
 pub type Arguments = Map<String, Value>;
@@ -130,14 +134,62 @@ pub trait Tool: Send + Sync {
     fn run(&self, call: ToolCall) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
 }
 
+/// What a service runs for the commands of a subscription: a hosted tool, the PMO, the OpenAPI executor.
+pub(crate) trait Executor: Send + Sync {
+    /// The author of its result cards and the source of its reports.
+    fn author(&self) -> &'static str;
+
+    /// What its commands must have.
+    fn form(&self) -> Form;
+
+    /// The name under which a command that names no tool is answered.
+    fn tool_name(&self, subject: &CommandSubject) -> String;
+
+    /// Does the work; the future is dropped at the time limit and at shutdown.
+    fn run(&self, call: Call) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>>;
+}
+
+/// One call, as an executor sees it: a valid command, and the arguments and lineage of its card.
+#[derive(Debug, Clone)]
+pub(crate) struct Call {
+    pub(crate) subject: CommandSubject,
+    pub(crate) command: Command,
+    /// The command's, or what the executor answers under.
+    pub(crate) tool_name: String,
+    pub(crate) arguments: Arguments,
+    /// The metadata of the `tool.call` card.
+    pub(crate) metadata: Map<String, Value>,
+    /// The span of the answer, a child of the command's.
+    pub(crate) headers: TraceHeaders,
+}
+
 /// A tool with its definition, asked for once.
 pub(crate) struct Hosted {
     pub(crate) definition: ToolDefinition,
-    pub(crate) tool: Arc<dyn Tool>,
+    tool: Arc<dyn Tool>,
 }
 
 impl Hosted {
     pub(crate) fn new(tool: Arc<dyn Tool>) -> Self {
         Self { definition: tool.definition(), tool }
+    }
+}
+
+impl Executor for Hosted {
+    fn author(&self) -> &'static str {
+        self.definition.author
+    }
+
+    fn form(&self) -> Form {
+        Form::TOOL
+    }
+
+    fn tool_name(&self, _: &CommandSubject) -> String {
+        self.definition.tool_name.to_owned()
+    }
+
+    fn run(&self, call: Call) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
+        let project_id = call.subject.project_id.to_string();
+        self.tool.run(ToolCall { project_id, arguments: call.arguments })
     }
 }

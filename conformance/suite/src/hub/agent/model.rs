@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use super::mock::server::Reply;
+use crate::http_server::Reply;
 use crate::manifest::ModelKind;
 
 /// Times that one call is asked for; an agent that goes on asking hears the end.

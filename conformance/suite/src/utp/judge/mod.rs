@@ -12,3 +12,4 @@ pub mod repeat;
 pub mod route;
 pub mod seen;
 pub mod trace;
+pub mod upstream;

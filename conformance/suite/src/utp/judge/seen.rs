@@ -150,7 +150,7 @@ fn is_work(frame: &Frame) -> bool {
 pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
     let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
-    mentions(result, &call.token) && result.pointer(&call.result_pointer).is_none()
+    mentions(result, &call.proof) && result.pointer(&call.result_pointer).is_none()
 }
 
 /// Whether a frame says what came of a call: a report that is no other Inbox message, or a result card.
@@ -175,7 +175,7 @@ pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
 pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
     outcome(frames, call).is_some_and(|report| {
         card_of(frames, report)
-            .is_some_and(|(_, card)| !mentions(card, &call.token) && !mentions(&report.body, &call.token))
+            .is_some_and(|(_, card)| !mentions(card, &call.proof) && !mentions(&report.body, &call.proof))
     })
 }
 
@@ -183,7 +183,7 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
 pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
     let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
     let done =
-        frames.iter().filter(|frame| is_work(frame)).find(|frame| mentions(&frame.body, &call.token))?;
+        frames.iter().filter(|frame| is_work(frame)).find(|frame| mentions(&frame.body, &call.proof))?;
     Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
 }
 

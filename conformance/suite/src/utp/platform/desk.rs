@@ -156,7 +156,11 @@ impl Desk {
             record_refusal(&project, refusal);
         }
         let body = reply?;
-        Ok(if operation == Operation::CardsGet { self.cards_reply(&project, body) } else { body })
+        Ok(match operation {
+            Operation::CardsGet => self.told(&project, Kind::CardsReply, body),
+            Operation::ToolsGet => self.told(&project, Kind::ToolsReply, body),
+            _ => body,
+        })
     }
 
     /// Records that a request was refused before it was read.
@@ -164,6 +168,21 @@ impl Desk {
         if let Some(project) = self.project(project_id) {
             record_refusal(&project, refusal);
         }
+    }
+
+    /// Has a message of the suite to the target pass the wire; it is recorded as it was meant.
+    pub fn outgoing(&self, project: &Project, message: Message) -> Vec<Message> {
+        project.transcript.record(message.clone());
+        self.wire.outgoing(message)
+    }
+
+    /// Has a message of the target pass the wire, and records what arrives.
+    pub fn incoming(&self, project: &Project, message: Message) -> Vec<Message> {
+        let arrived = self.wire.incoming(message);
+        for message in &arrived {
+            project.transcript.record(message.clone());
+        }
+        arrived
     }
 
     /// Records something seen on the bus.
@@ -176,6 +195,11 @@ impl Desk {
         body: Value,
     ) {
         if let Some(project) = self.project(project_id) {
+            let kind = match kind {
+                Kind::Bus if project.target_calls() && is_command(&channel) => Kind::Command,
+                Kind::StateWrite if project.target_calls() => Kind::Bus,
+                kind => kind,
+            };
             let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
             for message in self.wire.incoming(message) {
                 project.transcript.record(message);
@@ -229,12 +253,12 @@ impl Desk {
         reply
     }
 
-    /// The card store's answer, as it arrives at the target.
-    fn cards_reply(&self, project: &Project, body: Value) -> Value {
+    /// What the target asked for, as it arrives there.
+    fn told(&self, project: &Project, kind: Kind, body: Value) -> Value {
         let message = Message {
             direction: Direction::ToTarget,
-            kind: Kind::CardsReply,
-            channel: format!("cards of {}", project.id),
+            kind,
+            channel: format!("rows of {}", project.id),
             headers: BTreeMap::new(),
             body: body.clone(),
         };
@@ -286,6 +310,12 @@ fn record_refusal(project: &Project, refusal: &Refusal) {
         headers: BTreeMap::new(),
         body: refusal.body(),
     });
+}
+
+/// Whether a subject is that of a command to a tool or to the PMO (UTP §4.1).
+fn is_command(subject: &str) -> bool {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    tokens.iter().skip(2).any(|token| *token == "cmd") && !tokens.contains(&"agent")
 }
 
 /// Whether a card is in truth a row of a state table.

@@ -1,7 +1,7 @@
 //! One project: the world of one scenario as its target sees it. Cards, tool rows, roster, Inbox, transcript.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
@@ -12,6 +12,7 @@ use crate::bounds;
 use crate::transcript::{Transcript, lock};
 use crate::utp::judge::seen;
 use crate::utp::trace::Traceparent;
+use crate::utp::upstream::Script;
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 2_000;
@@ -63,7 +64,11 @@ pub struct Project {
     pub name: ProjectName,
     /// Every message of the project.
     pub transcript: Arc<Transcript>,
+    /// How the upstream answers the project's calls.
+    pub upstream: Script,
     rows: Mutex<Rows>,
+    /// Whether the target is the one that sends commands here.
+    calling: AtomicBool,
     /// The card that the store holds back, if any.
     held: watch::Sender<Option<String>>,
 }
@@ -140,9 +145,26 @@ impl Project {
             id: name.id(),
             name,
             transcript: Arc::default(),
+            upstream: Script::default(),
             rows: Mutex::default(),
+            calling: AtomicBool::new(false),
             held: watch::Sender::new(None),
         }
+    }
+
+    /// From now on the target is the one that sends commands here, takes reports and runs turns.
+    pub fn let_target_call(&self) {
+        self.calling.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the target is the one that sends commands here.
+    pub(super) fn target_calls(&self) -> bool {
+        self.calling.load(Ordering::Relaxed)
+    }
+
+    /// A card of the store, as it is now.
+    pub fn card(&self, card_id: &str) -> Option<Value> {
+        lock(&self.rows).cards.get(card_id).map(Card::value)
     }
 
     /// Puts a card into the store.

@@ -4,7 +4,7 @@ use cucumber::then;
 
 use crate::judge::Trouble;
 use crate::transcript::Frame;
-use crate::utp::judge::{errors, seen};
+use crate::utp::judge::{errors, seen, upstream};
 use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Halt, Step};
@@ -35,11 +35,14 @@ async fn any_has_detail(world: &mut World) -> Step {
 
 #[then(expr = "the call fails with code {string}")]
 async fn fails_with(world: &mut World, code: String) -> Step {
-    // A tool that throws was called validly, so its answer is waited for; a refusal may never come.
-    if world.call()?.tool == Tool::Fail {
-        world.answered().await?;
-    } else {
-        any_failed_card(world).await?;
+    // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
+    match world.call()?.tool {
+        Tool::Fail => world.answered().await?,
+        Tool::Search | Tool::Reader => {
+            world.answered().await?;
+            world.judge_call(upstream::fails)?;
+        }
+        _ => any_failed_card(world).await?,
     }
     let mut own = None;
     world.judge_call(|frames, calls| {

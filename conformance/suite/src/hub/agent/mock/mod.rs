@@ -1,21 +1,20 @@
 //! The mock Hub: it answers agents by the contract, or as a script says.
 //!
-//! `server` is its HTTP, `script` what it answers, `results` what is right, `problems` what is wrong with a request.
+//! `script` is what it answers, `results` what is right, `problems` what is wrong with a request.
 //! In a run each scenario has a script of its own (`room`); [`MockHub`] serves one script to whoever asks. Beside the
 //! contract it answers what the original system's agents ask their Hub for when they start.
 
 pub mod problems;
 pub mod results;
 pub mod script;
-pub mod server;
 
 use std::sync::{Arc, Mutex};
 
 use serde_json::{Value, json};
 
 use self::script::{Script, Wanted};
-use self::server::{Asked, HttpServer, Reply};
 use super::judge::request::{Expected, Route};
+use crate::http_server::{Asked, HttpServer, Reply};
 use crate::hub::contract::STATUS_BASE;
 use crate::transcript::lock;
 

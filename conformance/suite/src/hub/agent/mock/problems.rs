@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callmark_reports::record::Direction;
 
-use super::server::Asked;
+use crate::http_server::Asked;
 use crate::hub::agent::judge::request::{self, Expected, Part, Route};
 use crate::hub::agent::judge::{inputs, status};
 use crate::judge::{Judgement, Trouble};

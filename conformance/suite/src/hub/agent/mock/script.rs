@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::results;
-use super::server::Reply;
+use crate::http_server::Reply;
 use crate::hub::contract;
 
 /// How a mock Hub answers. The first rule that fits decides; without one a call succeeds.

@@ -11,9 +11,9 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentPlan, AgentSession, Liveness, digest, nonce, uuid};
+use crate::http_server::{Asked, HttpServer};
 use crate::hub::agent::call::filled;
 use crate::hub::agent::driver::{Driver, Endpoint, Hook};
-use crate::hub::agent::mock::server::{Asked, HttpServer};
 use crate::hub::agent::room::{Booth, PROVIDER, Room, SEARCH};
 use crate::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::pace::Pace;

@@ -1,4 +1,4 @@
-//! The plumbing of the suite's HTTP servers for agents: requests in, replies out, a connection closed on demand.
+//! The plumbing of the suite's HTTP servers: requests in, replies out, a connection closed on demand.
 //!
 //! It sits on wiremock, whose responders are asked once a request; what they answer is decided elsewhere.
 

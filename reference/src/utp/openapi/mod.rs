@@ -1,0 +1,188 @@
+//! The OpenAPI executor: Jina search and reader as tools (Guide §4).
+//!
+//! It is a Tool Service like any other: `tool_service` hears, validates, answers once and reports; here is only what
+//! is its own. In reading order: `options` (what a row says, and the allow-list), `request` (what is asked of the
+//! upstream), `upstream` (how it is asked), `answer` (what the answer becomes), `redact` (why no key is in it),
+//! `executor` (these in order).
+//!
+//! # Keys
+//! The upstream's key comes from the variable that `options.jina.auth_env` names, `JINA_API_KEY` where it names none,
+//! and goes out as `Authorization: Bearer …`. It comes from the [`Environment`] and from nowhere else: an argument or
+//! an option that is called like a credential is not sent. Where `JINA_API_KEY` is not set, the request goes without
+//! `Authorization`, since the upstream also serves anonymous callers; where `auth_env` is said and its variable is not
+//! set, the call fails with `auth_failed`, since somebody meant it to be authenticated. A variable of `options.envs`
+//! that is not set is `auth_failed` too.
+//!
+//! Deliberately absent: `options.args`, which the worker has applied before the card was written; retries of the
+//! upstream, which the agent decides on; every host but the two.
+
+mod answer;
+mod executor;
+mod options;
+mod redact;
+mod request;
+mod upstream;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::json;
+
+use super::error::ReferenceError;
+use super::message::{AfterExecution, ToolRow};
+use super::platform::{PlatformConfig, REQUEST_DEADLINE};
+use super::subject::{subscription, target_template};
+use super::tool_service::{Connection, Executor, Service, ServiceSetup};
+use super::{Environment, Log, Projects, no_log};
+use executor::Jina;
+use upstream::Exchange;
+
+pub use options::{READER_HOST, SEARCH_HOST};
+pub use upstream::Upstream;
+
+/// How the executor is set up.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct OpenApiConfig {
+    /// The broker that carries commands.
+    pub nats_url: String,
+    /// The `<ver>` token of every subject.
+    pub protocol_version: String,
+    /// How cards, rows and report are reached.
+    pub platform: PlatformConfig,
+    /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
+    pub data_dir: Option<PathBuf>,
+    /// Whose commands are heard.
+    pub projects: Projects,
+    /// Services of one group share the commands among them.
+    pub queue_group: String,
+    /// What is heard: the ends of subjects, such as `cmd.tool.jina.>`.
+    pub targets: Vec<String>,
+    /// Where requests go.
+    pub upstream: Upstream,
+    /// Where keys come from.
+    pub environment: Environment,
+    /// Parameter to variable: what is said here wins over a row's `options.envs` entry for the same parameter.
+    ///
+    /// A parameter that the row does not list is not added, so that no key goes to a tool that did not ask for it.
+    pub env_overrides: BTreeMap<String, String>,
+    /// For one exchange with the upstream, its body included; then the call ends as `timeout`.
+    pub upstream_deadline: Duration,
+    /// For one attempt to reach the platform.
+    pub request_deadline: Duration,
+    /// For all attempts of one platform operation together.
+    pub delivery_deadline: Duration,
+    /// For running calls to report their end at shutdown.
+    pub shutdown_deadline: Duration,
+    /// Calls that run at once; more wait.
+    pub max_running: usize,
+    /// Calls that wait or run; more are dropped.
+    pub max_accepted: usize,
+    /// Where log lines go; no key, no argument and no body is ever among them.
+    pub log: Log,
+}
+
+impl OpenApiConfig {
+    /// The real upstream with the keys of the process, and sensible values for everything but the broker.
+    pub fn new(nats_url: impl Into<String>) -> Self {
+        Self {
+            nats_url: nats_url.into(),
+            protocol_version: "v1r3".to_owned(),
+            platform: PlatformConfig::Nats,
+            data_dir: None,
+            projects: Projects::All,
+            queue_group: "openapi-service".to_owned(),
+            targets: vec!["cmd.tool.jina.>".to_owned()],
+            upstream: Upstream::Real,
+            environment: Environment::Process,
+            env_overrides: BTreeMap::new(),
+            upstream_deadline: Duration::from_secs(30),
+            request_deadline: REQUEST_DEADLINE,
+            delivery_deadline: Duration::from_secs(20),
+            shutdown_deadline: Duration::from_secs(10),
+            max_running: 256,
+            max_accepted: 16_384,
+            log: no_log(),
+        }
+    }
+}
+
+/// A running executor; dropping it ends it without waiting, [`OpenApi::shutdown`] ends it in order.
+#[derive(Debug)]
+pub struct OpenApi {
+    service: Service,
+}
+
+impl OpenApi {
+    /// Connects, opens the ledger and subscribes; commands published after the return are heard.
+    ///
+    /// # Errors
+    /// When the broker does not answer, a subscription is refused, the ledger cannot be opened, the upstream's address
+    /// is none, or its HTTP client cannot be set up.
+    pub async fn start(config: OpenApiConfig) -> Result<Self, ReferenceError> {
+        let exchange = Exchange::new(&config.upstream, config.upstream_deadline)?;
+        let connection = Connection::open(
+            &config.nats_url,
+            &config.queue_group,
+            &config.platform,
+            config.request_deadline,
+        )
+        .await?;
+        let executor: Arc<dyn Executor> = Arc::new(Jina::new(executor::Parts {
+            platform: Arc::clone(&connection.platform),
+            delivery_deadline: config.delivery_deadline,
+            exchange,
+            environment: config.environment,
+            env_overrides: config.env_overrides,
+            log: Arc::clone(&config.log),
+        }));
+        let mut subscriptions = Vec::new();
+        for target in &config.targets {
+            let template = target_template(&config.protocol_version, target);
+            for project in config.projects.tokens() {
+                subscriptions.push((subscription(&template, project), Arc::clone(&executor)));
+            }
+        }
+        let setup = ServiceSetup {
+            data_dir: config.data_dir,
+            // Beyond what the parts of a call may take, so that each of them says itself that it took too long.
+            time_limit: config.upstream_deadline + config.delivery_deadline * 2,
+            delivery_deadline: config.delivery_deadline,
+            shutdown_deadline: config.shutdown_deadline,
+            max_running: config.max_running,
+            max_accepted: config.max_accepted,
+            queue_group: config.queue_group,
+            subscriptions,
+            log: config.log,
+        };
+        Ok(Self { service: Service::start(connection, setup).await? })
+    }
+
+    /// Hears no more commands, reports running calls as canceled, and returns when they are reported.
+    pub async fn shutdown(self) {
+        self.service.shutdown().await;
+    }
+}
+
+/// The `resource.tools` rows of a search tool, `jina_search`, and a reader, `jina_reader`, in one project.
+pub fn rows(project_id: &str, version: &str) -> Vec<ToolRow> {
+    let row = |mode: &str, host: &str, description: &str, argument: &str| ToolRow {
+        project_id: project_id.to_owned(),
+        tool_name: format!("jina_{mode}"),
+        description: Some(description.to_owned()),
+        parameters: json!({
+            "type": "object",
+            "properties": {argument: {"type": "string"}},
+            "required": [argument],
+        }),
+        target_subject: target_template(version, &format!("cmd.tool.jina.{mode}")),
+        after_execution: AfterExecution::Suspend,
+        options: json!({"jina": {"mode": mode, "base_url": format!("https://{host}"), "method": "GET"}}),
+    };
+    vec![
+        row("search", SEARCH_HOST, "Searches the web.", "query"),
+        row("reader", READER_HOST, "Reads a page of the web as text.", "url"),
+    ]
+}

@@ -1,0 +1,219 @@
+//! One exchange with the upstream: bounded in time and size, to the address that was checked and nowhere else.
+//!
+//! Redirects are not followed and no proxy is asked, since either would let a request leave the allow-list.
+//! A connection serves one exchange: a tool call is rare beside what it costs upstream.
+//! What the HTTP client says of a failure is not passed on: it names the address, and a key may stand in it.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use axum::body::{Body, Bytes};
+use futures::StreamExt;
+use hyper::client::conn::http1;
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use hyper::{Request, Response};
+use hyper_util::rt::TokioIo;
+use serde_json::json;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio_rustls::TlsConnector;
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::ServerName;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use url::{Position, Url};
+
+use crate::utp::error::{Cause, ReferenceError};
+use crate::utp::message::ErrorCode;
+use crate::utp::tool_service::ToolFailure;
+
+use super::request::Ask;
+
+/// No answer of the upstream may be longer.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+
+const HTTPS: u16 = 443;
+
+/// Where requests go.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Upstream {
+    /// To the host itself, over TLS.
+    Real,
+    /// As plain HTTP to this base URL, whatever host a request is for, with that host's name in `Host`.
+    ///
+    /// The allow-list is checked before, on the address that the tool's row gives.
+    Through(String),
+}
+
+/// The way to the upstream.
+pub(super) struct Exchange {
+    way: Way,
+    deadline: Duration,
+}
+
+enum Way {
+    Tls(TlsConnector),
+    Plain { host: String, port: u16, prefix: String },
+}
+
+/// What the upstream answered.
+pub(super) struct Answer {
+    pub(super) status: u16,
+    pub(super) is_json: bool,
+    pub(super) body: Bytes,
+    pub(super) latency: Duration,
+}
+
+impl Exchange {
+    /// `deadline` is for one exchange, its body included.
+    pub(super) fn new(upstream: &Upstream, deadline: Duration) -> Result<Self, ReferenceError> {
+        let way = match upstream {
+            Upstream::Real => Way::Tls(tls()?),
+            Upstream::Through(base) => plain(base)?,
+        };
+        Ok(Self { way, deadline })
+    }
+
+    /// Asks, and reads the whole answer, whatever its status.
+    pub(super) async fn send(&self, ask: &Ask) -> Result<Answer, ToolFailure> {
+        let started = Instant::now();
+        match tokio::time::timeout(self.deadline, self.answer(ask, started)).await {
+            Ok(answer) => answer,
+            Err(_elapsed) => {
+                let limit = u64::try_from(self.deadline.as_millis()).unwrap_or(u64::MAX);
+                let message = format!("the upstream did not answer within {limit} ms");
+                Err(ToolFailure::new(ErrorCode::ToolTimeout, message)
+                    .with_detail(json!({"limit_milliseconds": limit, "retryable": true})))
+            }
+        }
+    }
+
+    async fn answer(&self, ask: &Ask, started: Instant) -> Result<Answer, ToolFailure> {
+        let host = ask.address.host_str().unwrap_or_default();
+        let prefix = match &self.way {
+            Way::Tls(_) => "",
+            Way::Plain { prefix, .. } => prefix,
+        };
+        let request = request(ask, host, prefix)?;
+        let response = self.respond(host, request).await.map_err(|_cause| unreachable(host))?;
+        let status = response.status().as_u16();
+        let is_json = response
+            .headers()
+            .get(CONTENT_TYPE)
+            .and_then(|kind| kind.to_str().ok())
+            .is_some_and(|kind| kind.to_ascii_lowercase().contains("json"));
+        let mut body = Vec::new();
+        let mut chunks = response.into_body().into_data_stream();
+        // Chunk by chunk, so that an endless answer never fills the memory.
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|_cause| unreachable(host))?;
+            if body.len() + chunk.len() > MAX_ANSWER {
+                let message = format!("the upstream's answer is longer than {MAX_ANSWER} bytes");
+                return Err(ToolFailure::new(ErrorCode::InternalError, message)
+                    .with_detail(json!({"http_status": status, "limit_bytes": MAX_ANSWER})));
+            }
+            body.extend_from_slice(&chunk);
+        }
+        Ok(Answer { status, is_json, body: body.into(), latency: started.elapsed() })
+    }
+
+    async fn respond(&self, host: &str, request: Request<Body>) -> Result<Response<Body>, Cause> {
+        match &self.way {
+            Way::Tls(connector) => {
+                let stream = TcpStream::connect((host, HTTPS)).await?;
+                let name = ServerName::try_from(host.to_owned())?;
+                spoken(connector.connect(name, stream).await?, request).await
+            }
+            Way::Plain { host, port, .. } => {
+                spoken(TcpStream::connect((host.as_str(), *port)).await?, request).await
+            }
+        }
+    }
+}
+
+/// Speaks HTTP over a connection of its own, which ends with the answer.
+async fn spoken<S>(stream: S, request: Request<Body>) -> Result<Response<Body>, Cause>
+where
+    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
+    // It ends when the answer is read or dropped; how it ends shows in the answer.
+    tokio::spawn(connection);
+    Ok(sender.send_request(request).await?.map(Body::new))
+}
+
+fn request(ask: &Ask, host: &str, prefix: &str) -> Result<Request<Body>, ToolFailure> {
+    let target = format!("{prefix}{}", &ask.address[Position::BeforePath..Position::AfterQuery]);
+    let mut request = Request::builder()
+        .method(ask.method.clone())
+        .uri(target)
+        .header(HOST, host)
+        .header(USER_AGENT, concat!("callmark-reference/", env!("CARGO_PKG_VERSION")))
+        .header(ACCEPT, "application/json");
+    if let Some(key) = &ask.key {
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+            .map_err(|_error| ToolFailure::new(ErrorCode::AuthFailed, "the key cannot stand in a header"))?;
+        bearer.set_sensitive(true);
+        request = request.header(AUTHORIZATION, bearer);
+    }
+    let body = match &ask.body {
+        None => Body::empty(),
+        Some(body) => {
+            let body = body.to_string();
+            request = request.header(CONTENT_TYPE, "application/json").header(CONTENT_LENGTH, body.len());
+            Body::from(body)
+        }
+    };
+    request.body(body).map_err(|_error| {
+        ToolFailure::new(ErrorCode::BadRequest, "the arguments make no address of the upstream")
+    })
+}
+
+fn unreachable(host: &str) -> ToolFailure {
+    ToolFailure::new(ErrorCode::UpstreamUnavailable, format!("`{host}` cannot be reached"))
+        .with_detail(json!({"host": host, "retryable": true}))
+}
+
+/// The way through the base URL that stands in for every host.
+fn plain(base: &str) -> Result<Way, ReferenceError> {
+    let way = Url::parse(base).ok().filter(|url| url.scheme() == "http").and_then(|url| {
+        let prefix = url.path().trim_end_matches('/').to_owned();
+        // Of an IPv6 address, the socket wants it without its brackets.
+        let host = url.host_str()?.trim_matches(['[', ']']).to_owned();
+        Some(Way::Plain { host, port: url.port_or_known_default()?, prefix })
+    });
+    way.ok_or_else(|| unusable("its base URL is not `http://…`".to_owned()))
+}
+
+/// TLS with the roots of the system; a system without roots leaves every exchange `upstream_unavailable`.
+fn tls() -> Result<TlsConnector, ReferenceError> {
+    let mut roots = RootCertStore::empty();
+    // What of the system's store cannot be read is left out, as browsers do.
+    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
+    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
+        .with_safe_default_protocol_versions()
+        .map_err(|error| unusable(error.to_string()))?;
+    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()).into())
+}
+
+fn unusable(reason: String) -> ReferenceError {
+    ReferenceError::Unexpected { what: "upstream", reason }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::{Exchange, Upstream};
+
+    #[test]
+    fn an_upstream_is_real_or_plain_http() {
+        fn check(upstream: &Upstream, expect: bool) {
+            assert_eq!(Exchange::new(upstream, Duration::from_secs(1)).is_ok(), expect, "{upstream:?}");
+        }
+        check(&Upstream::Real, true);
+        check(&Upstream::Through("http://127.0.0.1:8080/base/".to_owned()), true);
+        check(&Upstream::Through("http://[::1]:8080".to_owned()), true);
+        check(&Upstream::Through("https://127.0.0.1".to_owned()), false);
+        check(&Upstream::Through("127.0.0.1:8080".to_owned()), false);
+    }
+}

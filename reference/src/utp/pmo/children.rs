@@ -1,0 +1,162 @@
+//! Turns of other agents: started once, their ends heard, their deliverables read.
+//!
+//! The end of a turn is told on the bus and nowhere else, so whoever waits subscribes before the turn is started.
+
+use async_nats::Subscriber;
+use futures::StreamExt;
+use serde_json::{Value, json};
+
+use crate::utp::message::{ErrorCode, RosterRow, Status, TaskEvent, TurnReceipt, TurnRequest};
+use crate::utp::platform::attempt;
+use crate::utp::subject::{is_token, task_event};
+use crate::utp::tool_service::{Call, ToolFailure};
+use crate::utp::{ReferenceError, round_trip};
+
+use super::arguments::Task;
+use super::ids;
+use super::office::{Office, missed};
+
+/// How the turn of another agent ended, and what it left.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Ending {
+    pub(super) status: Status,
+    pub(super) deliverable_card_id: Option<String>,
+    /// The deliverable: its text, or its whole content where it has none.
+    pub(super) output: Option<Value>,
+    /// Why the turn is no success, or why its deliverable cannot be had.
+    pub(super) failure: Option<ToolFailure>,
+}
+
+impl Office {
+    /// Starts the turn of task number `index`.
+    pub(super) async fn start(
+        &self,
+        call: &Call,
+        index: usize,
+        row: &RosterRow,
+        task: &Task,
+    ) -> Result<TurnReceipt, ToolFailure> {
+        let (project_id, channel_id) = (&call.subject.project_id, &call.subject.channel_id);
+        let lineage = |member: &str| call.metadata.get(member).and_then(Value::as_str).map(str::to_owned);
+        let headers = call.headers.child();
+        let request = TurnRequest {
+            agent_turn_id: Some(ids::turn_id(call, index)),
+            context_box_id: task.context_box_id.clone(),
+            parent_agent_turn_id: Some(call.command.identity.agent_turn_id.clone()),
+            parent_step_id: lineage("step_id").or_else(|| call.command.step_id.clone()),
+            trace_id: Some(lineage("trace_id").unwrap_or_else(|| headers.traceparent.trace_id().to_owned())),
+            ..TurnRequest::new(&row.agent_id, &task.instruction)
+        };
+        let started = attempt(self.delivery_deadline, || {
+            self.platform.start_turn(project_id, channel_id, &request, &headers)
+        });
+        let receipt = started.await.map_err(|error| missed(&error))?;
+        if receipt.agent_turn_id.trim().is_empty() {
+            return Err(ToolFailure::new(ErrorCode::InternalError, "the platform names no turn"));
+        }
+        Ok(receipt)
+    }
+
+    /// Hears the ends of these agents' turns from now on.
+    pub(super) async fn listen<'a>(
+        &self,
+        call: &Call,
+        agent_ids: impl Iterator<Item = &'a str>,
+    ) -> Result<Vec<Subscriber>, ToolFailure> {
+        let mut subscribers = Vec::new();
+        for agent_id in agent_ids {
+            if !is_token(agent_id) {
+                let message = format!("the id `{agent_id}` cannot stand in a subject");
+                return Err(ToolFailure::new(ErrorCode::BadRequest, message));
+            }
+            let subject =
+                task_event(&self.version, &call.subject.project_id, &call.subject.channel_id, agent_id);
+            let subscribed = self.client.subscribe(subject.clone()).await;
+            subscribers.push(
+                subscribed.map_err(|source| {
+                    unheard(&ReferenceError::Subscribe { subject, source: source.into() })
+                })?,
+            );
+        }
+        round_trip(&self.client).await.map_err(|error| unheard(&error))?;
+        Ok(subscribers)
+    }
+
+    /// Waits for the end of a turn, then reads its deliverable.
+    pub(super) async fn ending(&self, call: &Call, events: &mut Subscriber, turn: &TurnReceipt) -> Ending {
+        let failed = |failure| Ending {
+            status: Status::Failed,
+            deliverable_card_id: None,
+            output: None,
+            failure: Some(failure),
+        };
+        let event = match told(events, &turn.agent_turn_id).await {
+            Ok(event) => event,
+            Err(failure) => return failed(failure),
+        };
+        let mut failure = failure_of(&event);
+        let mut output = None;
+        if let Some(card_id) = &event.deliverable_card_id {
+            match self.deliverable(call, card_id).await {
+                Ok(found) => output = Some(found),
+                Err(missing) => failure = failure.or(Some(missing)),
+            }
+        }
+        Ending { status: event.status, deliverable_card_id: event.deliverable_card_id, output, failure }
+    }
+
+    async fn deliverable(&self, call: &Call, card_id: &str) -> Result<Value, ToolFailure> {
+        let wanted = [card_id.to_owned()];
+        let project_id = &call.subject.project_id;
+        let batch = attempt(self.delivery_deadline, || self.platform.cards(project_id, &wanted))
+            .await
+            .map_err(|error| missed(&error))?;
+        let card = batch.cards.into_iter().find(|card| card["card_id"] == card_id);
+        let mut card = card.ok_or_else(|| {
+            ToolFailure::new(ErrorCode::InternalError, "the deliverable is not there")
+                .with_detail(json!({"deliverable_card_id": card_id}))
+        })?;
+        let content = card["content"].take();
+        Ok(match content.get("text") {
+            Some(Value::String(text)) => Value::String(text.clone()),
+            _ => content,
+        })
+    }
+}
+
+/// The event that tells the end of this turn; other turns of the agent are none of our business.
+async fn told(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
+    while let Some(message) = events.next().await {
+        let Ok(event) = serde_json::from_slice::<Value>(&message.payload) else { continue };
+        if event["agent_turn_id"] == agent_turn_id {
+            return serde_json::from_value(event).map_err(|error| {
+                ToolFailure::new(
+                    ErrorCode::InternalError,
+                    format!("the end of the turn is malformed: {error}"),
+                )
+            });
+        }
+    }
+    Err(ToolFailure::new(ErrorCode::UpstreamUnavailable, "the connection to the broker is closed"))
+}
+
+/// Why a turn is no success, in its own words where it has some.
+fn failure_of(event: &TaskEvent) -> Option<ToolFailure> {
+    let (code, message) = match event.status {
+        Status::Success => return None,
+        Status::Failed => (ErrorCode::InternalError, "the turn failed"),
+        Status::Canceled => (ErrorCode::Canceled, "the turn was called off"),
+        Status::Timeout => (ErrorCode::ToolTimeout, "the turn took too long"),
+        Status::Partial => (ErrorCode::IncompleteResult, "the turn delivered a part"),
+    };
+    let error = event.error.clone().unwrap_or_default();
+    let own_code = || serde_json::from_value(error["code"].clone()).ok();
+    let code = if event.status == Status::Failed { own_code().unwrap_or(code) } else { code };
+    let message = error["message"].as_str().filter(|text| !text.trim().is_empty()).unwrap_or(message);
+    let failure = ToolFailure::new(code, message);
+    Some(if error.is_null() { failure } else { failure.with_detail(json!({"turn_error": error})) })
+}
+
+fn unheard(error: &ReferenceError) -> ToolFailure {
+    ToolFailure::new(ErrorCode::UpstreamUnavailable, format!("the ends of turns cannot be heard: {error}"))
+}
