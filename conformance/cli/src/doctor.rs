@@ -5,7 +5,7 @@ use std::sync::Arc;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::ManagementSession;
-use callmark_suite::manifest::{Customer, Manifest, ProbeName};
+use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::toolbus::call::Probe;
@@ -71,6 +71,9 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         sound &= liveness(session);
         if session.role == Role::ToolService && session.liveness != Liveness::Stirs {
             sound &= probes(session).await;
+        }
+        if session.role == Role::Pmo && session.liveness != Liveness::Stirs {
+            sound &= builtins(session).await;
         }
     }
     if let Some(capture) = &set.stage.capture {
@@ -217,10 +220,20 @@ fn agent(session: &AgentSession) -> bool {
 }
 
 fn liveness(session: &UtpSession) -> bool {
+    let (who, work) = match session.role {
+        Role::Pmo => ("pmo", "it does the work of a built-in"),
+        Role::ToolService | Role::OpenApi => ("target", "it does the work of the echo probe"),
+    };
     match session.liveness {
-        Liveness::Answers => good("target", "it does the work of the echo probe and reports it"),
+        Liveness::Answers => good(who, &format!("{work} and reports it")),
         Liveness::Works => {
-            bad("target", "implementation", "it does the work of the echo probe, and reports nothing");
+            bad(who, "implementation", &format!("{work}, and reports nothing"));
+            return false;
+        }
+        Liveness::Stirs if session.role == Role::Pmo => {
+            let message = "it reacts, and starts no turn and enters no agent that shows the card's arguments: check \
+                           `utp.pmo.builtins` and `utp.pmo.arguments`";
+            bad(who, "fixture", message);
             return false;
         }
         Liveness::Stirs => {
@@ -254,6 +267,45 @@ async fn probes(session: &Arc<UtpSession>) -> bool {
         }
     }
     sound
+}
+
+/// Which built-ins there are, and whether each does what its card says.
+async fn builtins(session: &Arc<UtpSession>) -> bool {
+    let mut sound = true;
+    for builtin in Builtin::ALL {
+        let name = builtin.name();
+        if !session.declares(builtin.into()) {
+            println!("  -  {name:<14} not declared: what needs it will be not-applicable");
+            continue;
+        }
+        match try_builtin(session, builtin).await {
+            Ok(()) => good(name, "does what it should"),
+            Err(message) => {
+                bad(name, "fixture", &message);
+                sound = false;
+            }
+        }
+    }
+    sound
+}
+
+async fn try_builtin(session: &UtpSession, builtin: Builtin) -> Result<(), String> {
+    let project = session.ground.project(&format!("doctor {}", builtin.name()));
+    let mut scene = Scene::bare(session, Arc::clone(&project));
+    let call = scene.prepare(builtin.into());
+    scene.send(session, &call).await;
+    if !scene.answer(session, &call).await {
+        return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
+    }
+    let frames: Vec<Frame> = project.transcript.frames();
+    let report = seen::report(&frames, &Calls { subject: &call, others: &[] });
+    if seen::reflects(&frames, &call) {
+        return Ok(());
+    }
+    Err(match report.and_then(|report| report.text("/payload/status")) {
+        Some("failed") => "it fails: check its arguments in `utp.pmo.arguments`".to_owned(),
+        _ => "its arguments show in no turn that it starts and no agent that it enters".to_owned(),
+    })
 }
 
 async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String> {

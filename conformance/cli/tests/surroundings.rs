@@ -25,7 +25,7 @@ async fn the_reference_is_conformant_over_the_http_binding() {
     }
     let output = support::certify(
         &manifest,
-        &["utp.tool-service"],
+        &["utp.tool-service", "utp.pmo"],
         broker.url(),
         Box::new(Reference::of(&["utp.tool-service".to_owned()])),
         Arc::new(Quiet),

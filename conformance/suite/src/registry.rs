@@ -15,7 +15,7 @@ use crate::library;
 pub const PROFILES: [Profile; 15] = [
     Profile { id: "utp.tool-service", complete: true },
     Profile { id: "utp.schema", complete: true },
-    Profile { id: "utp.pmo", complete: false },
+    Profile { id: "utp.pmo", complete: true },
     Profile { id: "utp.execution", complete: true },
     Profile { id: "utp.worker", complete: true },
     Profile { id: "utp.registry", complete: true },

@@ -248,7 +248,7 @@ async fn of_probes(session: &UtpSession) -> Capture {
 /// Class of the cause of a session that could not be opened.
 pub fn cause(error: &SessionError) -> Cause {
     match error {
-        SessionError::NoEcho | SessionError::Start(_) => Cause::Config,
+        SessionError::NoEcho | SessionError::NoBuiltin | SessionError::Start(_) => Cause::Config,
         SessionError::Pointer { .. } => Cause::Fixture,
         SessionError::Platform(_) => Cause::Suite,
         SessionError::Broker { .. } | SessionError::Silent { .. } => Cause::Reachability,

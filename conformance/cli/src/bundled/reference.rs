@@ -88,6 +88,8 @@ impl Reference {
             let mut config = RuntimeConfig::new(&around.nats_url, model);
             around.version.clone_into(&mut config.protocol_version);
             config.platform = platform;
+            // Below `l0.v1` the suite is the platform of the other roles.
+            "runtime.v1".clone_into(&mut config.below);
             config.listen = told("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
             config.environment = around.environment.clone().into_iter().collect();
             self.runtime = Some(Runtime::start(config).await?);

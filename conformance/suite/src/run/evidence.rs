@@ -13,7 +13,7 @@ use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::Finding;
 use crate::transcript::{Frame, Kind, shorten, shorten_line};
-use crate::utp::judge::seen;
+use crate::utp::judge::{children, seen};
 use crate::utp::platform::{STABLE, http::decode};
 use crate::world::Family;
 use crate::{hub, management, toolbus};
@@ -152,16 +152,20 @@ fn without_span(text: &str) -> String {
     }
 }
 
-/// Ids that the target gave to its cards, in the order in which the evidence shows them.
+/// Ids that the target gave to its cards and to the turns and agents that it made, in the order in which the evidence shows them.
 fn named(finding: &Finding, frames: &[Frame], involved: &[&Frame]) -> BTreeMap<String, String> {
     let saved = seen::saved_cards(frames).filter_map(|(_, card)| card.get("card_id"));
     let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
-    let minted: BTreeSet<&str> =
-        saved.chain(pointed).filter_map(Value::as_str).filter(|id| id.len() >= 4).collect();
-    let mut names = BTreeMap::new();
+    let known = |id: &&str| id.len() >= 4;
+    let cards: BTreeSet<&str> = saved.chain(pointed).filter_map(Value::as_str).filter(known).collect();
+    let children: BTreeSet<&str> = children::minted(frames).filter(known).collect();
+    let (mut names, mut counts) = (BTreeMap::new(), [0, 0]);
     let mut meet = |text: &str| {
-        if minted.contains(text) && !names.contains_key(text) {
-            names.insert(text.to_owned(), format!("<card {}>", names.len() + 1));
+        let kinds = [("card", &cards), ("child", &children)];
+        let Some(kind) = kinds.iter().position(|(_, minted)| minted.contains(text)) else { return };
+        if !names.contains_key(text) {
+            counts[kind] += 1;
+            names.insert(text.to_owned(), format!("<{} {}>", kinds[kind].0, counts[kind]));
         }
     };
     for frame in involved {

@@ -159,7 +159,7 @@ impl RuntimeSession {
             return Ok(None);
         }
         let tool_name = "turns.start".to_owned();
-        let subject = "l0.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
         Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
     }
 

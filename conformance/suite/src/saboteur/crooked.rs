@@ -316,13 +316,9 @@ fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
-    Message {
-        direction: Direction::FromTarget,
-        kind: emit.kind,
-        channel,
-        headers: message.headers.clone(),
-        body,
-    }
+    // The end of a child is told to the target; all else that is added is the target's.
+    let direction = if emit.kind == Kind::Task { message.direction } else { Direction::FromTarget };
+    Message { direction, kind: emit.kind, channel, headers: message.headers.clone(), body }
 }
 
 /// Project and agent of a message.

@@ -23,10 +23,13 @@ pub enum Null {
     AlwaysError,
     /// Reports a well-formed success for every command without reading its card.
     AlwaysSuccess,
+    /// Reports success with the arguments of the card as the result, and has nobody do anything: right for an echo, and
+    /// no built-in of a PMO.
+    Parrot,
 }
 
 impl Null {
-    /// All six.
+    /// All that do no work of any tool.
     pub const ALL: [Self; 6] =
         [Self::NotFound, Self::Empty, Self::Echo, Self::Silence, Self::AlwaysError, Self::AlwaysSuccess];
 }
@@ -40,7 +43,7 @@ pub async fn serve(
     version: &str,
     null: Null,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
-    let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.tool.>")).await?;
+    let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.>")).await?;
     let client = client.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
@@ -49,7 +52,10 @@ pub async fn serve(
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
             let body = crate::utp::platform::nats::body(&command.payload);
             let headers = crate::utp::platform::nats::headers(&command);
-            let Some(answer) = answer(null, &body) else { continue };
+            let Some(mut answer) = answer(null, &body) else { continue };
+            if let (Null::Parrot, Some(card)) = (null, &mut answer.card) {
+                card["content"]["result"] = arguments(&client, project, &body["tool_call_card_id"]).await;
+            }
             if let Some(card) = answer.card {
                 let subject = format!("l0.v1.{project}.cards.save");
                 let _ = client.request(subject, Bytes::from(json!({"card": card}).to_string())).await;
@@ -60,6 +66,14 @@ pub async fn serve(
         }
     });
     Ok(tasks)
+}
+
+/// The arguments of a tool.call card.
+async fn arguments(client: &Client, project: &str, card_id: &Value) -> Value {
+    let request = Bytes::from(json!({"card_ids": [card_id]}).to_string());
+    let reply = client.request(format!("l0.v1.{project}.cards.get"), request).await;
+    let body = reply.map(|reply| crate::utp::platform::nats::body(&reply.payload)).unwrap_or_default();
+    body.pointer("/cards/0/content/arguments").cloned().unwrap_or_default()
 }
 
 struct Answer {
@@ -79,7 +93,7 @@ fn answer(null: Null, command: &Value) -> Option<Answer> {
         Null::AlwaysError => {
             Some(formal(command, "failed", &json!({"code": "internal_error", "message": "no"})))
         }
-        Null::AlwaysSuccess => Some(formal(command, "success", &Value::Null)),
+        Null::AlwaysSuccess | Null::Parrot => Some(formal(command, "success", &Value::Null)),
     }
 }
 

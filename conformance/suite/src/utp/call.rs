@@ -45,6 +45,8 @@ pub struct Call {
     pub card: Value,
     /// Where in `content.result` the probe puts its answer.
     pub result_pointer: String,
+    /// Whether a party that the target needs for it fails.
+    pub obstructed: bool,
 }
 
 /// What is said of something that can be called, in the manifest or by the suite.
@@ -131,9 +133,19 @@ impl Call {
             token,
             proof,
             trace,
+            obstructed: false,
         };
         call.set_arguments(table, "suspend");
+        if tool.is_builtin() {
+            // What a PMO built-in needs beside the members of a tool command (UTP §4.1).
+            call.command.insert("step_id".to_owned(), call.card["metadata"]["step_id"].clone());
+        }
         call
+    }
+
+    /// Whether a failure is what is to be expected, by the tool itself or by what it needs.
+    pub fn is_bound_to_fail(&self) -> bool {
+        self.tool == Tool::Fail || self.obstructed
     }
 
     /// Sets a member of the command; ids that the card repeats follow.
@@ -156,15 +168,19 @@ impl Call {
 
     /// Fills the arguments of the card.
     pub fn set_arguments(&mut self, table: &ToolTable, after_execution: &str) {
-        let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.tool));
-        let template = called(&template, &self.tool_call_id);
-        self.card["content"]["arguments"] = filled(&template, &self.token, after_execution);
+        self.card["content"]["arguments"] = self.arguments(table, &self.token, after_execution);
     }
 
-    /// Its id and its turn, by which its messages are told from those of other calls.
+    /// The tool's arguments with any token.
+    pub fn arguments(&self, table: &ToolTable, token: &str, after_execution: &str) -> Value {
+        let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.tool));
+        filled(&called(&template, &self.tool_call_id), token, after_execution)
+    }
+
+    /// Its id, its turn and its token, by which its messages are told from those of other calls.
     pub fn names(&self) -> impl Iterator<Item = String> + use<> {
         let turn = self.command.get("agent_turn_id").and_then(Value::as_str).map(str::to_owned);
-        std::iter::once(self.tool_call_id.clone()).chain(turn)
+        [self.tool_call_id.clone(), self.token.clone()].into_iter().chain(turn)
     }
 
     /// The member of the command that names the caller.

@@ -11,7 +11,7 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::call::{self, AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
 use super::session::{Counter, UtpSession};
-use super::tool::Tool;
+use super::tool::{Role, Tool};
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::judge::seen::{self, Calls};
 use crate::utp::platform::{Project, nats};
@@ -54,8 +54,15 @@ pub struct Scene {
 impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
+        project.try_role(session.role);
         project.assign(AGENT, WORKER_TARGET);
         project.assign(HELPER, WORKER_TARGET);
+        if session.role == Role::Pmo {
+            // Its built-ins are there whether they are called or not.
+            for table in session.tools.values() {
+                project.seed_tool(call::row(table, &session.ground.version, &project.id));
+            }
+        }
         Self {
             project,
             call: None,
@@ -176,7 +183,7 @@ impl Scene {
     async fn pulse(&self, session: &UtpSession, call: &Call) -> Pulse {
         let transcript = &self.project.transcript;
         let began = Instant::now();
-        let reflected = |frames: &[Frame]| seen::reflects(frames, &call.proof).then_some(());
+        let reflected = |frames: &[Frame]| seen::reflects(frames, call).then_some(());
         let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
         let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
         if session.ground.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {

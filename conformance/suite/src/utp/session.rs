@@ -115,13 +115,19 @@ pub enum SessionError {
         "the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive"
     )]
     NoEcho,
+    /// The manifest names no built-in.
+    #[error("the manifest has no `utp.pmo` with a built-in, so nothing can show that the target is alive")]
+    NoBuiltin,
 }
 
 impl UtpSession {
     /// Waits for the role and calibrates.
     pub async fn open(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
         if plan.role.sentinel(&plan.tools).is_none() {
-            return Err(SessionError::NoEcho);
+            return Err(match plan.role {
+                Role::Pmo => SessionError::NoBuiltin,
+                Role::ToolService | Role::OpenApi => SessionError::NoEcho,
+            });
         }
         let mut session = Self {
             ground: plan.ground,

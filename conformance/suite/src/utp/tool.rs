@@ -115,6 +115,16 @@ impl From<Builtin> for Tool {
 }
 
 impl Tool {
+    /// Whether it is a built-in tool of a PMO.
+    pub fn is_builtin(self) -> bool {
+        self == Self::ProvisionAgent || self.starts_turns()
+    }
+
+    /// Whether it starts turns of other agents.
+    pub fn starts_turns(self) -> bool {
+        matches!(self, Self::DelegateAsync | Self::LaunchPrincipal | Self::AskExpert | Self::ForkJoin)
+    }
+
     /// What a manifest declares with it, as `@cap:` tags name it.
     pub fn capability(self) -> &'static str {
         match self {

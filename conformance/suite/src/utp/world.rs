@@ -11,7 +11,7 @@ use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
 use crate::utp::judge::late::{Late, LateCheck};
 use crate::utp::judge::route;
-use crate::utp::judge::seen::Calls;
+use crate::utp::judge::seen::{self, Calls};
 use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::{Role, Tool};
@@ -164,18 +164,29 @@ impl World {
 
     /// Waits for the report of the call under test. A live target owes one to every valid command.
     ///
-    /// That a tool which throws is answered is a recommendation with a rule of its own; the other rules have
-    /// nothing to look at when it is not.
+    /// That a call which cannot succeed is answered is a recommendation with a rule of its own; the other rules
+    /// have nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
-        let throws = self.call()?.tool == Tool::Fail;
+        let fails = self.call()?.is_bound_to_fail();
         match self.unanswered().await? {
             None => Ok(()),
-            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if throws => {
-                let message = "the target does not answer for a tool that throws".to_owned();
+            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if fails => {
+                let message = "the target does not answer a call that cannot succeed".to_owned();
                 Err(self.halt(Trouble::NotApplicable(message)))
             }
             Some(trouble) => Err(self.halt(trouble)),
         }
+    }
+
+    /// As [`World::answered`], and gives work that comes after its answer the chance to show.
+    pub async fn worked(&mut self) -> Step {
+        self.answered().await?;
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
+        // That none came is for the judgement to tell.
+        let _ = self.scene()?.project.transcript.wait(session.pace.late, shown).await;
+        Ok(())
     }
 
     /// Waits for the report of the call under test, whatever the probe.

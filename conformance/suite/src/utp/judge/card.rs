@@ -3,6 +3,7 @@
 use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, STATUSES, quoted};
+use super::children;
 use super::seen::{self, Calls};
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
@@ -194,6 +195,9 @@ pub fn is_not_backfilled(frames: &[Frame], calls: &Calls<'_>, member: &str) -> J
 
 /// The result shows the work: the place that the manifest names holds the token of the card's arguments.
 pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    if calls.subject.tool.is_builtin() {
+        return children::shows_work(frames, calls);
+    }
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);
     let value = card.pointer(&pointer);
@@ -214,6 +218,9 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The outcome is in the card and nowhere in the callback.
 pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    if calls.subject.tool.is_builtin() {
+        return children::outcome_is_in_card(frames, calls);
+    }
     let (frame, card) = result_card(frames, calls)?;
     let token = &calls.subject.token;
     let result = card.pointer("/content/result");
@@ -247,6 +254,9 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The result, where there is one, holds nothing of the arguments of another call.
 pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Judgement {
+    if calls.subject.tool.is_builtin() {
+        children::nothing_new_shows(frames, calls, token)?;
+    }
     let Some((frame, card)) = seen::result_card(frames, calls) else {
         return Err(Trouble::NotApplicable("the target does not answer a call without arguments".to_owned()));
     };

@@ -25,7 +25,10 @@ const STRAY_DETAIL: [&str; 6] = [
 /// The failed result card of the call.
 fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
     seen::result_card(frames, calls)
-        .filter(|(_, card)| card.pointer("/content/status").and_then(Value::as_str) != Some("success"))
+        .filter(|(_, card)| {
+            let status = card.pointer("/content/status").and_then(Value::as_str);
+            !matches!(status, Some("success" | "partial"))
+        })
         .ok_or_else(|| Trouble::NotApplicable("the call has no failed tool.result card".to_owned()))
 }
 
@@ -71,8 +74,8 @@ pub fn has_detail_in_place(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
 }
 
-/// The code of a failure is `expected`, or one of the target's own; another common code is misleading.
-pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Result<Option<String>, Trouble> {
+/// The code of a failure is one of `expected`, or one of the target's own; another common code is misleading.
+pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &[&str]) -> Result<Option<String>, Trouble> {
     let (frame, card) = failed_card(frames, calls)?;
     let (pointer, value) = ["/content/error/code", "/content/result/error_code"]
         .into_iter()
@@ -80,17 +83,17 @@ pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Result<O
         .find(|(_, value)| value.is_some_and(|value| !value.is_null()))
         .unwrap_or(("/content/error/code", None));
     let code = value.and_then(Value::as_str).unwrap_or_default();
-    if code == expected {
+    if expected.contains(&code) {
         return Ok(None);
     }
     if !code.is_empty() && !COMMON_CODES.contains(&code) {
         return Ok(Some(format!("the target uses its own code `{}`", crate::transcript::shorten_text(code))));
     }
     Err(Finding::new(
-        format!("this failure should have the code `{expected}`"),
-        format!("use `{expected}`, or a code of your own that is none of {}", quoted(&COMMON_CODES)),
+        format!("this failure should have the code {}", quoted(expected)),
+        format!("use {}, or a code of your own that is none of {}", quoted(expected), quoted(&COMMON_CODES)),
     )
-    .expected(expected)
+    .expected(expected.join(" or "))
     .actual(value)
     .at(format!("/card{pointer}"))
     .frame(frame)

@@ -75,7 +75,8 @@ impl Late {
 
     fn statuses(&self, own: Vec<Frame>) -> (Judgement, Vec<Frame>) {
         // The scenario's own project first: which other one shows it too may differ from run to run.
-        for project in std::iter::once(Arc::clone(&self.project)).chain(self.desk.projects()) {
+        let others = self.desk.projects().into_iter().filter(|other| other.role() == self.project.role());
+        for project in std::iter::once(Arc::clone(&self.project)).chain(others) {
             let frames = project.transcript.frames();
             let judgement = callback::all_statuses_known(&frames);
             if judgement.is_err() {

@@ -5,6 +5,7 @@
 pub mod callback;
 pub mod captured;
 pub mod card;
+pub mod children;
 pub mod errors;
 pub mod late;
 pub mod refusal;

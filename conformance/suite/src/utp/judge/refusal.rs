@@ -4,6 +4,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::callback::STATUSES;
+use super::children;
 use super::seen::{self, Calls};
 use crate::judge::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
@@ -24,6 +25,9 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
             .at(pointer)
             .frame(frame)
             .into());
+    }
+    if calls.subject.tool.is_builtin() {
+        children::caused_nothing(frames, calls)?;
     }
     if let Some(runs) = runs.filter(|runs| *runs > 0) {
         return Err(Finding::new(
@@ -72,6 +76,7 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
         ran && card.pointer("/content/result").is_some_and(|result| seen::mentions(result, inline))
     });
     let Some((frame, card)) = using else {
+        children::was_not_told(frames, inline)?;
         return telling(frames, calls, inline);
     };
     Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())
@@ -90,7 +95,7 @@ fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
     }
 }
 
-fn inline_used() -> Finding {
+pub(super) fn inline_used() -> Finding {
     Finding::new(
         "the tool ran with parameters from the command's payload",
         "take parameters from `content.arguments` of the tool.call card, or refuse the command",

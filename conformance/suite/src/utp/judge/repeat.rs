@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::children;
 use super::seen::{self, Calls};
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::Frame;
@@ -17,6 +18,9 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
             .expected(1)
             .actual(Some(&Value::from(runs)))
             .into());
+    }
+    if calls.subject.tool.is_builtin() && !calls.subject.obstructed {
+        children::started_once(frames, calls)?;
     }
     let outcomes: Vec<(&Frame, Outcome<'_>)> = seen::reports(frames, calls)
         .into_iter()

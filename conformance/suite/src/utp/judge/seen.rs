@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::transcript::{Frame, Kind};
 use crate::utp::call::Call;
+use crate::utp::tool::Tool;
 
 /// The calls of one scenario: the one under test and the others, whose messages are not its own.
 #[derive(Clone, Copy, Debug)]
@@ -135,15 +136,22 @@ pub fn mentions(value: &Value, text: &str) -> bool {
     }
 }
 
-/// Whether the target shows that it did the work of an echo call: only who read the card knows its token.
-pub fn reflects(frames: &[Frame], token: &str) -> bool {
-    frames.iter().filter(|frame| is_work(frame)).any(|frame| mentions(&frame.body, token))
+/// Whether the target shows that it did the work of a call: only who read the card knows its token.
+pub fn reflects(frames: &[Frame], call: &Call) -> bool {
+    work(frames, call).next().is_some()
 }
 
-/// Whether a frame may show that the target works on a call: what it saves, reports, or has others do.
-fn is_work(frame: &Frame) -> bool {
-    frame.direction == Direction::FromTarget
-        && matches!(frame.kind, Kind::CardSave | Kind::Report | Kind::TurnStart | Kind::RosterSave)
+/// What shows the work of a call. A built-in that starts turns works by starting one, whatever it says of itself.
+pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Frame> {
+    let kinds: &[Kind] = match call.tool {
+        tool if tool.starts_turns() => &[Kind::TurnStart],
+        Tool::ProvisionAgent => &[Kind::RosterSave, Kind::CardSave, Kind::Report],
+        _ => &[Kind::CardSave, Kind::Report],
+    };
+    frames
+        .iter()
+        .filter(|frame| frame.direction == Direction::FromTarget && kinds.contains(&frame.kind))
+        .filter(|frame| mentions(&frame.body, &call.proof))
 }
 
 /// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
@@ -171,9 +179,13 @@ pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
         .find(|frame| owner(frames, frame) == id)
 }
 
-/// Whether an echo call was answered, and its card shows other work than its own.
+/// Whether a call was answered, and its card shows other work than its own. A built-in need not say what it did,
+/// and may do it after its answer; only a failure says that it did not.
 pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
     outcome(frames, call).is_some_and(|report| {
+        if call.tool.is_builtin() {
+            return report.text("/payload/status") == Some("failed");
+        }
         card_of(frames, report)
             .is_some_and(|(_, card)| !mentions(card, &call.proof) && !mentions(&report.body, &call.proof))
     })
@@ -182,8 +194,7 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
 /// Time from the command of a call to the first sign that its work was done.
 pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
     let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
-    let done =
-        frames.iter().filter(|frame| is_work(frame)).find(|frame| mentions(&frame.body, &call.proof))?;
+    let done = work(frames, call).next()?;
     Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
 }
 

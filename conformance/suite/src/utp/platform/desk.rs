@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
+use super::children::{Child, Order, WORK};
 use super::project::{Project, ProjectName, Stored};
 use super::reply::{Refusal, Reply, bad_request};
 use crate::transcript::{Kind, Message, lock};
@@ -73,11 +74,12 @@ pub struct Desk {
     projects: Mutex<HashMap<String, Arc<Project>>>,
     /// Bytes of the cards that all projects hold whole.
     stored: Arc<Stored>,
+    /// Wakeups and the ends of children, to be published.
     wakeups: tokio::sync::mpsc::UnboundedSender<Message>,
 }
 
 impl Desk {
-    /// A desk for subjects of this protocol version. Wakeups to publish come out of the receiver.
+    /// A desk for subjects of this protocol version. Wakeups and ends of children to publish come out of the receiver.
     pub fn new(
         version: &str,
         wire: Arc<dyn Wire>,
@@ -157,10 +159,52 @@ impl Desk {
         }
         let body = reply?;
         Ok(match operation {
-            Operation::CardsGet => self.told(&project, Kind::CardsReply, body),
-            Operation::ToolsGet => self.told(&project, Kind::ToolsReply, body),
+            Operation::CardsGet => self.arriving(&project, Kind::CardsReply, "cards", body),
+            Operation::TurnStart { .. } => self.arriving(&project, Kind::TurnReply, "turns", body),
+            Operation::ToolsGet => self.arriving(&project, Kind::ToolsReply, "rows", body),
             _ => body,
         })
+    }
+
+    /// After the answer to a request has gone out: children that were started begin to work.
+    pub(super) fn answered(self: &Arc<Self>, project_id: &str) {
+        let Some(project) = self.project(project_id) else { return };
+        // A response may be dropped when everything ends.
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
+        for child in project.children.take_due() {
+            let (desk, project) = (Arc::clone(self), Arc::clone(&project));
+            runtime.spawn(async move {
+                tokio::time::sleep(WORK).await;
+                desk.end(&project, &child);
+            });
+        }
+    }
+
+    /// Ends a child that waits. `false` when none does.
+    pub fn end_child(&self, project: &Project, order: Order) -> bool {
+        let child = project.children.take_waiting(order);
+        child.inspect(|child| self.end(project, child)).is_some()
+    }
+
+    /// A child delivers what it has, and its runtime says that it is over.
+    fn end(&self, project: &Project, child: &Child) {
+        let deliverable = child.deliverable(&project.id);
+        if let Some(card) = &deliverable {
+            project.seed_card(card);
+        }
+        let Child { agent_id, channel_id, .. } = child;
+        let message = Message {
+            direction: Direction::ToTarget,
+            kind: Kind::Task,
+            channel: format!("cg.{}.{}.{channel_id}.evt.agent.{agent_id}.task", self.version, project.id),
+            headers: BTreeMap::new(),
+            body: child.task_event(deliverable.as_ref()),
+        };
+        project.transcript.record(message.clone());
+        for message in self.wire.outgoing(message) {
+            // The receiver lives as long as the connection; without one there is nobody to tell.
+            let _ = self.wakeups.send(message);
+        }
     }
 
     /// Records that a request was refused before it was read.
@@ -239,8 +283,11 @@ impl Desk {
             Kind::ToolsGet => project.tools_get(body),
             Kind::ToolsList => Ok(project.tools_list()),
             Kind::RosterGet => project.roster_get(body),
-            Kind::RosterSave => project.roster_save(body),
-            Kind::TurnStart => project.turn_start(body),
+            Kind::RosterSave => project.children.obstacle(body).unwrap_or_else(|| project.roster_save(body)),
+            Kind::TurnStart => {
+                let start = || project.children.start(body, &channel_of(operation, &message), &project.name);
+                project.children.obstacle(body).unwrap_or_else(start)
+            }
             Kind::StateWrite => Err(state_refused()),
             Kind::Unknown => Err(Refusal {
                 status: 404,
@@ -253,12 +300,12 @@ impl Desk {
         reply
     }
 
-    /// What the target asked for, as it arrives there.
-    fn told(&self, project: &Project, kind: Kind, body: Value) -> Value {
+    /// An answer of the platform, as it arrives at the target.
+    fn arriving(&self, project: &Project, kind: Kind, what: &str, body: Value) -> Value {
         let message = Message {
             direction: Direction::ToTarget,
             kind,
-            channel: format!("rows of {}", project.id),
+            channel: format!("{what} of {}", project.id),
             headers: BTreeMap::new(),
             body: body.clone(),
         };
@@ -267,10 +314,7 @@ impl Desk {
     }
 
     fn report(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
-        let channel_id = match operation {
-            Operation::Report { channel_id } => channel_id.clone(),
-            _ => message.channel.split('.').nth(3).unwrap_or_default().to_owned(),
-        };
+        let channel_id = channel_of(operation, &message);
         let entry = if message.body.is_object() {
             project.enqueue(&message.headers, &message.body)
         } else {
@@ -299,6 +343,14 @@ impl Desk {
             let _ = self.wakeups.send(message);
         }
         Ok(json!({"inbox_id": entry.inbox_id, "duplicate": entry.duplicate}))
+    }
+}
+
+/// The channel that a request is about. A wire may have turned the message into one of another kind.
+fn channel_of(operation: &Operation, message: &Message) -> String {
+    match operation {
+        Operation::Report { channel_id } | Operation::TurnStart { channel_id } => channel_id.clone(),
+        _ => message.channel.split('.').nth(3).unwrap_or_default().to_owned(),
     }
 }
 
@@ -334,6 +386,11 @@ fn as_if_taken(message: &Message) -> Value {
     match message.kind {
         Kind::CardSave => json!({"card_id": message.body.pointer("/card/card_id")}),
         Kind::Report => json!({"inbox_id": "inbox_0", "duplicate": false}),
+        Kind::RosterSave => json!({"agent_id": message.body.pointer("/agent/agent_id")}),
+        Kind::TurnStart => {
+            let turn = message.body.get("agent_turn_id").cloned().unwrap_or_else(|| json!("turn_0"));
+            json!({"agent_id": message.body.get("agent_id"), "agent_turn_id": turn, "turn_epoch": 1})
+        }
         _ => json!({}),
     }
 }

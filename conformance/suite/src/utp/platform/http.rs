@@ -76,10 +76,28 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
     };
     // A request for cards may be held back for long, and others must not wait for it.
     let turn = turn.filter(|_| route.operation != Operation::CardsGet);
+    let starts = matches!(route.operation, Operation::TurnStart { .. });
     let reply =
         desk.request(&route.project, route.operation, channel, headers(&parts.headers), route.body).await;
     drop(turn);
-    respond(reply, route.single)
+    let mut response = respond(reply, route.single);
+    if starts {
+        let answered = Answered { desk, project: route.project };
+        response.extensions_mut().insert(Arc::new(answered));
+    }
+    response
+}
+
+/// Goes along with a response and is dropped when that is written.
+struct Answered {
+    desk: Arc<Desk>,
+    project: String,
+}
+
+impl Drop for Answered {
+    fn drop(&mut self) {
+        self.desk.answered(&self.project);
+    }
 }
 
 /// The whole body, unless it is too large or breaks off.

@@ -102,9 +102,13 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
         // Tasks start in the order of arrival only on one thread; the desk is entered here, at once,
         // and a task is needed just for an answer that has to wait.
         let mut work = Box::pin(async move {
+            let starts = matches!(operation, Operation::TurnStart { .. });
             let reply = desk.request(&project, operation, channel, headers, body).await;
             if let Some(to) = request.reply {
                 respond(&client, to, reply).await;
+            }
+            if starts {
+                desk.answered(&project);
             }
         });
         if futures::poll!(&mut work).is_pending() {

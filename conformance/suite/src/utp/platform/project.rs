@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
+use super::children::{Children, Fate, is_token};
 use super::reply::{Refusal, Reply, bad_request};
 use crate::bounds;
 use crate::transcript::{Transcript, lock};
 use crate::utp::judge::seen;
+use crate::utp::tool::Role;
 use crate::utp::trace::Traceparent;
 use crate::utp::upstream::Script;
 
@@ -66,7 +68,11 @@ pub struct Project {
     pub transcript: Arc<Transcript>,
     /// How the upstream answers the project's calls.
     pub upstream: Script,
+    /// The turns that were started in it.
+    pub(super) children: Children,
     rows: Mutex<Rows>,
+    /// Which role of the target is tried here.
+    role: OnceLock<Role>,
     /// Whether the target is the one that sends commands here.
     calling: AtomicBool,
     /// The card that the store holds back, if any.
@@ -79,8 +85,6 @@ struct Rows {
     cards: HashMap<String, Card>,
     tools: HashMap<String, Value>,
     roster: BTreeMap<String, Value>,
-    /// Turns that were started: what was answered, by agent turn id.
-    turns: BTreeMap<String, Value>,
     records: usize,
     anchors: HashMap<(String, String), String>,
 }
@@ -146,10 +150,23 @@ impl Project {
             name,
             transcript: Arc::default(),
             upstream: Script::default(),
+            children: Children::default(),
             rows: Mutex::default(),
+            role: OnceLock::new(),
             calling: AtomicBool::new(false),
             held: watch::Sender::new(None),
         }
+    }
+
+    /// Says which role of the target is tried here.
+    pub fn try_role(&self, role: Role) {
+        // A scenario has one target, so a second word is the same.
+        let _ = self.role.set(role);
+    }
+
+    /// Which role of the target is tried here.
+    pub fn role(&self) -> Option<Role> {
+        self.role.get().copied()
     }
 
     /// From now on the target is the one that sends commands here, takes reports and runs turns.
@@ -212,6 +229,16 @@ impl Project {
     /// Lets the card store answer again.
     pub fn release(&self) {
         self.held.send_replace(None);
+    }
+
+    /// Says what becomes of the children of the call with this token.
+    pub fn decide_children(&self, token: &str, fate: Fate) {
+        self.children.decide(token, fate);
+    }
+
+    /// Whether a child waits for the scenario to end it.
+    pub fn child_waits(&self) -> bool {
+        self.children.one_waits()
     }
 
     pub(super) async fn held(&self, request: &Value) {
@@ -294,25 +321,6 @@ impl Project {
         Ok(json!({"agent_id": id}))
     }
 
-    /// Starts a turn, or says again what was said of it before.
-    pub(super) fn turn_start(&self, body: &Value) -> Reply {
-        let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let agent = text("agent_id").ok_or_else(|| bad_request("`agent_id` is a non-empty string"))?;
-        text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
-        let mut rows = lock(&self.rows);
-        let minted = format!("turn_{}_{}", rows.turns.len() + 1, self.name.unique);
-        let turn = text("agent_turn_id").map_or(minted, |given| bounds::cut(given, MAX_NAME));
-        if let Some(reply) = rows.turns.get(&turn) {
-            return Ok(reply.clone());
-        }
-        if rows.turns.len() >= MAX_ROWS {
-            return Err(Refusal { status: 507, code: "full", message: "too many turns".to_owned() });
-        }
-        let reply = json!({"agent_id": bounds::cut(agent, MAX_NAME), "agent_turn_id": turn, "turn_epoch": 1});
-        rows.turns.insert(turn, reply.clone());
-        Ok(reply)
-    }
-
     fn roster_row(&self, agent_id: &str, worker_target: &str) -> Value {
         json!({
             "project_id": self.id, "agent_id": agent_id, "worker_target": worker_target,
@@ -343,7 +351,9 @@ impl Project {
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());
         let wake = agent_id.and_then(|agent| {
-            Some((agent.to_owned(), rows.roster.get(agent)?["worker_target"].as_str()?.to_owned()))
+            let target = rows.roster.get(agent)?["worker_target"].as_str()?;
+            // A row may be the target's own; what is no token would spoil the subject.
+            is_token(target).then(|| (agent.to_owned(), target.to_owned()))
         });
         let correlation_id = anchor.1.clone();
         rows.anchors.insert(anchor, inbox_id.clone());

@@ -8,7 +8,6 @@ use serde_json::{Value, json};
 
 use crate::transcript::{Frame, Kind, Message};
 use crate::utp::capture::CapturedKind;
-use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{Halt, Step};
 
@@ -60,7 +59,7 @@ async fn send(world: &mut World) -> Step {
 async fn send_twice_in_a_row(world: &mut World) -> Step {
     world.send().await?;
     world.answered().await?;
-    if world.call()?.tool == Tool::Fail {
+    if world.call()?.is_bound_to_fail() {
         // A service may note that a call has failed only when its report was taken.
         world.alive().await?;
     }

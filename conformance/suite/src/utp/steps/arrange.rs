@@ -82,6 +82,11 @@ async fn next_without_arguments(world: &mut World) -> Step {
     keep_card(world)
 }
 
+#[given("the next command is for a card of its own")]
+async fn next_for_own_card(world: &mut World) -> Step {
+    next_call(world).await.map(|_| ())
+}
+
 #[given("the next command has its tool_call_id in another turn")]
 async fn next_in_another_turn(world: &mut World) -> Step {
     let earlier = next_call(world).await?;
@@ -115,14 +120,20 @@ fn command_header(world: &mut World, name: String, value: String) -> Step {
 
 #[given(expr = "the command carries {string} inline")]
 fn command_carries_inline(world: &mut World, member: String) -> Step {
-    let call = world.call()?;
-    let inline = inline_token(call);
+    let call = world.call()?.clone();
+    let inline = inline_token(&call);
+    if call.tool.is_builtin() {
+        // Arguments that a built-in could work with.
+        let value = call.arguments(world.scene()?.table(call.tool), &inline, "suspend");
+        world.call()?.command.insert(member, value);
+        return Ok(());
+    }
     let arguments = call.card["content"]["arguments"].as_object();
     let names = arguments
         .filter(|members| !members.is_empty())
         .map_or(vec!["k".to_owned()], |members| members.keys().cloned().collect());
     let value: serde_json::Map<String, Value> = names.into_iter().map(|name| (name, json!(inline))).collect();
-    call.command.insert(member, Value::Object(value));
+    world.call()?.command.insert(member, Value::Object(value));
     Ok(())
 }
 
@@ -152,6 +163,10 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let id = call.card["card_id"].as_str().unwrap_or_default().to_owned();
     let project = world.scene()?.project.clone();
     project.remove_card(&id);
+    let arguments = match call.tool {
+        tool if tool.is_builtin() => call.card["content"]["arguments"].clone(),
+        _ => json!({"k": call.token}),
+    };
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
@@ -159,8 +174,12 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),
-        CardDefect::JsonText => json!(json!({"k": call.token}).to_string()),
-        CardDefect::Object => json!({"k": call.token, "z": 1}),
+        CardDefect::JsonText => json!(arguments.to_string()),
+        CardDefect::Object => {
+            let mut object = arguments;
+            object["z"] = json!(1);
+            object
+        }
         CardDefect::NoArguments => {
             let mut content = call.card["content"].clone();
             content["arguments"] = json!({});

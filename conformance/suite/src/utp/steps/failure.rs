@@ -35,18 +35,28 @@ async fn any_has_detail(world: &mut World) -> Step {
 
 #[then(expr = "the call fails with code {string}")]
 async fn fails_with(world: &mut World, code: String) -> Step {
+    fails_with_one_of(world, &[&code]).await
+}
+
+#[then(expr = "the call fails with code {string} or {string}")]
+async fn fails_with_either(world: &mut World, code: String, other: String) -> Step {
+    fails_with_one_of(world, &[&code, &other]).await
+}
+
+async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
     // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
-    match world.call()?.tool {
-        Tool::Fail => world.answered().await?,
-        Tool::Search | Tool::Reader => {
-            world.answered().await?;
-            world.judge_call(upstream::fails)?;
-        }
-        _ => any_failed_card(world).await?,
+    let call = world.call()?;
+    if matches!(call.tool, Tool::Search | Tool::Reader) {
+        world.answered().await?;
+        world.judge_call(upstream::fails)?;
+    } else if call.is_bound_to_fail() {
+        world.answered().await?;
+    } else {
+        any_failed_card(world).await?;
     }
     let mut own = None;
     world.judge_call(|frames, calls| {
-        own = errors::has_code(frames, calls, &code)?;
+        own = errors::has_code(frames, calls, codes)?;
         Ok(())
     })?;
     if let Some(note) = own {

@@ -1,0 +1,165 @@
+@role:utp.pmo
+Feature: A PMO answers commands for its built-in tools
+  A worker publishes a command below `cmd.sys.pmo.internal.`. The PMO reads the tool.call card, has other agents do
+  what it says, saves a tool.result card and reports a callback: at once, or when what was begun is done.
+
+  @UTP-1-02
+  Rule: A command for a built-in is answered with a tool.result card and a callback
+
+    Scenario: A valid command is answered
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+    Scenario Outline: <builtin> is answered
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+  @UTP-1-02
+  Rule: A built-in that waits for its children is answered when they are done, however they end
+
+    # The documents do not say which built-ins wait; that fork_join does is what its name says.
+    @cap:builtin.fork_join @level:should
+    Scenario Outline: fork_join is answered after its children, when the <order> ends first
+      Given a PMO
+      And a command for fork_join
+      When the worker sends the command and the child that was started <order> ends first
+      Then the call is answered after its last child
+
+      Examples:
+        | order |
+        | first |
+        | last  |
+
+    Scenario Outline: <builtin> is answered when its children end as <status>
+      Given a PMO
+      And a command for <builtin>
+      And its children end as <status>
+      When the worker sends the command
+      Then a callback is reported for the call
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   | status   |
+        | fork_join | failed   |
+        | fork_join | canceled |
+        | fork_join | timeout  |
+        | fork_join | partial  |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    | status |
+        | ask_expert | failed |
+
+  @UTP-1-02
+  Rule: A message that is no command does not stop the PMO
+
+    @last
+    Scenario Outline: The PMO survives <what>
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends <what> in place of the command
+      Then the service answers the next command
+
+      Examples:
+        | what             |
+        | malformed JSON   |
+        | a JSON list      |
+        | an empty payload |
+        | a large payload  |
+
+    @last
+    Scenario: The PMO survives a traceparent that is none
+      Given a live PMO
+      And a command for a built-in
+      And the command's header "traceparent" is "not-a-trace"
+      When the worker sends the command
+      Then the service answers the next command
+
+  @TDG-1-02
+  Rule: Arguments come from the tool.call card that the command points to
+
+    Scenario Outline: What the card says is what <builtin> does
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         |
+        | provision_agent |
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        |
+        | delegate_async |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   |
+        | fork_join |
+
+    Scenario: A second card with other arguments is what counts
+      Given a PMO
+      And a command for a built-in was answered
+      And the next command is for a card of its own
+      When the worker sends the command
+      Then the arguments of the card show in what the built-in does
+
+    Scenario: A card without arguments brings back nothing of an earlier one
+      Given a PMO
+      And a command for a built-in was answered
+      And the next command is for a card without arguments
+      When the worker sends the command
+      Then the result shows nothing of the earlier arguments
+
+  @TDG-3-04
+  Rule: The answer stays in the command's project and channel
+
+    Scenario: A command in a channel of its own is reported there
+      Given a PMO
+      And a command for a built-in
+      And the command goes to channel "ch_7"
+      When the worker sends the command
+      Then the answer stays in channel "ch_7"

@@ -1,0 +1,249 @@
+@role:utp.pmo
+Feature: The callback routes and points, and says nothing else
+  The callback is the payload of the report. It repeats the ids of the command, tells the status, and points
+  to the tool.result card. What the built-in has to say is in the card.
+
+  @UTP-4.2-02
+  Rule: The callback goes through the report into the caller's Inbox
+
+    Scenario: The caller finds the callback in its Inbox
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then the caller's Inbox holds the callback
+
+  Rule: The callback carries what the receiving side needs
+
+    Scenario Outline: A successful call's callback carries "<member>"
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then the callback carries "<member>"
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-05 | tool_call_id        |
+        | UTP-4.2-06 | agent_turn_id       |
+        | UTP-4.2-07 | turn_epoch          |
+        | UTP-4.2-08 | agent_id            |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+    Scenario Outline: A failed call's callback carries "<member>"
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback carries "<member>"
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-05 | tool_call_id        |
+        | UTP-4.2-06 | agent_turn_id       |
+        | UTP-4.2-07 | turn_epoch          |
+        | UTP-4.2-08 | agent_id            |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+  Rule: The callback repeats the command's ids and after_execution unchanged
+
+    Scenario Outline: "<member>" comes back as <value>
+      Given a PMO
+      And a command for a built-in
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member          | value            |
+        | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
+        | TDG-1-06 | turn_epoch      | 7340032          |
+        | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
+
+    Scenario Outline: "<member>" comes back as <value> from a failed call
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member          | value            |
+        | TDG-1-05 | agent_turn_id   | "Turn-41_b:{unique}" |
+        | TDG-1-06 | turn_epoch      | 7340032          |
+        | TDG-1-07 | tool_call_id    | "Call-9X_a:{unique}" |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>"
+      Given a PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      When the worker sends the command
+      Then the callback's "after_execution" is the command's
+
+      Examples:
+        | sent      |
+        | suspend   |
+        | terminate |
+
+    @TDG-1-08
+    Scenario Outline: "after_execution" comes back as "<sent>" from a failed call
+      Given a PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback's "after_execution" is the command's
+
+      Examples:
+        | sent      |
+        | suspend   |
+        | terminate |
+
+    # What becomes of a command whose after_execution is not the registered one is open.
+    @TDG-1-08
+    Scenario Outline: The registration's <registered> does not replace the command's <sent>
+      Given a live PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<registered>"
+      And the command's "after_execution" is "<sent>"
+      When the worker sends the command
+      Then the refused command is answered, or the scenario does not apply
+      And the callback's "after_execution" is the command's
+
+      Examples:
+        | registered | sent      |
+        | suspend    | terminate |
+        | terminate  | suspend   |
+
+  @UTP-4.2-12
+  Rule: The callback's after_execution is suspend or terminate
+
+    Scenario Outline: A command with <sent> is called back with a value that there is
+      Given a PMO
+      And a command for a built-in
+      And the tool is registered with after_execution "<sent>"
+      And the command's "after_execution" is "<sent>"
+      When the worker sends the command
+      Then the callback names suspend or terminate
+
+      Examples:
+        | sent      |
+        | suspend   |
+        | terminate |
+
+  @UTP-4.2-25
+  Rule: The callback's status is one of the five
+
+    Scenario: A successful call has a status that there is
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then the callback's status is one of the five
+
+    Scenario: A failed call has a status that there is
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback's status is one of the five
+
+    Scenario: A refused call, where it is called back at all, has a status that there is
+      Given a live PMO
+      And a command for a built-in
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then any callback has one of the five statuses
+
+    Scenario: A call without its card, where it is called back at all, has a status that there is
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card is missing
+      When the worker sends the command
+      Then any callback has one of the five statuses
+
+    Scenario Outline: <builtin> has a status that there is when its children end as <status>
+      Given a PMO
+      And a command for <builtin>
+      And its children end as <status>
+      When the worker sends the command
+      Then the callback's status is one of the five
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   | status   |
+        | fork_join | failed   |
+        | fork_join | canceled |
+        | fork_join | timeout  |
+        | fork_join | partial  |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    | status   |
+        | ask_expert | failed   |
+        | ask_expert | canceled |
+        | ask_expert | timeout  |
+        | ask_expert | partial  |
+
+    Scenario: No callback of the whole run has a status of its own
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then no callback of the whole run has another status than the five
+
+  @UTP-4.2-13
+  Rule: The callback carries the step of the tool.call card
+
+    Scenario: The card's step_id is in the callback
+      Given a PMO
+      And a command for a built-in
+      And the tool.call card's metadata "step_id" is "st_9"
+      And the command's "step_id" is "st_9"
+      When the worker sends the command
+      Then the callback carries the card's step_id
+
+    Scenario: The card's step_id is in the callback of a failed call
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      And the tool.call card's metadata "step_id" is "st_9"
+      And the command's "step_id" is "st_9"
+      When the worker sends the command
+      Then the callback carries the card's step_id
+
+  @UTP-4.2-27
+  Rule: The callback does not inline the result
+
+    Scenario: The callback of a failed call has no member "result"
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback lacks "result"
+
+    Scenario: The callback has no member "result"
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then the callback lacks "result"
+
+  @UTP-4.3-15
+  Rule: The callback holds routing and pointer members only
+
+    Scenario: A successful call's callback repeats nothing of the result
+      Given a PMO
+      And a command for a built-in
+      When the worker sends the command
+      Then the callback holds routing and pointer members only
+
+    Scenario: A failed call's callback repeats nothing of the error
+      Given a PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command
+      Then the callback holds routing and pointer members only

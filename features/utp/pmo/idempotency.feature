@@ -1,0 +1,95 @@
+@role:utp.pmo
+Feature: A repeated command for a built-in has one effect
+  Messages are delivered again: after a lost acknowledgement, a reconnect, a retry. The same call through
+  the same card is the same call: what it has begun is not begun again.
+
+  @UTP-3.2-05
+  Rule: A command repeated with the same tool_call_id and card has the effect of one
+
+    Scenario Outline: <builtin> does its work once when its command is sent <twice>
+      Given a live PMO
+      And a command for <builtin>
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      @cap:builtin.delegate_async
+      Examples:
+        | builtin        | twice          |
+        | delegate_async | twice in a row |
+        | delegate_async | twice at once  |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin          | twice          |
+        | launch_principal | twice in a row |
+        | launch_principal | twice at once  |
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin         | twice          |
+        | provision_agent | twice in a row |
+        | provision_agent | twice at once  |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin    | twice          |
+        | ask_expert | twice in a row |
+        | ask_expert | twice at once  |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin   | twice          |
+        | fork_join | twice in a row |
+        | fork_join | twice at once  |
+
+    Scenario: A command repeated after many others does its work once
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command and repeats it after 20 others
+      Then the tool has run once
+
+    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+      Given a live PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
+  @UTP-3.2-06
+  Rule: Callbacks of a repeated command point to one tool.result card
+
+    Scenario: A command repeated after its answer has one card
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+    Scenario: A command repeated while the first still runs has one card
+      Given a live PMO
+      And a command for a built-in
+      When the worker sends the command twice at once
+      Then the call has one tool.result card
+
+    Scenario: A failed command repeated after its answer has one card
+      Given a live PMO
+      And a command for a built-in
+      And the platform refuses what the built-in asks for
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+    @cap:builtin.fork_join
+    Scenario Outline: fork_join sent <twice> has one card
+      Given a live PMO
+      And a command for fork_join
+      When the worker sends the command <twice>
+      Then the call has one tool.result card
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |

@@ -1,0 +1,44 @@
+@role:utp.pmo
+Feature: Arguments of a built-in do not travel inside the command
+  Receivers ignore unknown members, and arguments come from the card alone. So an inline value may be refused or
+  ignored; it is never used.
+
+  Rule: An inline value is never used
+
+    Scenario Outline: Inline "<member>" does not reach the built-in
+      Given a live PMO
+      And a command for a built-in
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      Examples:
+        | rule     | member    |
+        | TDG-1-03 | args      |
+        | TDG-1-04 | arguments |
+
+    Scenario Outline: Inline "<member>" does not make up for a card without arguments
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card has no arguments
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      Examples:
+        | rule     | member    |
+        | TDG-1-03 | args      |
+        | TDG-1-04 | arguments |
+
+    @cap:builtin.provision_agent
+    Scenario Outline: Inline "<member>" does not make an agent
+      Given a live PMO
+      And a command for provision_agent
+      And the command carries "<member>" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      Examples:
+        | rule     | member    |
+        | TDG-1-03 | args      |
+        | TDG-1-04 | arguments |

@@ -1,0 +1,149 @@
+@role:utp.pmo
+Feature: A PMO validates commands before it has others do something
+  What becomes of an invalid command is open: a failed result, or no answer at all. What is not open: no turn is
+  started, no agent is entered into the roster, no success is reported, and the PMO answers the next valid command.
+
+  Rule: A command without a required member is not executed
+
+    Scenario Outline: A built-in does nothing without "<member>"
+      Given a live PMO
+      And a command for a built-in
+      And the command lacks "<member>"
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-19 | agent_id          |
+        | UTP-4.1-20 | agent_turn_id     |
+        | UTP-4.1-21 | turn_epoch        |
+        | UTP-4.1-22 | step_id           |
+        | UTP-4.1-23 | tool_call_id      |
+        | UTP-4.1-24 | after_execution   |
+        | UTP-4.1-25 | tool_call_card_id |
+
+    Scenario Outline: <builtin> does nothing without "<member>"
+      Given a live PMO
+      And a command for <builtin>
+      And the command lacks "<member>"
+      When the worker sends the command
+      Then the tool does not run
+
+      @cap:builtin.provision_agent
+      Examples:
+        | rule       | member            | builtin         |
+        | UTP-4.1-19 | agent_id          | provision_agent |
+        | UTP-4.1-20 | agent_turn_id     | provision_agent |
+        | UTP-4.1-21 | turn_epoch        | provision_agent |
+        | UTP-4.1-22 | step_id           | provision_agent |
+        | UTP-4.1-23 | tool_call_id      | provision_agent |
+        | UTP-4.1-24 | after_execution   | provision_agent |
+        | UTP-4.1-25 | tool_call_card_id | provision_agent |
+
+      @cap:builtin.fork_join
+      Examples:
+        | rule       | member            | builtin   |
+        | UTP-4.1-19 | agent_id          | fork_join |
+        | UTP-4.1-20 | agent_turn_id     | fork_join |
+        | UTP-4.1-21 | turn_epoch        | fork_join |
+        | UTP-4.1-22 | step_id           | fork_join |
+        | UTP-4.1-23 | tool_call_id      | fork_join |
+        | UTP-4.1-24 | after_execution   | fork_join |
+        | UTP-4.1-25 | tool_call_card_id | fork_join |
+
+    @level:should
+    Scenario Outline: A built-in does nothing when "<member>" is <value>
+      Given a live PMO
+      And a command for a built-in
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | rule       | member            | value   |
+        | UTP-4.1-19 | agent_id          | null    |
+        | UTP-4.1-19 | agent_id          | ""      |
+        | UTP-4.1-20 | agent_turn_id     | null    |
+        | UTP-4.1-20 | agent_turn_id     | ""      |
+        | UTP-4.1-21 | turn_epoch        | null    |
+        | UTP-4.1-22 | step_id           | null    |
+        | UTP-4.1-22 | step_id           | ""      |
+        | UTP-4.1-23 | tool_call_id      | null    |
+        | UTP-4.1-23 | tool_call_id      | ""      |
+        | UTP-4.1-24 | after_execution   | null    |
+        | UTP-4.1-24 | after_execution   | ""      |
+        | UTP-4.1-24 | after_execution   | "pause" |
+        | UTP-4.1-25 | tool_call_card_id | null    |
+        | UTP-4.1-25 | tool_call_card_id | ""      |
+
+  @UTP-4.1-28
+  Rule: A command without context_box_id is executed
+
+    Scenario: The optional pointer to a context box is left out
+      Given a PMO
+      And a command for a built-in
+      And the command lacks "context_box_id"
+      When the worker sends the command
+      Then the call succeeds
+
+  @UTP-4.1-29
+  Rule: A command with context_box_id is executed
+
+    Scenario: The optional pointer to a context box is there
+      Given a PMO
+      And a command for a built-in
+      And the command's "context_box_id" is "box_7"
+      When the worker sends the command
+      Then the call succeeds
+
+  @UTP-4.3-03
+  Rule: Unknown members of a command are ignored
+
+    Scenario: Extension fields change nothing
+      Given a PMO
+      And a command for a built-in
+      And the command's "x_future" is {"a": 1, "deep": {"b": [true, null]}}
+      And the command's "x_list" is [1]
+      When the worker sends the command
+      Then the call succeeds
+
+  Rule: A tool.call card that is no ToolCallContent is not accepted
+
+    Scenario Outline: A built-in does nothing when the card holds <content>
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card holds <content>
+      When the worker sends the command
+      Then the tool does not run
+
+      Examples:
+        | rule     | content                        |
+        | TDG-1-25 | plain text                     |
+        | TDG-1-25 | text that looks like arguments |
+        | TDG-1-26 | an arbitrary object            |
+
+  @TDG-3-03
+  Rule: Without its tool.call card a call does not run
+
+    Scenario: The card that the command points to does not exist
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the tool does not run
+
+    @cap:builtin.provision_agent
+    Scenario: The card is missing and no agent is made
+      Given a live PMO
+      And a command for provision_agent
+      And the tool.call card is missing
+      When the worker sends the command
+      Then the tool does not run
+
+    @level:should
+    Scenario: The card exists in another project only
+      Given a live PMO
+      And a command for a built-in
+      And the tool.call card exists in another project only
+      When the worker sends the command
+      Then the tool does not run
