@@ -101,11 +101,11 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Then nothing that the executor sends holds the value of JINA_API_KEY
 
       Examples:
-        | rule     | does                     |
-        | TDG-4-08 | answers with status 200  |
-        | TDG-4-08 | answers with status 401  |
-        | TDG-4-08 | answers with status 500  |
-        | TDG-4-08 | closes the connection    |
+        | rule     | does                    |
+        | TDG-4-08 | answers with status 200 |
+        | TDG-4-08 | answers with status 401 |
+        | TDG-4-08 | answers with status 500 |
+        | TDG-4-08 | closes the connection   |
 
     @TDG-4-08
     @cap:jina.auth_env
