@@ -71,7 +71,8 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
     if wants("utp.schema") && !captures_itself {
         take(&mut set, capture(&plan, None).await);
     }
-    utp::set(&mut plan, &mut set, captures_itself).await;
+    // Boxed: what it waits for in turn is much, and lies on the stack of whoever waits for it.
+    Box::pin(utp::set(&mut plan, &mut set, captures_itself)).await;
     if captures_itself {
         let session = set.stage.utp.get(&Role::ToolService).cloned();
         let captured = capture(&plan, session.as_deref()).await;
