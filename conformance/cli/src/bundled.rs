@@ -136,7 +136,8 @@ impl Workshop for ReferenceWorkshop {
     fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench { manifest, broker: None, service: None, pmo: None, capture: None, stages: 0 };
+            let bench =
+                ReferenceBench { manifest, broker: None, service: None, pmo: None, capture: None, stages: 0 };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
     }

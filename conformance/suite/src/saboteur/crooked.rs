@@ -312,13 +312,7 @@ fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
     };
     // The end of a child is told to the target; all else that is added is the target's.
     let direction = if emit.kind == Kind::Task { message.direction } else { Direction::FromTarget };
-    Message {
-        direction,
-        kind: emit.kind,
-        channel,
-        headers: message.headers.clone(),
-        body,
-    }
+    Message { direction, kind: emit.kind, channel, headers: message.headers.clone(), body }
 }
 
 /// Project and agent of a message.

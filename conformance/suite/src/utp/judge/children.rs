@@ -50,8 +50,7 @@ pub fn minted(frames: &[Frame]) -> impl Iterator<Item = &str> {
 
 /// Where the command under test stands; it need not have an id.
 fn sent(frames: &[Frame], call: &Call) -> usize {
-    let is_it =
-        |frame: &Frame| frame.kind == Kind::Command && frame.body.as_object() == Some(&call.command);
+    let is_it = |frame: &Frame| frame.kind == Kind::Command && frame.body.as_object() == Some(&call.command);
     frames.iter().position(is_it).unwrap_or(frames.len())
 }
 
@@ -79,9 +78,9 @@ fn stray<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
     let mut known: BTreeSet<&str> = effects(frames).filter(foreign).filter_map(agent).collect();
     known.extend(effects(&frames[..sent]).filter_map(agent));
     known.extend(calls.subject.agent_id());
-    effects(&frames[sent..])
-        .filter(|frame| !foreign(frame))
-        .find(|frame| frame.kind == Kind::TurnStart || agent(frame).is_none_or(|agent| !known.contains(agent)))
+    effects(&frames[sent..]).filter(|frame| !foreign(frame)).find(|frame| {
+        frame.kind == Kind::TurnStart || agent(frame).is_none_or(|agent| !known.contains(agent))
+    })
 }
 
 /// The card's arguments show in what the built-in does: of several tasks each in a turn.
@@ -238,8 +237,9 @@ fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a s
 /// What the built-in has to say is in the card, and nowhere in the callback.
 pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let call = calls.subject;
-    let (frame, card) = seen::result_card(frames, calls)
-        .ok_or_else(|| Trouble::NotObserved("the target saved no tool.result card for the call".to_owned()))?;
+    let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
+        Trouble::NotObserved("the target saved no tool.result card for the call".to_owned())
+    })?;
     let hint = "store what the built-in has to say in `content.result` of the card, and let the callback point to it";
     let result = card.pointer("/content/result");
     if result.is_none_or(is_empty) {
@@ -269,7 +269,8 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .into());
     }
     let told = |payload: &Value| {
-        seen::mentions(payload, &call.token) || answers.iter().any(|(answer, _)| seen::mentions(payload, answer))
+        seen::mentions(payload, &call.token)
+            || answers.iter().any(|(answer, _)| seen::mentions(payload, answer))
     };
     let telling =
         seen::reports(frames, calls).into_iter().find(|report| report.body.get("payload").is_some_and(told));
@@ -316,7 +317,5 @@ fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
             .find(|frame| frame.kind == Kind::TurnStart && frame.text("/agent_turn_id") == Some(turn))?;
         start.text("/instruction").map(answer_to)
     };
-    own_turns(frames, calls.subject)
-        .filter_map(|turn| Some((instruction(turn)?, delivered(turn)?)))
-        .collect()
+    own_turns(frames, calls.subject).filter_map(|turn| Some((instruction(turn)?, delivered(turn)?))).collect()
 }

@@ -75,11 +75,7 @@ pub fn has_detail_in_place(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 }
 
 /// The code of a failure is one of `expected`, or one of the target's own; another common code is misleading.
-pub fn has_code(
-    frames: &[Frame],
-    calls: &Calls<'_>,
-    expected: &[&str],
-) -> Result<Option<String>, Trouble> {
+pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &[&str]) -> Result<Option<String>, Trouble> {
     let (frame, card) = failed_card(frames, calls)?;
     let (pointer, value) = ["/content/error/code", "/content/result/error_code"]
         .into_iter()
@@ -95,11 +91,7 @@ pub fn has_code(
     }
     Err(Finding::new(
         format!("this failure should have the code {}", quoted(expected)),
-        format!(
-            "use {}, or a code of your own that is none of {}",
-            quoted(expected),
-            quoted(&COMMON_CODES)
-        ),
+        format!("use {}, or a code of your own that is none of {}", quoted(expected), quoted(&COMMON_CODES)),
     )
     .expected(expected.join(" or "))
     .actual(value)

@@ -106,9 +106,9 @@ impl Children {
     /// Starts a turn, or says again what was said of it before.
     pub(super) fn start(&self, body: &Value, channel_id: &str, name: &ProjectName) -> Reply {
         let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
-        let agent = text("agent_id")
-            .filter(|agent| is_token(agent))
-            .ok_or_else(|| bad_request("`agent_id` is a non-empty string that can be a token of a subject"))?;
+        let agent = text("agent_id").filter(|agent| is_token(agent)).ok_or_else(|| {
+            bad_request("`agent_id` is a non-empty string that can be a token of a subject")
+        })?;
         let instruction =
             text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
         let mut state = lock(&self.state);
@@ -130,7 +130,11 @@ impl Children {
             instruction: instruction.to_owned(),
             status: if let Fate::Ends(status) = fate { status } else { "success" },
         };
-        if fate == Fate::Waits { state.waiting.push(child) } else { state.due.push(child) }
+        if fate == Fate::Waits {
+            state.waiting.push(child);
+        } else {
+            state.due.push(child);
+        }
         state.turns.insert(turn, reply.clone());
         Ok(reply)
     }

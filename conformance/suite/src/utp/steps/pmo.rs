@@ -117,13 +117,13 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
     let call = world.call()?.clone();
     let scene = world.scene()?;
     let (project, others) = (scene.project.clone(), scene.others.clone());
-    let reported = |frames: &[Frame]| {
-        seen::report(frames, &Calls { subject: &call, others: &others }).map(|_| ())
-    };
+    let reported =
+        |frames: &[Frame]| seen::report(frames, &Calls { subject: &call, others: &others }).map(|_| ());
     let began = Instant::now();
     for _ in 0..MAX_CHILDREN {
         let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));
-        let waiting = session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits)).await;
+        let waiting =
+            session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits)).await;
         // The others of them, and an answer that does not wait, are given the time to come.
         let window = session.pace.quiet_after(began.elapsed());
         let early = project.transcript.wait(window, reported).await;
