@@ -19,7 +19,7 @@ use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
-use crate::bundled::{self, Reference, Tour};
+use crate::bundled::{self, Reference, Registry, Tour};
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
 
@@ -175,6 +175,13 @@ async fn certify(
         None => None,
     };
     let is_bundled = arguments.target.is_none();
+    let mut manifest = manifest.clone();
+    let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
+        Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
+    } else {
+        None
+    };
+    let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
     let setting = stage::set(StagePlan {
         manifest,
@@ -183,7 +190,7 @@ async fn certify(
         limits: limits(arguments, is_bundled),
         seed: arguments.seed,
         log: arguments.out.join("target.log"),
-        target: is_bundled.then(|| Box::new(Reference::default()) as Box<dyn Target>),
+        target: is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
     });
     let set = tokio::select! {
@@ -207,7 +214,7 @@ async fn certify(
         jobs: if serial { 1 } else { usize::from(arguments.jobs) },
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: secrets(manifest),
+        secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
         progress,
     };
     let output = tokio::select! {
@@ -215,6 +222,9 @@ async fn certify(
         () = exit::told_to_end() => Err(interrupted()),
     };
     set.strike().await;
+    if let Some(registry) = registry {
+        registry.stop().await;
+    }
     if let Some(broker) = broker {
         broker.stop().await;
     }

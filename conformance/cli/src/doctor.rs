@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
+use callmark_suite::management::session::ManagementSession;
 use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::stage::{self, StagePlan};
@@ -78,6 +79,9 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(capture) = &set.stage.capture {
         good("capture", &format!("{} messages", capture.len()));
     }
+    if let Some(session) = &set.stage.management {
+        sound &= registry(session);
+    }
     if let Some(session) = &set.stage.toolbus {
         sound &= server(session);
     }
@@ -92,7 +96,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         broker.stop().await;
     }
     let _ = std::fs::remove_file(&log);
-    for name in ["toolbus.log", "hub.log", "agent.log"] {
+    for name in ["toolbus.log", "hub.log", "agent.log", "registry.log"] {
         let _ = std::fs::remove_file(log.with_file_name(name));
     }
     if sound {
@@ -179,6 +183,20 @@ async fn hub(session: &Arc<HubSession>) -> bool {
         None => println!("  -  provider       not the suite's: what arrives there will be not-applicable"),
     }
     sound
+}
+
+/// What the calibration of a session with a management API found.
+fn registry(session: &ManagementSession) -> bool {
+    if !session.works() {
+        bad("registry", "implementation", session.why_idle());
+        return false;
+    }
+    good("registry", "takes a definition and gives it back");
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
+    true
 }
 
 /// What the calibration of a session with an agent found.

@@ -27,7 +27,7 @@ async fn the_reference_is_conformant_over_the_http_binding() {
         &manifest,
         &["utp.tool-service", "utp.pmo"],
         broker.url(),
-        Box::<Reference>::default(),
+        Box::new(Reference::of(&["utp.tool-service".to_owned()])),
         Arc::new(Quiet),
     )
     .await;
@@ -71,8 +71,14 @@ async fn a_broker_that_goes_away_makes_the_run_incomplete() {
     });
     let manifest = support::manifest();
     let progress = Arc::new(First(Mutex::new(Some(sender))));
-    let output =
-        support::certify(&manifest, &["utp.tool-service"], &url, Box::<Reference>::default(), progress).await;
+    let output = support::certify(
+        &manifest,
+        &["utp.tool-service"],
+        &url,
+        Box::new(Reference::of(&["utp.tool-service".to_owned()])),
+        progress,
+    )
+    .await;
     gone.await.expect("the broker ended");
     assert_eq!(output.record.verdict, Verdict::Incomplete);
     let told = output.record.rules.iter().filter_map(|rule| rule.reason.as_deref());

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use crate::hub::agent::session::{AgentPlan, AgentSession};
 use crate::hub::session::{HubPlan, HubSession};
 use crate::judge::Cause;
+use crate::management::session::{ManagementPlan, ManagementSession};
 use crate::manifest::{Manifest, UtpTable};
 use crate::pace::PaceLimits;
 use crate::target::Target;
@@ -78,6 +79,12 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
         let captured = capture(&plan, session.as_deref()).await;
         take(&mut set, captured);
     }
+    if wants("utp.registry") {
+        match open_management(&plan).await {
+            Ok(session) => set.stage.management = Some(session),
+            Err(blocked) => drop(set.blocked.insert("utp.registry".to_owned(), blocked)),
+        }
+    }
     let buses: Vec<&str> =
         ["toolbus.server", "toolbus.artifacts"].into_iter().filter(|own| wants(own)).collect();
     if !buses.is_empty() {
@@ -110,6 +117,25 @@ fn take(set: &mut SetStage, captured: Result<Capture, (Cause, String)>) {
             set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
         }
     }
+}
+
+/// Opens a session with the management API of a manifest.
+async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>, (Cause, String)> {
+    let utp = plan.manifest.utp.as_ref();
+    let Some((utp, table)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
+        return Err((Cause::Config, "the manifest has no table `[utp.registry]`".to_owned()));
+    };
+    let plan = ManagementPlan {
+        table,
+        version: utp.protocol_version.clone(),
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("registry.log"),
+        nats_url: plan.nats_url.to_owned(),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    };
+    ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the MCP server of a manifest.

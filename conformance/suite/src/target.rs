@@ -65,6 +65,45 @@ impl Target for Running {
     }
 }
 
+/// A target that runs already and writes its log to a file.
+#[derive(Debug)]
+pub struct Logged {
+    log: PathBuf,
+    /// What stood there before the run says nothing about it.
+    from: u64,
+}
+
+impl Logged {
+    /// A target with this log.
+    pub fn new(log: PathBuf) -> Self {
+        let from = std::fs::metadata(&log).map_or(0, |file| file.len());
+        Self { log, from }
+    }
+}
+
+impl Target for Logged {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            match std::fs::File::open(&self.log) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(format!("its log `{}` cannot be read: {error}", self.log.display())),
+            }
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { read_log_from(&self.log, self.from) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
 /// A command line of a manifest, ready to be run.
 #[derive(Clone, Debug)]
 pub struct Launch {
@@ -197,9 +236,18 @@ const MAX_LOG: u64 = 16 * 1024 * 1024;
 
 /// A log file, as far as it is read.
 pub(crate) fn read_log(path: &std::path::Path) -> Option<String> {
-    use std::io::Read as _;
+    read_log_from(path, 0)
+}
+
+/// What was appended to a log file after its first `from` bytes; all of one that has become shorter.
+fn read_log_from(path: &std::path::Path, from: u64) -> Option<String> {
+    use std::io::{Read as _, Seek as _, SeekFrom};
+    let mut file = std::fs::File::open(path).ok()?;
+    if file.metadata().ok()?.len() >= from {
+        file.seek(SeekFrom::Start(from)).ok()?;
+    }
     let mut bytes = Vec::new();
-    std::fs::File::open(path).ok()?.take(MAX_LOG).read_to_end(&mut bytes).ok()?;
+    file.take(MAX_LOG).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 

@@ -49,6 +49,8 @@ pub enum Kind {
     CardSave,
     /// The target asks for a `resource.tools` row.
     ToolsGet,
+    /// The row.
+    ToolsReply,
     /// The target reports a callback.
     Report,
     /// `cmd.agent.<target>.wakeup`, ours or the target's.
@@ -121,7 +123,7 @@ impl Kind {
         match self {
             Self::Command => "worker",
             Self::CardsGet | Self::CardsReply | Self::CardSave => "card store",
-            Self::ToolsGet | Self::ToolsList => "tool registry",
+            Self::ToolsGet | Self::ToolsReply | Self::ToolsList => "tool registry",
             Self::Report | Self::ReportReply => "report",
             Self::Wakeup => "L0",
             Self::StateWrite => "state",
@@ -149,7 +151,7 @@ impl Kind {
     /// Bytes of one message that are kept. What is read as a document of its own must stay one.
     fn budget(self) -> usize {
         match self {
-            Self::Response | Self::Artifact | Self::HubResponse => DOCUMENT,
+            Self::Response | Self::Artifact | Self::HubResponse | Self::RegistryResponse => DOCUMENT,
             _ => bounds::MESSAGE,
         }
     }

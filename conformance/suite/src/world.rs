@@ -22,6 +22,7 @@ use crate::utp::ground::Ground;
 use crate::utp::judge::late::Late;
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::Role;
+use crate::utp::upstream::Key;
 
 /// What all scenarios of a run share.
 #[derive(Clone, Default)]
@@ -73,6 +74,12 @@ impl Stage {
         capabilities
     }
 
+    /// What was made up for the run and must not be stored.
+    pub fn secrets(&self) -> Vec<String> {
+        let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
+        upstream.flat_map(|upstream| upstream.plan.keys.iter().flat_map(Key::forms)).collect()
+    }
+
     /// Why nothing that the target does counts as a pass in `profile`.
     pub fn idle(&self, profile: &str) -> Option<&'static str> {
         let never_echoed = "the target never did the work of its echo probe, so nothing counts as a pass";
@@ -111,6 +118,9 @@ impl Stage {
     pub async fn close(&self) {
         if let Some(ground) = &self.ground {
             ground.close().await;
+        }
+        if let Some(session) = &self.management {
+            session.close().await;
         }
         if let Some(session) = &self.toolbus {
             session.close().await;

@@ -87,26 +87,26 @@ async fn answers_have_the_lineage_of_the_card_and_the_trace_of_the_command() {
 async fn a_repeated_command_has_one_child_and_one_answer() {
     let mut stage = Stage::start().await;
     let mut reports = stage.subscribe(&format!("l0.v1.{PROJECT}.*.report")).await;
-    let mut cards = Vec::new();
     let call = stage.prepare("delegate_async", &task("once")).await;
     stage.send(&call).await;
+    // While a call is being answered a repetition is left to that answer; after another call it is over.
+    stage.call("provision_agent", &json!({"action": "create"})).await;
+    stage.caller.publish(&call).await.expect("no error");
+    stage.call("provision_agent", &json!({"action": "create"})).await;
     // Another PMO has an empty memory, as one has after a crash.
-    for restart in [false, true] {
-        if restart {
-            if let Some(pmo) = stage.pmo.take() {
-                pmo.shutdown().await;
-            }
-            let config = PmoConfig::new(stage.url());
-            stage.pmo = Some(Pmo::start(config).await.expect("a PMO"));
-        }
-        stage.caller.publish(&call).await.expect("no error");
+    if let Some(pmo) = stage.pmo.take() {
+        pmo.shutdown().await;
+    }
+    stage.pmo = Some(Pmo::start(PmoConfig::new(stage.url())).await.expect("a PMO"));
+    stage.caller.publish(&call).await.expect("no error");
+    let mut cards = Vec::new();
+    while cards.len() < 3 {
         let report = within("a report", reports.next()).await.expect("a report");
         let report: Value = serde_json::from_slice(&report.payload).expect("JSON");
-        cards.push(report["payload"]["tool_result_card_id"].clone());
+        if report["correlation_id"] == call.command["tool_call_id"] {
+            cards.push(report["payload"]["tool_result_card_id"].clone());
+        }
     }
-    let report = within("a report", reports.next()).await.expect("a report");
-    let report: Value = serde_json::from_slice(&report.payload).expect("JSON");
-    cards.push(report["payload"]["tool_result_card_id"].clone());
     assert!(cards.iter().all(|card| *card == cards[0]), "{cards:?}");
     stage.next_turn().await;
     assert!(stage.has_no_turn());

@@ -281,6 +281,35 @@ async fn a_request_without_the_two_members_begins_nothing() {
         assert_eq!(stage.request(&start, &body).await["error"]["code"], "bad_request", "{body}");
     }
     assert_eq!(stage.script.requests().len(), 0);
+    stage.start_turn("turn_1").await;
+    let other = json!({"agent_id": "ag_other", "instruction": "x", "agent_turn_id": "turn_1"});
+    assert_eq!(stage.request(&start, &other).await["error"]["code"], "conflict");
     let receipt = stage.request(&start, &json!({"agent_id": AGENT, "instruction": "x"})).await;
     assert!(receipt["agent_turn_id"].as_str().expect("an id").starts_with("turn_"));
+}
+
+#[tokio::test]
+async fn a_runtime_takes_no_more_turns_than_it_may() {
+    let answer = calls(&[("call_1", "tides", "{}")]);
+    let mut stage =
+        Stage::start_with(vec![suspending("tides")], vec![answer], |config| config.max_turns = 1).await;
+    stage.start_turn("turn_1").await;
+    let command = stage.command().await;
+    assert_eq!(stage.start_turn("turn_2").await["error"]["code"], "busy");
+    // The turn that is there is still answered alike.
+    assert_eq!(stage.start_turn("turn_1").await["agent_turn_id"], "turn_1");
+    stage.answer(&command, success(json!(1))).await;
+    assert_eq!(stage.ended().await.0.status, Status::Success);
+}
+
+#[tokio::test]
+async fn a_model_that_does_not_answer_fails_the_turn() {
+    let mut stage = Stage::start_with(Vec::new(), Vec::new(), |config| {
+        "http://127.0.0.1:1/v1".clone_into(&mut config.model_url);
+    })
+    .await;
+    stage.start_turn("turn_1").await;
+    let (event, deliverable) = stage.ended().await;
+    assert_eq!((event.status, deliverable), (Status::Failed, None));
+    assert_eq!(event.error.expect("a reason")["code"], "upstream_unavailable");
 }

@@ -31,7 +31,7 @@ pub(crate) async fn certify(
 ) -> RunOutput {
     let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
     let logs = tempfile::tempdir().expect("a directory");
-    let set = stage::set(StagePlan {
+    let set = Box::pin(stage::set(StagePlan {
         manifest,
         profiles: &profiles,
         nats_url,
@@ -44,7 +44,7 @@ pub(crate) async fn certify(
         log: logs.path().join("target.log"),
         target: Some(target),
         exercise: None,
-    })
+    }))
     .await;
     let library = Library::load().expect("a sound library");
     let plan = RunPlan {
@@ -59,7 +59,7 @@ pub(crate) async fn certify(
         secrets: Vec::new(),
         progress,
     };
-    let output = run::run(&library, &plan).await;
+    let output = Box::pin(run::run(&library, &plan)).await;
     set.strike().await;
     output
 }

@@ -1,8 +1,18 @@
 //! A management API under test (Guide §3.2): tools are uploaded, read back, and refused.
 //!
-//! `client` makes the requests, `session` knows the API, `scene` is one scenario's uploads, `judge` looks at what came
-//! back, `steps` and `world` are the vocabulary of the features.
+//! `definition` is what is uploaded and `yaml` how it is written; `client` makes the requests, `session` knows the
+//! API, `scene` is one scenario's uploads, `exchange` and `upload` what the transcript shows of them, `judge` looks at
+//! what came back, `steps` and `world` are the vocabulary of the features.
+//! Deliberately absent: deleting, and whatever else the documents do not ask of such an API.
 
+pub mod client;
+pub mod definition;
+pub mod evidence;
+pub mod exchange;
+pub mod judge;
+pub mod scene;
 pub mod session;
 mod steps;
+pub mod upload;
 pub mod world;
+pub mod yaml;

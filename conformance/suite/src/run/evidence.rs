@@ -16,7 +16,7 @@ use crate::transcript::{Frame, Kind, shorten, shorten_line};
 use crate::utp::judge::{children, seen};
 use crate::utp::platform::{STABLE, http::decode};
 use crate::world::Family;
-use crate::{hub, toolbus};
+use crate::{hub, management, toolbus};
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -45,7 +45,9 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     parts.extend(remains.world.names.iter().cloned());
     let mut whole = BTreeMap::new();
     match family {
-        Family::Utp | Family::Runtime | Family::Management => whole = named(finding, frames, &involved),
+        Family::Utp | Family::Runtime => whole = named(finding, frames, &involved),
+        // What a registry makes up has no name of its own.
+        Family::Management => {}
         // Ids of a server also stand within uris and texts.
         Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
         Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
@@ -94,8 +96,9 @@ fn involved<'a>(
 
 /// The message that the scenario is about: the command under test as it was sent, else the last one.
 fn command<'a>(frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
-    let mut commands =
-        frames.iter().filter(|frame| matches!(frame.kind, Kind::Command | Kind::Request | Kind::HubRequest));
+    let mut commands = frames.iter().filter(|frame| {
+        matches!(frame.kind, Kind::Command | Kind::Request | Kind::HubRequest | Kind::RegistryRequest)
+    });
     commands.clone().find(|frame| Some(&frame.body) == sent).or_else(|| commands.next_back())
 }
 
@@ -123,7 +126,8 @@ fn quoted(text: &str) -> String {
 /// A value without what differs from run to run for reasons of its family.
 fn steady(family: Family, value: &Value) -> Value {
     match family {
-        Family::Utp | Family::Runtime | Family::Management => value.clone(),
+        Family::Utp | Family::Runtime => value.clone(),
+        Family::Management => management::evidence::steady(value),
         Family::Toolbus => toolbus::evidence::steady(value),
         Family::Hub | Family::Agent => hub::evidence::steady(value),
     }
@@ -227,7 +231,8 @@ impl Names {
                 members
                     .iter()
                     .map(|(name, member)| {
-                        let time = matches!(name.as_str(), "created_at" | "updated_at" | "timestamp");
+                        let time =
+                            matches!(name.as_str(), "created_at" | "updated_at" | "timestamp" | "latency_ms");
                         let stamped = time && !member.is_null() && self.nonce.is_some();
                         let member = if stamped { Value::from("<time>") } else { self.rename(member) };
                         (self.text(name), member)

@@ -267,10 +267,12 @@ fn spoken(request: &Value, message: Value) -> Reply {
         json!({"index": 0, "delta": delta, "finish_reason": null}),
         json!({"index": 0, "delta": {}, "finish_reason": reason}),
     ];
-    let mut stream: String = chunks
-        .into_iter()
-        .map(|choice| format!("data: {}\n\n", with("chat.completion.chunk", choice)))
-        .collect();
+    let mut stream = String::new();
+    for choice in chunks {
+        stream.push_str("data: ");
+        stream.push_str(&with("chat.completion.chunk", choice).to_string());
+        stream.push_str("\n\n");
+    }
     stream.push_str("data: [DONE]\n\n");
     Reply::text(200, "text/event-stream", &stream)
 }

@@ -13,6 +13,9 @@ use crate::utp::platform::nats;
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
 
+/// Where a runtime is asked over the bus. Below `l0.v1` the suite itself is the platform, for other roles of the target.
+const BELOW: &str = "runtime.v1";
+
 /// The way to a runtime.
 #[derive(Clone, Debug)]
 pub(super) enum Reach {
@@ -57,9 +60,9 @@ impl Reach {
     /// The channel of an errand, as transcripts name it.
     pub(super) fn channel(&self, errand: Errand, project: &str, channel_id: &str, agent_id: &str) -> String {
         match (self, errand) {
-            (Self::Nats(_), Errand::Turn) => format!("l0.v1.{project}.{channel_id}.turns.start"),
-            (Self::Nats(_), Errand::Report) => format!("l0.v1.{project}.{channel_id}.report"),
-            (Self::Nats(_), Errand::Inbox) => format!("l0.v1.{project}.inbox.list"),
+            (Self::Nats(_), Errand::Turn) => format!("{BELOW}.{project}.{channel_id}.turns.start"),
+            (Self::Nats(_), Errand::Report) => format!("{BELOW}.{project}.{channel_id}.report"),
+            (Self::Nats(_), Errand::Inbox) => format!("{BELOW}.{project}.inbox.list"),
             (Self::Http { .. }, Errand::Turn) => {
                 format!("POST /projects/{project}/channels/{channel_id}/turns")
             }

@@ -258,7 +258,7 @@ impl Scene {
     pub async fn settle(&mut self, session: &RuntimeSession) -> bool {
         let began = Instant::now();
         let turn = self.add_turn(session);
-        self.turns[turn].agent_id = SENTINEL.to_owned();
+        SENTINEL.clone_into(&mut self.turns[turn].agent_id);
         self.project.assign(SENTINEL, &session.worker_target);
         let call = self.plan_call(session, "suspend");
         if !session.resumes() {

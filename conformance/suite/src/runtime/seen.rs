@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::model::{ROUND, TURN};
-use super::turn::{ToolCall, Turn};
+use super::turn::{MODEL_ID, ToolCall, Turn};
 use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::{card_type, mentions, saved_cards};
 use crate::utp::subject;
@@ -41,36 +41,32 @@ pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'
 
 /// The command that a call of the model came out as.
 ///
-/// By its id, else by where it was sent, by its tool, or by the arguments in its card: a command with one fault is still
-/// that call's. `others` are calls whose commands are not it.
+/// By its id, else by the arguments in its card, by where it was sent, or by its tool: a command with one fault is still
+/// that call's. What came before the turn was started is none of it.
 pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolCall) -> Option<&'a Frame> {
-    let all: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Command).collect();
-    let of_turn = |frame: &&&Frame| frame.text("/agent_turn_id").is_none_or(|own| own == turn.id);
-    let id = |frame: &&&Frame| frame.text("/tool_call_id") == Some(call.model_id.as_str());
+    let begun = |frame: &Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, &turn.mark);
+    let since = frames.iter().position(begun)?;
+    let all = || frames[since..].iter().filter(|frame| frame.kind == Kind::Command);
     let expected = subject::expand(&call.row.target_subject, project, &turn.channel);
-    let sent = |frame: &&&Frame| frame.channel == expected;
-    let named = |frame: &&&Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
-    let carded = |frame: &&&Frame| {
-        frame
-            .text("/tool_call_card_id")
-            .and_then(|card| saved(frames, card))
-            .is_some_and(|card| mentions(card, &call.token))
+    let of_turn =
+        |frame: &Frame| frame.text("/agent_turn_id").is_none_or(|own| own.is_empty() || own == turn.id);
+    let id = |frame: &Frame| frame.text("/tool_call_id") == Some(call.model_id.as_str());
+    let sent = |frame: &Frame| frame.channel == expected;
+    let named = |frame: &Frame| frame.text("/tool_name") == Some(call.row.tool_name.as_str());
+    let carded = |frame: &Frame| {
+        let card = frame.text("/tool_call_card_id").and_then(|card| saved(frames, card));
+        card.is_some_and(|card| mentions(card, &call.token))
     };
-    let own: Vec<&&Frame> = all.iter().filter(of_turn).collect();
-    let pick =
-        |wanted: &dyn Fn(&&&Frame) -> bool| own.iter().find(|frame| wanted(frame)).map(|frame| **frame);
-    pick(&|frame| id(frame) && sent(frame))
-        .or_else(|| pick(&carded))
-        .or_else(|| {
-            pick(&|frame| {
-                sent(frame)
-                    && frame
-                        .text("/tool_call_id")
-                        .is_none_or(|own| own == call.model_id || !own.contains("call_m"))
-            })
-        })
-        .or_else(|| pick(&id))
-        .or_else(|| pick(&named))
+    // Ids that the suite's model made up tell calls apart; a worker may have ids of its own.
+    let foreign = |frame: &Frame| {
+        frame.text("/tool_call_id").is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
+    };
+    all()
+        .find(|frame| of_turn(frame) && id(frame) && sent(frame))
+        .or_else(|| all().find(|frame| of_turn(frame) && carded(frame)))
+        .or_else(|| all().find(|frame| of_turn(frame) && sent(frame) && !foreign(frame)))
+        .or_else(|| all().find(|frame| id(frame)))
+        .or_else(|| all().find(|frame| of_turn(frame) && named(frame) && !foreign(frame)))
 }
 
 /// The last saved version of a card.

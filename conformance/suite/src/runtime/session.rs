@@ -29,6 +29,8 @@ pub struct RuntimePlan {
     pub table: UtpTable,
     /// Base URL of a runtime that is reached over HTTP.
     pub url: Option<String>,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
     /// Limits of all waiting.
     pub limits: PaceLimits,
     /// How long the target may take until it answers.
@@ -45,6 +47,8 @@ pub struct RuntimeSession {
     pub pace: Pace,
     /// Where its workers listen.
     pub worker_target: String,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
     /// After how long it reports a timeout, where it does.
     pub deadline: Option<Duration>,
     pub(super) reach: Reach,
@@ -70,13 +74,14 @@ impl RuntimeSession {
         let execution = plan.table.execution.as_ref();
         let deadline = execution.and_then(|own| own.deadline_seconds);
         let mut session = Self {
-            capabilities: capabilities(&plan.table),
+            capabilities: capabilities(&plan),
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             reach: plan.url.map_or_else(|| Reach::Nats(plan.ground.client.clone()), |url| Reach::http(&url)),
             // Until it is calibrated; a target that never does its work keeps this one.
             pace: Pace::calibrated(Duration::ZERO, &plan.limits),
             ground: plan.ground,
+            secret: plan.secret,
             model: plan.model,
             suspend: Behaviour::Stays,
             terminate: Behaviour::Stays,
@@ -154,7 +159,7 @@ impl RuntimeSession {
             return Ok(None);
         }
         let tool_name = "turns.start".to_owned();
-        let subject = "l0.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
         Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
     }
 
@@ -211,7 +216,8 @@ impl RuntimeSession {
     }
 }
 
-fn capabilities(table: &UtpTable) -> BTreeSet<String> {
+fn capabilities(plan: &RuntimePlan) -> BTreeSet<String> {
+    let table = &plan.table;
     let worker = table.worker.as_ref();
     let execution = table.execution.as_ref();
     let declared = [
@@ -219,6 +225,7 @@ fn capabilities(table: &UtpTable) -> BTreeSet<String> {
         ("worker.builtins", worker.is_some_and(|own| own.builtins.unwrap_or(true))),
         ("resume", execution.is_some_and(|own| own.resume.unwrap_or(true))),
         ("inbox", execution.is_some_and(|own| own.inbox.unwrap_or(true))),
+        ("environment", plan.secret.is_some()),
         ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),
     ];
     declared.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()

@@ -9,6 +9,8 @@ use crate::utp::platform::ProjectName;
 use crate::utp::subject;
 use crate::utp::trace::Traceparent;
 
+/// What the model's ids of calls begin with.
+pub(super) const MODEL_ID: &str = "call_m";
 /// Step that a turn hangs under.
 const PARENT_STEP: &str = "step_root";
 
@@ -160,7 +162,7 @@ impl ToolCall {
         Self {
             turn,
             round: 0,
-            model_id: format!("call_m{number}_{}", name.unique),
+            model_id: format!("{MODEL_ID}{number}_{}", name.unique),
             row,
             arguments,
             token: format!("tok-{}", &token.trace_id[20..32]),

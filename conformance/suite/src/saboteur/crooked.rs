@@ -7,7 +7,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::body::{change, filled, put, remove, with_part};
-use super::mutant::{Action, Condition, Emit, Fault, Named, Wrap};
+use super::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Named, Wrap};
 use super::view;
 
 use crate::transcript::{Kind, Message, lock};
@@ -78,7 +78,7 @@ impl Crooked {
         }
         let mut out = passing.extra;
         out.extend(passing.message.map(|message| view::close(message, form, passing.wrap.as_ref())));
-        if original == Kind::Report {
+        if matches!(original, Kind::Report | Kind::Command) {
             out.extend(memory.held.remove(&scope).unwrap_or_default());
         }
         out
@@ -210,13 +210,18 @@ impl Passing {
             }
             Action::Channel(replace) => {
                 let to = replace.to.replace("{project_id}", &scope.0);
-                message.channel = message.channel.replace(&replace.from, &to);
+                let from = replace.from.replace("{project_id}", &scope.0);
+                message.channel = message.channel.replace(&from, &to);
             }
             Action::Swallow => self.message = None,
             Action::Deafen => {
                 memory.deaf.insert(scope.0.clone());
             }
-            Action::HoldUntilReport => {
+            Action::Twice => {
+                let copy = message.clone();
+                self.extra.push(copy);
+            }
+            Action::Hold => {
                 memory.held.entry(scope.clone()).or_default().extend(self.message.take());
             }
             Action::Emit(emit) => {
@@ -251,11 +256,12 @@ impl Passing {
 
 /// Keeps something of a message for a later one, or gives it what was kept.
 fn remember(message: &mut Message, action: &Action, scope: &Scope, memory: &mut Memory) {
-    let key = |name: &str| (scope.clone(), name.to_owned());
-    let shared = |named: &Named| {
-        let call = if named.wide { String::new() } else { scope.1.clone() };
-        ((scope.0.clone(), call), named.name.clone())
+    let place = |wide: bool, name: &str| {
+        let call = if wide { String::new() } else { scope.1.clone() };
+        ((scope.0.clone(), call), name.to_owned())
     };
+    let shared = |named: &Named| place(named.wide, &named.name);
+    let key = |named: &HeaderNamed| place(named.wide, &named.name);
     match action {
         Action::Stash(named) => {
             if let Some(value) = message.body.pointer(&named.at) {
@@ -285,11 +291,11 @@ fn remember(message: &mut Message, action: &Action, scope: &Scope, memory: &mut 
         }
         Action::StashHeader(named) => {
             if let Some(value) = message.headers.get(&named.header) {
-                memory.stashed.insert(key(&named.name), Value::from(value.clone()));
+                memory.stashed.insert(key(named), Value::from(value.clone()));
             }
         }
         Action::PasteHeader(named) => {
-            if let Some(value) = memory.stashed.get(&key(&named.name)).and_then(Value::as_str) {
+            if let Some(value) = memory.stashed.get(&key(named)).and_then(Value::as_str) {
                 message.headers.insert(named.header.clone(), value.to_owned());
             }
         }
@@ -451,7 +457,7 @@ mod tests {
 
     #[test]
     fn a_held_card_follows_its_report() {
-        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold_until_report\"]"));
+        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
         let card = Message {
             kind: Kind::CardSave,
             channel: "l0.v1.prj_1.cards.save".to_owned(),

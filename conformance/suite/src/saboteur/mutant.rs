@@ -150,8 +150,10 @@ pub enum Action {
     Swallow,
     /// The target hears nothing more in this project, from the next message on.
     Deafen,
-    /// The message waits until the next report of its call has passed.
-    HoldUntilReport,
+    /// The message waits until the next report or command of its call has passed.
+    Hold,
+    /// The message comes twice.
+    Twice,
     /// A further message is sent.
     Emit(Emit),
     /// A repeated command looks like a new call to the target, and its answers like the old one's.
@@ -221,6 +223,9 @@ pub struct HeaderNamed {
     /// The name.
     #[serde(rename = "as")]
     pub name: String,
+    /// Whether all calls of the project share the value.
+    #[serde(default)]
+    pub wide: bool,
 }
 
 /// Text and what takes its place.

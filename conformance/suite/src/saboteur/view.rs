@@ -1,8 +1,9 @@
-//! How a mutant sees messages whose JSON travels as text: the envelope of an MCP answer, a JSON artifact.
+//! How a mutant sees messages whose JSON travels as text: the envelope of an MCP answer, a JSON artifact, YAML.
 
 use serde_json::Value;
 
 use super::mutant::Wrap;
+use crate::management::yaml::{Writing, write};
 use crate::transcript::{Kind, Message};
 
 /// Where the text of an MCP answer is.
@@ -17,6 +18,8 @@ pub(super) enum Form {
     Envelope,
     /// The body is the document of an artifact.
     Document,
+    /// The body is what the YAML of a definition says.
+    Yaml,
 }
 
 /// Turns text into the JSON that it holds.
@@ -36,6 +39,13 @@ pub(super) fn open(mut message: Message) -> (Message, Form) {
             Some(document) => (Message { body: document, ..message }, Form::Document),
             None => (message, Form::Plain),
         },
+        Kind::RegistryRequest => {
+            let read = message.body.as_str().and_then(|text| serde_yaml_ng::from_str::<Value>(text).ok());
+            match read.filter(Value::is_object) {
+                Some(definition) => (Message { body: definition, ..message }, Form::Yaml),
+                None => (message, Form::Plain),
+            }
+        }
         _ => (message, Form::Plain),
     }
 }
@@ -55,7 +65,10 @@ pub(super) fn close(mut message: Message, form: Form, wrap: Option<&Wrap>) -> Me
             }
         }
         Form::Document if message.body.is_object() => message.body = text(&message.body),
-        Form::Document | Form::Plain => {}
+        Form::Yaml if message.body.is_object() => {
+            message.body = Value::from(write(&message.body, Writing::Block));
+        }
+        Form::Document | Form::Yaml | Form::Plain => {}
     }
     message
 }

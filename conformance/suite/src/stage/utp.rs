@@ -11,12 +11,13 @@ use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, 
 use crate::pace::PaceLimits;
 use crate::runtime::model::Model;
 use crate::runtime::session::{RuntimePlan, RuntimeSession};
-use crate::target::{Launch, Process, Running, Target, free_address};
+use crate::target::{Launch, Logged, Process, Running, Target, free_address};
 use crate::utp::call::ToolTable;
 use crate::utp::ground::{Ground, GroundPlan};
 use crate::utp::session::{SessionError, SessionPlan, UtpSession};
 use crate::utp::subject;
 use crate::utp::tool::{Role, Tool};
+use crate::utp::upstream::{self, Keys, Upstream, UpstreamPlan};
 use crate::wire::{Straight, Wire};
 
 /// The profiles whose roles stand on the ground.
@@ -44,8 +45,9 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         }
         return;
     };
+    let is_started = plan.target.is_some() || table.start.is_some();
     let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
-    let parties = match Parties::gather(&wanted, &table).await {
+    let parties = match Parties::gather(&wanted, &table, is_started).await {
         Ok(parties) => parties,
         Err(message) => {
             let error = SessionError::Platform(message);
@@ -63,6 +65,7 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         seed: plan.seed,
         target,
         environment: parties.environment.clone(),
+        upstream: parties.upstream.clone(),
     });
     let ground = match laid.await {
         Ok(ground) => ground,
@@ -82,13 +85,16 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
     }
     let callers: Vec<&str> = wanted.into_iter().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
-        match RuntimeSession::open(runtime_plan(&table, &ground, model, parties.url, plan.limits)).await {
+        let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
+        match RuntimeSession::open(own).await {
             Ok(session) => set.stage.runtime = Some(session),
             Err(error) => callers.into_iter().for_each(|profile| block(set, profile, &error)),
         }
     }
 }
 
+/// The variable that a parameter is taken from.
+const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
 /// Profiles of a runtime.
 const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
 
@@ -96,18 +102,37 @@ const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
 #[derive(Default)]
 struct Parties {
     model: Option<Arc<Model>>,
+    upstream: Option<Arc<Upstream>>,
     /// Base URL of a runtime that is reached over HTTP.
     url: Option<String>,
+    /// What a started target finds in `CALLMARK_PARAM_KEY`.
+    secret: Option<String>,
     environment: BTreeMap<String, String>,
 }
 
 impl Parties {
-    async fn gather(wanted: &[&str], table: &UtpTable) -> Result<Self, String> {
+    async fn gather(wanted: &[&str], table: &UtpTable, is_started: bool) -> Result<Self, String> {
         let mut parties = Self::default();
+        if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
+            let upstream = Upstream::start(upstream_plan(own, is_started)).await;
+            let upstream = upstream.map_err(|error| format!("no upstream: {error}"))?;
+            parties.environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
+            parties.environment.extend(upstream.plan.keys.environment());
+            parties.upstream = Some(upstream);
+        }
+        let known = parties.environment.get(PARAM_KEY).cloned();
         let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
         if CALLERS.iter().any(|profile| wanted.contains(profile)) {
             let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
             tell("CALLMARK_MODEL_URL", model.url());
+            if is_started {
+                let secret = known.unwrap_or_else(|| crate::utp::ground::made_up("param"));
+                tell(PARAM_KEY, secret.clone());
+                parties.secret = Some(secret);
+            } else {
+                parties.secret =
+                    table.openapi.as_ref().and_then(|own| own.environment.get(PARAM_KEY).cloned());
+            }
             parties.model = Some(model);
             if table.platform == PlatformKind::Http {
                 let url = if let Some(url) = &table.runtime.url {
@@ -129,7 +154,7 @@ pub fn runtime_plan(
     table: &UtpTable,
     ground: &Arc<Ground>,
     model: Arc<Model>,
-    url: Option<String>,
+    (url, secret): (Option<String>, Option<String>),
     limits: PaceLimits,
 ) -> RuntimePlan {
     model.attend(&ground.desk);
@@ -138,6 +163,7 @@ pub fn runtime_plan(
         model,
         table: table.clone(),
         url,
+        secret,
         limits,
         ready_within: ready_within(table, limits),
     }
@@ -199,7 +225,7 @@ fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
                 target_subject: Some(
                     own.target_subject.clone().unwrap_or_else(|| subject::usual(version, "jina")),
                 ),
-                options: json!({"jina": {"mode": mode, "base_url": format!("https://{host}")}}),
+                options: upstream::options(mode, host),
                 ..ToolTable::default()
             };
             (tool, table)
@@ -207,10 +233,26 @@ fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
         .collect()
 }
 
+/// What an upstream is started with for the executor of a manifest.
+pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
+    UpstreamPlan {
+        listen: own.upstream.clone(),
+        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
+        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        service_envs: own.service_envs,
+        has_log: is_started || own.log.is_some(),
+    }
+}
+
 /// The target as the manifest describes it.
 fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
-    let Some(command) = &utp.start else { return Box::new(Running) };
     let base = &plan.manifest.directory;
+    let Some(command) = &utp.start else {
+        return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
+            Some(log) => Box::new(Logged::new(base.join(log))),
+            None => Box::new(Running),
+        };
+    };
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
     let launch = Launch {
         command: command.clone(),
@@ -222,6 +264,15 @@ fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
     Box::new(Process::new(launch))
 }
 
+/// What stands around a target on a bench.
+#[derive(Default)]
+pub struct Bystanders {
+    /// What it is told.
+    pub environment: BTreeMap<String, String>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
+}
+
 /// A ground for one mutant: the target stands there already, behind this wire.
 pub async fn crooked(
     table: &UtpTable,
@@ -229,7 +280,7 @@ pub async fn crooked(
     wire: Arc<dyn Wire>,
     seed: u64,
     target: Box<dyn Target>,
-    environment: BTreeMap<String, String>,
+    around: Bystanders,
 ) -> Result<Arc<Ground>, SessionError> {
     Ground::lay(GroundPlan {
         nats_url,
@@ -238,7 +289,8 @@ pub async fn crooked(
         wire,
         seed,
         target,
-        environment,
+        environment: around.environment,
+        upstream: around.upstream,
     })
     .await
 }

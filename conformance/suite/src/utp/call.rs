@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::subject;
 use super::trace::Traceparent;
+use super::upstream;
 use crate::manifest::ProbeTable;
 use crate::utp::platform::ProjectName;
 use crate::utp::tool::Tool;
@@ -32,6 +33,8 @@ pub struct Call {
     pub tool_call_id: String,
     /// Only who read the tool.call card knows it.
     pub token: String,
+    /// What shows that the work was done: the token, or what the upstream says to who asks for it.
+    pub proof: String,
     /// Trace of the command.
     pub trace: Traceparent,
     /// Headers of the command.
@@ -103,6 +106,10 @@ impl Call {
             Tool::Count => format!("key-{}", name.stable),
             _ => format!("tok-{}", &trace.trace_id[20..32]),
         };
+        let proof = match tool {
+            Tool::Search | Tool::Reader => upstream::proof(&token),
+            _ => token.clone(),
+        };
         let unique = &name.unique;
         let ids = Ids {
             call: format!("call_{seed}_{unique}"),
@@ -124,6 +131,7 @@ impl Call {
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| default_pointer(tool).to_owned()),
             subject,
             token,
+            proof,
             trace,
             obstructed: false,
         };
@@ -166,7 +174,7 @@ impl Call {
     /// The tool's arguments with any token.
     pub fn arguments(&self, table: &ToolTable, token: &str, after_execution: &str) -> Value {
         let template = table.arguments.clone().unwrap_or_else(|| default_arguments(self.tool));
-        filled(&template, token, after_execution)
+        filled(&called(&template, &self.tool_call_id), token, after_execution)
     }
 
     /// Its id, its turn and its token, by which its messages are told from those of other calls.
@@ -267,14 +275,26 @@ fn default_arguments(tool: Tool) -> Value {
         Tool::LaunchPrincipal => json!({"profile_name": "{token}", "instruction": "{token}"}),
         Tool::AskExpert => json!({"expert_profile": "{token}", "question": "{token}"}),
         Tool::ForkJoin => json!({"tasks": [task("first {token}"), task("second {token}")]}),
-        Tool::Search => json!({"query": "{token}"}),
-        Tool::Reader => json!({"url": "https://example.org/{token}"}),
+        // An executor that keeps answers must not have this one from an earlier run.
+        Tool::Search => json!({"query": "{token} {call}"}),
+        Tool::Reader => json!({"url": "https://example.org/{token}/{call}"}),
     }
 }
 
 /// What one agent of the roster is to do.
 fn task(instruction: &str) -> Value {
     json!({"target_strategy": "reuse", "target_ref": "{agent}", "instruction": instruction})
+}
+
+/// Fills in the id of the call.
+fn called(template: &Value, call_id: &str) -> Value {
+    match template {
+        Value::String(text) => Value::String(text.replace("{call}", call_id)),
+        Value::Object(members) => {
+            members.iter().map(|(name, value)| (name.clone(), called(value, call_id))).collect()
+        }
+        other => other.clone(),
+    }
 }
 
 fn filled(template: &Value, token: &str, after_execution: &str) -> Value {

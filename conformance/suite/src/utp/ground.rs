@@ -17,6 +17,7 @@ use super::session::SessionError;
 use crate::manifest::PlatformKind;
 use crate::target::{Surroundings, Target};
 use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE};
+use crate::utp::upstream::Upstream;
 use crate::wire::Wire;
 
 /// Time for connecting to the broker.
@@ -40,6 +41,8 @@ pub struct GroundPlan {
     pub target: Box<dyn Target>,
     /// What a started target is told beside broker and platform, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
 }
 
 /// Broker, platform and target.
@@ -50,6 +53,8 @@ pub struct Ground {
     pub version: String,
     /// All projects of the run.
     pub desk: Arc<Desk>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
     seed: u64,
     nonce: String,
     lost: Arc<AtomicBool>,
@@ -70,6 +75,9 @@ impl Ground {
         let lost = Arc::new(AtomicBool::new(false));
         let client = connect(&plan.nats_url, &lost).await?;
         let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        if let Some(upstream) = &plan.upstream {
+            upstream.attach(&desk);
+        }
         let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
         let mut tasks = vec![
             platform::nats::serve(&client, &plan.version, &desk, wakeups)
@@ -93,6 +101,7 @@ impl Ground {
             client,
             version: plan.version,
             desk,
+            upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
             lost,
@@ -156,13 +165,22 @@ impl Ground {
     }
 }
 
+/// A secret that differs from run to run.
+pub(crate) fn made_up(name: &str) -> String {
+    format!("callmark-{name}-{}", digest())
+}
+
 /// Six hexadecimal digits that differ from run to run.
 fn nonce() -> String {
+    digest()[..6].to_owned()
+}
+
+fn digest() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let count = COUNT.fetch_add(1, Ordering::Relaxed);
     let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
-    crate::library::hex(&digest)[..6].to_owned()
+    crate::library::hex(&digest)[..24].to_owned()
 }
 
 async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {

@@ -1,5 +1,5 @@
 //! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, a PMO or an OpenAPI
-//! executor on a common `ground`, the parties around it (`platform`), the judgements, and the vocabulary of the features (`steps`, `world`).
+//! executor on a common `ground`, the parties around it (`platform`, `upstream`), the judgements, and the vocabulary of the features (`steps`, `world`).
 
 pub mod call;
 pub mod capture;
@@ -13,4 +13,5 @@ mod steps;
 pub mod subject;
 pub mod tool;
 pub mod trace;
+pub mod upstream;
 pub mod world;

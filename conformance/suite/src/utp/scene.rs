@@ -42,6 +42,10 @@ pub struct Scene {
     /// Reading of the counter before the command, where the call is for the count probe.
     pub counted: Option<i64>,
     turn: Option<OwnedMutexGuard<()>>,
+    /// What a scenario waits for an answer beyond the usual.
+    patience: Duration,
+    /// The row of the call under test, where it is the scenario's own.
+    own: Option<ToolTable>,
     version: String,
     tools: std::collections::BTreeMap<Tool, ToolTable>,
     prepared: u32,
@@ -50,6 +54,7 @@ pub struct Scene {
 impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
+        project.try_role(session.role);
         project.assign(AGENT, WORKER_TARGET);
         project.assign(HELPER, WORKER_TARGET);
         if session.role == Role::Pmo {
@@ -64,6 +69,8 @@ impl Scene {
             others: Vec::new(),
             counted: None,
             turn: None,
+            patience: Duration::ZERO,
+            own: None,
             version: session.ground.version.clone(),
             tools: session.tools.clone(),
             prepared: 0,
@@ -72,8 +79,34 @@ impl Scene {
 
     /// A complete, valid call for a probe that the target declares.
     pub fn prepare(&mut self, tool: Tool) -> Call {
+        let table = self.tools[&tool].clone();
+        self.prepared_from(tool, &table)
+    }
+
+    /// As [`Scene::prepare`], with a row of the scenario's own beside the one that all others use.
+    pub fn prepare_own(&mut self, tool: Tool) -> Call {
+        let mut table = self.tools[&tool].clone();
+        table.tool_name.push_str("_own");
+        let call = self.prepared_from(tool, &table);
+        self.own = Some(table);
+        call
+    }
+
+    /// Changes the `options` of the scenario's own row.
+    pub fn configure(&mut self, change: impl FnOnce(&mut Value)) {
+        if let Some(table) = &mut self.own {
+            change(&mut table.options);
+            self.project.seed_tool(call::row(table, &self.version, &self.project.id));
+        }
+    }
+
+    /// From now on an answer may take so much longer.
+    pub fn allow(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    fn prepared_from(&mut self, tool: Tool, table: &ToolTable) -> Call {
         self.prepared += 1;
-        let table = &self.tools[&tool];
         let seed = format!("{}", self.prepared);
         let project_id = self.project.id.as_str();
         self.project.seed_tool(call::row(table, &self.version, project_id));
@@ -86,6 +119,9 @@ impl Scene {
             seed: &seed,
         });
         self.project.seed_card(&call.card);
+        if call.proof != call.token {
+            self.project.upstream.expect(&call.token, &call.tool_call_id);
+        }
         call
     }
 
@@ -182,7 +218,7 @@ impl Scene {
 
     /// Waits for the report of the call under test. `false` when none came in time.
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
-        self.answer_within(session.pace.answer, session, call).await
+        self.answer_within(session.pace.answer + self.patience, session, call).await
     }
 
     /// As [`Scene::answer`], with a patience of its own.

@@ -12,6 +12,7 @@ use tokio::sync::Mutex;
 use super::call::ToolTable;
 use super::ground::Ground;
 use super::tool::{Role, Tool};
+use super::upstream::Upstream;
 use crate::pace::{Pace, PaceLimits};
 
 /// What a session is opened with.
@@ -158,7 +159,13 @@ impl UtpSession {
 
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> impl Iterator<Item = String> {
-        self.tools.keys().map(|tool| tool.capability().to_owned())
+        let own = self.tools.keys().map(|tool| tool.capability().to_owned());
+        own.chain(self.upstream().into_iter().flat_map(Upstream::capabilities))
+    }
+
+    /// What stands behind an OpenAPI executor.
+    pub fn upstream(&self) -> Option<&Upstream> {
+        self.ground.upstream.as_deref().filter(|_| self.role == Role::OpenApi)
     }
 
     /// Whether the target declares a tool.

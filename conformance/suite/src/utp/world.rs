@@ -144,6 +144,16 @@ impl World {
         Ok(())
     }
 
+    /// Prepares the call under test, with a row of its own.
+    pub fn prepare_own(&mut self, tool: Tool) -> Step {
+        if !self.session()?.declares(tool) {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
+        }
+        let scene = self.scene()?;
+        scene.call = Some(scene.prepare_own(tool));
+        Ok(())
+    }
+
     /// Sends the call under test.
     pub async fn send(&mut self) -> Step {
         let session = self.session()?;

@@ -27,7 +27,7 @@ use super::error::ReferenceError;
 use super::execution::inbox::{InboxStore, MemoryInbox};
 use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
-use super::serving::{answer_requests, ended, guarded, listen};
+use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::{Log, Projects, connect, no_log};
 
 /// How L0 is set up.
@@ -101,8 +101,8 @@ impl L0 {
         });
         let (closing, closed) = watch::channel(false);
         let mut tasks = vec![
-            answer_requests(client.clone(), Arc::clone(&operations), closed.clone()).await?,
-            answer_requests(client, Arc::clone(&execution), closed.clone()).await?,
+            answer_requests(client.clone(), PLATFORM, Arc::clone(&operations), closed.clone()).await?,
+            answer_requests(client, PLATFORM, Arc::clone(&execution), closed.clone()).await?,
         ];
         let mut http = None;
         if let Some(address) = config.http {

@@ -16,8 +16,7 @@ use super::options::{JinaOptions, Mode};
 /// Arguments that are called like a credential are not sent: keys come from the environment alone.
 const CREDENTIALS: [&str; 5] = ["api_key", "apikey", "authorization", "auth_token", "access_token"];
 
-/// One request, on an allowed address.
-#[derive(Debug, Clone)]
+/// One request, on an allowed address; it has no `Debug`, since a value of `options.envs` may stand in the address.
 pub(super) struct Ask {
     pub(super) method: Method,
     pub(super) address: Url,

@@ -11,7 +11,7 @@ use super::PlatformError;
 const FIRST_BACKOFF: Duration = Duration::from_millis(50);
 
 /// How often an operation is attempted.
-const MAX_ATTEMPTS: u32 = 4;
+const MAX_ATTEMPTS: u32 = 5;
 
 /// Attempts an operation until it succeeds, is refused for good, or the time is over.
 pub(crate) async fn attempt<'a, T>(

@@ -8,7 +8,8 @@
 //! - the *execution service* (`utp::execution`) takes reports into the Inbox and publishes wakeups. With
 //!   [`Reports::Platform`] an L0 beside the runtime has it, and the runtime is a worker alone.
 //!
-//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns.
+//! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns, and one that
+//! starts has none whose results might lie in an Inbox already.
 //! The protocol's state events are left out; the task event tells the end of a turn.
 
 mod arguments;
@@ -47,7 +48,7 @@ use super::execution::inbox::MemoryInbox;
 use super::execution::{self, Execution, PlatformRoster};
 use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
-use super::serving::{answer_requests, ended, guarded, listen};
+use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
 use super::tool_service::locked;
 use super::{Log, Projects, connect, no_log, round_trip};
@@ -78,6 +79,9 @@ pub struct RuntimeConfig {
     pub platform: PlatformConfig,
     /// Who takes reports.
     pub reports: Reports,
+    /// The first two tokens of the subjects on which turns and reports are taken: `l0.v1`, or others where an L0 that is
+    /// not this one's is on the broker.
+    pub below: String,
     /// Where the HTTP binding listens; not at all without it.
     pub listen: Option<SocketAddr>,
     /// Which projects are served.
@@ -114,6 +118,7 @@ impl RuntimeConfig {
             protocol_version: "v1r3".to_owned(),
             platform: PlatformConfig::Nats,
             reports: Reports::Own,
+            below: PLATFORM.to_owned(),
             listen: None,
             projects: Projects::All,
             model_url: model_url.into(),
@@ -184,10 +189,10 @@ impl Runtime {
             log: Arc::clone(&config.log),
         });
         let mut tasks = vec![hear_wakeups(&client, &config, worker, closed.clone()).await?];
-        tasks.push(answer_requests(client.clone(), Arc::clone(&desk), closed.clone()).await?);
+        tasks.push(answer_requests(client.clone(), &config.below, Arc::clone(&desk), closed.clone()).await?);
         let mut routes = wire::routes(Arc::clone(&desk));
         if let Some(execution) = execution {
-            tasks.push(answer_requests(client, Arc::clone(&execution), closed.clone()).await?);
+            tasks.push(answer_requests(client, &config.below, Arc::clone(&execution), closed.clone()).await?);
             routes = routes.merge(execution::routes(execution));
         }
         let mut http = None;

@@ -19,6 +19,7 @@ use super::turns::{CallKey, EPOCH, Waiting};
 use crate::utp::ident::{hex, new_id, timestamp};
 use crate::utp::message::{AfterExecution, Callback, InboxRecord, Report, Status, TOOL_RESULT, ToolRow};
 use crate::utp::platform::attempt;
+use crate::utp::subject::ProjectId;
 use crate::utp::trace::Traceparent;
 
 /// How often a card that a callback points to is looked for, and the wait before the second look; it doubles.
@@ -39,6 +40,7 @@ struct Outstanding {
     index: usize,
     key: CallKey,
     prepared: Prepared,
+    /// Counts from when the commands of the round are out.
     deadline: Instant,
 }
 
@@ -66,9 +68,8 @@ impl Worker {
         for (index, called) in calls.iter().enumerate() {
             match prepare(turn, &step_id, rows, called) {
                 Ok(prepared) => {
-                    let deadline = Instant::now() + prepared.deadline.unwrap_or(self.call_deadline);
                     let key = call_key(turn, &called.id);
-                    expecting.calls.push(Outstanding { index, key, prepared, deadline });
+                    expecting.calls.push(Outstanding { index, key, prepared, deadline: Instant::now() });
                 }
                 Err(reason) => answers[index] = Some(failed_message("bad_request", &reason)),
             }
@@ -81,6 +82,9 @@ impl Worker {
             }
         }
         expecting.calls.retain(|call| !unsent.contains(&call.index));
+        for call in &mut expecting.calls {
+            call.deadline = Instant::now() + call.prepared.deadline.unwrap_or(self.call_deadline);
+        }
         while let Some(first) = expecting.calls.iter().min_by_key(|call| call.deadline) {
             let record = tokio::select! {
                 biased;
@@ -195,15 +199,9 @@ impl Worker {
     async fn sweep(&self, turn: &Turn) -> Result<(), String> {
         self.look_into_inbox(&turn.project, &turn.agent_id).await
     }
-}
 
-impl Worker {
     /// Hands the records of an agent's Inbox to the turns that wait for them.
-    pub(super) async fn look_into_inbox(
-        &self,
-        project: &crate::utp::subject::ProjectId,
-        agent_id: &str,
-    ) -> Result<(), String> {
+    pub(super) async fn look_into_inbox(&self, project: &ProjectId, agent_id: &str) -> Result<(), String> {
         if !self.waiting.concerns(project.as_str(), agent_id) {
             return Ok(());
         }

@@ -53,7 +53,7 @@ impl TurnDesk {
         let request = read(body)?;
         let known = request.agent_turn_id.as_deref().and_then(|id| self.turns.find(project.as_str(), id));
         if let Some(receipt) = known {
-            return Ok(receipt);
+            return same_agent(receipt, &request.agent_id);
         }
         let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| Denial {
             status: 503,
@@ -66,7 +66,7 @@ impl TurnDesk {
             turn_epoch: json!(EPOCH),
         };
         if let Some(known) = self.turns.begin(project.as_str(), &receipt) {
-            return Ok(known);
+            return same_agent(known, &request.agent_id);
         }
         let turn = Turn {
             project,
@@ -87,6 +87,15 @@ impl TurnDesk {
         });
         Ok(receipt)
     }
+}
+
+/// Answers for a turn that was begun before; one agent's turn is no other's.
+fn same_agent(receipt: TurnReceipt, agent_id: &str) -> Result<TurnReceipt, Denial> {
+    if receipt.agent_id == agent_id {
+        return Ok(receipt);
+    }
+    let message = format!("turn `{}` is another agent's", receipt.agent_turn_id);
+    Err(Denial { status: 409, code: "conflict", message })
 }
 
 /// Reads a request; ids that are blank count as absent.

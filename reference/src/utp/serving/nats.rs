@@ -28,7 +28,7 @@ pub(crate) trait Desk: Send + Sync + 'static {
     /// Which operation a request is for.
     type Operation: Copy + Send + Sync + 'static;
 
-    /// Each operation with the end of its subject, `l0.v1.<project_id>.<end>`.
+    /// Each operation with the end of its subject, `<below>.<project_id>.<end>`.
     fn operations(&self) -> Vec<(Self::Operation, &'static str)>;
 
     fn projects(&self) -> &Projects;
@@ -71,16 +71,20 @@ impl<'a> Request<'a> {
     }
 }
 
-/// Subscribes, and answers until the closing.
+/// Where the platform is asked.
+pub(crate) const PLATFORM: &str = "l0.v1";
+
+/// Subscribes below two subject tokens, and answers until the closing.
 pub(crate) async fn answer_requests<D: Desk>(
     client: Client,
+    below: &str,
     desk: Arc<D>,
     mut closing: watch::Receiver<bool>,
 ) -> Result<JoinHandle<()>, ReferenceError> {
     let mut streams: Vec<BoxStream<'static, (D::Operation, Message)>> = Vec::new();
     for project in desk.projects().tokens() {
         for (operation, end) in desk.operations() {
-            let subject = format!("l0.v1.{project}.{end}");
+            let subject = format!("{below}.{project}.{end}");
             let subscriber = client
                 .subscribe(subject.clone())
                 .await

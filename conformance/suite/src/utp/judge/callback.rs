@@ -1,5 +1,6 @@
 //! The callback (UTP §4.2): what the report's payload says, and what it must not say.
 
+use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::seen::{self, Calls};
@@ -103,7 +104,9 @@ pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&s
 
 /// No report in these frames has a status outside the five.
 pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
-    let wrong = frames.iter().filter(|frame| frame.kind == Kind::Report).find(|report| {
+    let mut reports =
+        frames.iter().filter(|frame| frame.kind == Kind::Report && frame.direction == Direction::FromTarget);
+    let wrong = reports.find(|report| {
         let status = report.member("/payload/status");
         status.is_some_and(|status| !status.as_str().is_some_and(|text| STATUSES.contains(&text)))
     });

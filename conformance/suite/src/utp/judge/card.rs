@@ -201,7 +201,7 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);
     let value = card.pointer(&pointer);
-    if value.is_some_and(|value| seen::mentions(value, &calls.subject.token)) {
+    if value.is_some_and(|value| seen::mentions(value, &calls.subject.proof)) {
         return Ok(());
     }
     Err(Finding::new(

@@ -7,11 +7,12 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use super::seen::Calls;
-use super::{callback, refusal};
+use super::{callback, refusal, upstream};
 use crate::judge::Judgement;
 use crate::transcript::Frame;
 use crate::utp::call::Call;
 use crate::utp::platform::{Desk, Project};
+use crate::utp::upstream::Key;
 
 /// What is looked at again.
 #[derive(Clone, Debug)]
@@ -24,6 +25,12 @@ pub enum LateCheck {
     LeavesStateAlone,
     /// No callback of the whole run has a status outside the five.
     KnowsStatuses,
+    /// Nothing that was sent holds this key.
+    KeepsSecret(Key),
+    /// No host but the two was asked.
+    StaysAllowed,
+    /// Nobody went where the redirect pointed.
+    FollowsNothing(String),
 }
 
 /// A judgement of one scenario, to be made again.
@@ -58,6 +65,9 @@ impl Late {
             LateCheck::DidNotRun => refusal::did_not_run(&frames, &calls, None),
             LateCheck::IgnoresInline(inline) => refusal::ignores_inline(&frames, &calls, inline),
             LateCheck::LeavesStateAlone => refusal::leaves_state_alone(&frames),
+            LateCheck::KeepsSecret(key) => upstream::is_kept_secret(&frames, key),
+            LateCheck::StaysAllowed => upstream::stays_allowed(&frames, &calls),
+            LateCheck::FollowsNothing(landing) => upstream::follows_nothing(&frames, &calls, landing),
             LateCheck::KnowsStatuses => return self.statuses(frames),
         };
         (judgement, frames)
@@ -65,7 +75,8 @@ impl Late {
 
     fn statuses(&self, own: Vec<Frame>) -> (Judgement, Vec<Frame>) {
         // The scenario's own project first: which other one shows it too may differ from run to run.
-        for project in std::iter::once(Arc::clone(&self.project)).chain(self.desk.projects()) {
+        let others = self.desk.projects().into_iter().filter(|other| other.role() == self.project.role());
+        for project in std::iter::once(Arc::clone(&self.project)).chain(others) {
             let frames = project.transcript.frames();
             let judgement = callback::all_statuses_known(&frames);
             if judgement.is_err() {

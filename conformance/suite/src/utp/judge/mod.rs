@@ -13,3 +13,4 @@ pub mod repeat;
 pub mod route;
 pub mod seen;
 pub mod trace;
+pub mod upstream;

@@ -151,14 +151,14 @@ pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Fr
     frames
         .iter()
         .filter(|frame| frame.direction == Direction::FromTarget && kinds.contains(&frame.kind))
-        .filter(|frame| mentions(&frame.body, &call.token))
+        .filter(|frame| mentions(&frame.body, &call.proof))
 }
 
 /// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
 pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
     let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
     let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
-    mentions(result, &call.token) && result.pointer(&call.result_pointer).is_none()
+    mentions(result, &call.proof) && result.pointer(&call.result_pointer).is_none()
 }
 
 /// Whether a frame says what came of a call: a report that is no other Inbox message, or a result card.
@@ -187,7 +187,7 @@ pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
             return report.text("/payload/status") == Some("failed");
         }
         card_of(frames, report)
-            .is_some_and(|(_, card)| !mentions(card, &call.token) && !mentions(&report.body, &call.token))
+            .is_some_and(|(_, card)| !mentions(card, &call.proof) && !mentions(&report.body, &call.proof))
     })
 }
 

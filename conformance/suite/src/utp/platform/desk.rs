@@ -161,6 +161,7 @@ impl Desk {
         Ok(match operation {
             Operation::CardsGet => self.arriving(&project, Kind::CardsReply, "cards", body),
             Operation::TurnStart { .. } => self.arriving(&project, Kind::TurnReply, "turns", body),
+            Operation::ToolsGet => self.arriving(&project, Kind::ToolsReply, "rows", body),
             _ => body,
         })
     }
@@ -222,7 +223,9 @@ impl Desk {
     /// Has a message of the target pass the wire, and records what arrives.
     pub fn incoming(&self, project: &Project, message: Message) -> Vec<Message> {
         let arrived = self.wire.incoming(message);
-        arrived.iter().for_each(|message| project.transcript.record(message.clone()));
+        for message in &arrived {
+            project.transcript.record(message.clone());
+        }
         arrived
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
@@ -12,7 +12,9 @@ use super::reply::{Refusal, Reply, bad_request};
 use crate::bounds;
 use crate::transcript::{Transcript, lock};
 use crate::utp::judge::seen;
+use crate::utp::tool::Role;
 use crate::utp::trace::Traceparent;
+use crate::utp::upstream::Script;
 
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 2_000;
@@ -64,9 +66,13 @@ pub struct Project {
     pub name: ProjectName,
     /// Every message of the project.
     pub transcript: Arc<Transcript>,
+    /// How the upstream answers the project's calls.
+    pub upstream: Script,
     /// The turns that were started in it.
     pub(super) children: Children,
     rows: Mutex<Rows>,
+    /// Which role of the target is tried here.
+    role: OnceLock<Role>,
     /// Whether the target is the one that sends commands here.
     calling: AtomicBool,
     /// The card that the store holds back, if any.
@@ -143,11 +149,24 @@ impl Project {
             id: name.id(),
             name,
             transcript: Arc::default(),
+            upstream: Script::default(),
             children: Children::default(),
             rows: Mutex::default(),
+            role: OnceLock::new(),
             calling: AtomicBool::new(false),
             held: watch::Sender::new(None),
         }
+    }
+
+    /// Says which role of the target is tried here.
+    pub fn try_role(&self, role: Role) {
+        // A scenario has one target, so a second word is the same.
+        let _ = self.role.set(role);
+    }
+
+    /// Which role of the target is tried here.
+    pub fn role(&self) -> Option<Role> {
+        self.role.get().copied()
     }
 
     /// From now on the target is the one that sends commands here, takes reports and runs turns.

@@ -249,7 +249,7 @@ async fn next_call(world: &mut World) -> Result<Call, crate::world::Halt> {
 }
 
 /// Puts the call's card into the store as it is now.
-fn keep_card(world: &mut World) -> Step {
+pub(super) fn keep_card(world: &mut World) -> Step {
     let call = world.call()?;
     if call.card["card_id"].is_null() {
         return Ok(());

@@ -4,7 +4,8 @@ use cucumber::then;
 
 use crate::judge::Trouble;
 use crate::transcript::Frame;
-use crate::utp::judge::{errors, seen};
+use crate::utp::judge::{errors, seen, upstream};
+use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
@@ -43,8 +44,12 @@ async fn fails_with_either(world: &mut World, code: String, other: String) -> St
 }
 
 async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
-    // A tool that throws was called validly, so its answer is waited for; a refusal may never come.
-    if world.call()?.is_bound_to_fail() {
+    // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
+    let call = world.call()?;
+    if matches!(call.tool, Tool::Search | Tool::Reader) {
+        world.answered().await?;
+        world.judge_call(upstream::fails)?;
+    } else if call.is_bound_to_fail() {
         world.answered().await?;
     } else {
         any_failed_card(world).await?;

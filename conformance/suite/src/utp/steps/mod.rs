@@ -10,6 +10,7 @@ mod arrange;
 mod callback;
 mod captured;
 mod card;
+mod executor;
 mod failure;
 mod pmo;
 mod refusal;

@@ -1,0 +1,308 @@
+//! Benches for the saboteur: a correct target behind a crooked wire, one stage after another.
+//!
+//! What can stand on a bench for all mutants is started once; an agent runtime is started anew for each, since its model
+//! is.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
+use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
+use callmark_suite::hub::session::{HubPlan, HubSession};
+use callmark_suite::management::session::{ManagementPlan, ManagementSession};
+use callmark_suite::manifest::{Manifest, UtpTable};
+use callmark_suite::pace::PaceLimits;
+use callmark_suite::runtime::model::Model;
+use callmark_suite::runtime::session::RuntimeSession;
+use callmark_suite::saboteur::{Bench, Workshop};
+use callmark_suite::stage::utp::Bystanders;
+use callmark_suite::stage::{self, StagePlan};
+use callmark_suite::target::{Surroundings, Target};
+use callmark_suite::toolbus::session::{ToolbusPlan, ToolbusSession};
+use callmark_suite::utp::capture::Capture;
+use callmark_suite::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::utp::tool::Role;
+use callmark_suite::utp::upstream::Upstream;
+use callmark_suite::wire::Wire;
+use callmark_suite::world::Stage;
+use futures::future::{BoxFuture, LocalBoxFuture};
+
+use super::reference::{Lines, Reference, Registry, executor};
+use super::{Tour, limits, manifest};
+use crate::broker::{self, BrokerChoice, RunningBroker};
+
+/// What a mutant of the worker finds in `CALLMARK_PARAM_KEY`.
+const SECRET: &str = "callmark-param-of-a-bench";
+
+/// As [`limits`], for mutants: most of those that are killed by silence are silent for good.
+fn sabotage_limits() -> PaceLimits {
+    PaceLimits { answer_floor: Duration::from_millis(500), late_floor: Duration::ZERO, ..limits(1.0) }
+}
+
+/// Sets up benches for the saboteur: an embedded broker and the reference on it, or the reference's MCP server.
+pub struct ReferenceWorkshop {
+    /// The `callmark` binary.
+    pub program: PathBuf,
+}
+
+struct ReferenceBench {
+    manifest: Manifest,
+    broker: Option<RunningBroker>,
+    service: Option<ToolService>,
+    executor: Option<BenchExecutor>,
+    pmo: Option<Pmo>,
+    registry: Option<Registry>,
+    capture: Option<Arc<Capture>>,
+    stages: u64,
+}
+
+/// An executor that stands on a bench, and what stands behind it.
+struct BenchExecutor {
+    upstream: Arc<Upstream>,
+    log: Lines,
+    // Ends with the bench.
+    _running: OpenApi,
+}
+
+/// What stands on a bench: it runs already, and its log can be read.
+struct Standing {
+    log: Option<Lines>,
+}
+
+impl Target for Standing {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.log.as_ref().map(Lines::text) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+impl Workshop for ReferenceWorkshop {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
+        Box::pin(async {
+            let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
+            let bench = ReferenceBench {
+                manifest,
+                broker: None,
+                service: None,
+                executor: None,
+                pmo: None,
+                registry: None,
+                capture: None,
+                stages: 0,
+            };
+            Ok(Box::new(bench) as Box<dyn Bench>)
+        })
+    }
+}
+
+impl Bench for ReferenceBench {
+    fn stage<'a>(
+        &'a mut self,
+        profile: &'a str,
+        wire: Arc<dyn Wire>,
+    ) -> LocalBoxFuture<'a, Result<Stage, String>> {
+        Box::pin(async move {
+            self.stages += 1;
+            match profile {
+                "utp.schema" => {
+                    let capture = Arc::new(self.capture().await?.through(&*wire));
+                    Ok(Stage { capture: Some(capture), ..Stage::default() })
+                }
+                "toolbus.server" | "toolbus.artifacts" => {
+                    Ok(Stage { toolbus: Some(self.toolbus(wire).await?), ..Stage::default() })
+                }
+                "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
+                "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
+                "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
+                "utp.registry" => {
+                    Ok(Stage { management: Some(self.management(wire).await?), ..Stage::default() })
+                }
+                _ => match Role::of(profile) {
+                    Some(role) => self.utp(role, wire).await,
+                    None => Err(format!("there is no bench for `{profile}`")),
+                },
+            }
+        })
+    }
+}
+
+/// Where the output of started servers goes. Mutants make them say much that nobody reads.
+fn log_file() -> PathBuf {
+    std::env::temp_dir().join(format!("callmark-sabotage-{}.log", std::process::id()))
+}
+
+impl ReferenceBench {
+    async fn broker_url(&mut self) -> Result<String, String> {
+        if self.broker.is_none() {
+            let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+            self.broker = Some(broker);
+        }
+        Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
+    }
+
+    async fn hub(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<HubSession>, String> {
+        let plan = HubPlan {
+            table: self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+        };
+        HubSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    async fn agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<AgentSession>, String> {
+        let table = self.manifest.hub.clone().and_then(|hub| hub.agent);
+        let plan = AgentPlan {
+            table: table.ok_or("the bundled manifest has no `[hub.agent]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+            agent: None,
+        };
+        AgentSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    /// One registry serves all mutants: each has projects of its own.
+    async fn management(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ManagementSession>, String> {
+        if self.registry.is_none() {
+            self.registry = Some(Registry::start(&mut self.manifest).await?);
+        }
+        let utp = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
+        let plan = ManagementPlan {
+            version: utp.protocol_version,
+            table: utp.registry.ok_or("the bundled manifest has no `[utp.registry]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            nats_url: String::new(),
+            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
+            wire,
+            seed: self.stages,
+        };
+        ManagementSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {
+        let table = self.manifest.toolbus.clone().ok_or("the bundled manifest has no `[toolbus]`")?;
+        let plan = ToolbusPlan {
+            table,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
+            wire,
+            seed: self.stages,
+        };
+        ToolbusSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    /// One capture serves all mutants: each sees it through its own wire.
+    async fn capture(&mut self) -> Result<Arc<Capture>, String> {
+        if let Some(capture) = &self.capture {
+            return Ok(Arc::clone(capture));
+        }
+        let url = self.broker_url().await?;
+        let set = stage::set(StagePlan {
+            manifest: &self.manifest,
+            profiles: &["utp.schema".to_owned()],
+            nats_url: &url,
+            limits: limits(1.0),
+            seed: 1,
+            log: std::path::PathBuf::new(),
+            target: None,
+            exercise: Some(&Tour),
+        })
+        .await;
+        let capture = set.stage.capture.ok_or_else(|| {
+            set.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
+        })?;
+        self.capture = Some(Arc::clone(&capture));
+        Ok(capture)
+    }
+
+    async fn runtime(&mut self, profile: &str, wire: Arc<dyn Wire>) -> Result<Stage, String> {
+        let url = self.broker_url().await?;
+        let mut table = self.utp_table()?;
+        // The other half of the runtime has mutants of its own.
+        if profile == "utp.worker" {
+            table.execution = None;
+        }
+        let model = Arc::new(Model::start(None).await?);
+        let told = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
+        let around = Bystanders {
+            environment: told.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..Bystanders::default()
+        };
+        let target = Box::new(Reference::of(&[profile.to_owned()]));
+        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, around)
+            .await
+            .map_err(|error| error.to_string())?;
+        let secret = Some(SECRET.to_owned());
+        let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), sabotage_limits());
+        let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Stage { ground: Some(ground), runtime: Some(session), ..Stage::default() })
+    }
+
+    async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {
+        let url = self.broker_url().await?;
+        let table = self.utp_table()?;
+        self.stand(role, &url, &table).await?;
+        let own = self.executor.as_ref().filter(|_| role == Role::OpenApi);
+        let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
+        let around =
+            Bystanders { upstream: own.map(|own| Arc::clone(&own.upstream)), ..Bystanders::default() };
+        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, around)
+            .await
+            .map_err(|error| error.to_string())?;
+        let plan = SessionPlan {
+            ready_within: Duration::from_secs(3),
+            ..stage::utp::session_plan(role, &table, &ground, sabotage_limits())
+        };
+        let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Stage { ground: Some(ground), utp: [(role, session)].into(), ..Stage::default() })
+    }
+
+    fn utp_table(&self) -> Result<UtpTable, String> {
+        self.manifest.utp.clone().ok_or_else(|| "the bundled manifest has no `[utp]`".to_owned())
+    }
+
+    /// Starts the reference's part for a role, unless it stands there already.
+    async fn stand(&mut self, role: Role, url: &str, table: &UtpTable) -> Result<(), String> {
+        match role {
+            Role::OpenApi if self.executor.is_none() => {
+                let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
+                let upstream = Upstream::start(stage::utp::upstream_plan(own, true));
+                let upstream = upstream.await.map_err(|error| error.to_string())?;
+                let environment = upstream.plan.keys.environment().collect();
+                let log = Lines::default();
+                let config = executor(url, &environment, &upstream.url(), &log);
+                let running = OpenApi::start(config).await.map_err(|error| error.to_string())?;
+                self.executor = Some(BenchExecutor { upstream, log, _running: running });
+            }
+            Role::ToolService if self.service.is_none() => {
+                let config = ToolServiceConfig::new(url);
+                self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            }
+            Role::Pmo if self.pmo.is_none() => {
+                let config = PmoConfig::new(url);
+                self.pmo = Some(Pmo::start(config).await.map_err(|error| error.to_string())?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,179 @@
+//! The reference's UTP roles as one target, and its management API.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use callmark_reference::utp::{
+    Environment, L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError,
+    Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
+};
+use callmark_suite::manifest::{Manifest, PlatformKind};
+use callmark_suite::target::{Surroundings, Target};
+use callmark_suite::utp::upstream::Variable;
+use futures::future::BoxFuture;
+
+use crate::broker::{self, BrokerChoice, RunningBroker};
+
+/// Nothing of a run that has been judged is worth waiting for.
+const SHUTDOWN: Duration = Duration::from_secs(1);
+/// After how long the executor gives up an upstream: as long as the bundled manifest says.
+const UPSTREAM_DEADLINE: Duration = Duration::from_millis(600);
+
+/// The reference's UTP roles.
+#[derive(Default)]
+pub struct Reference {
+    profiles: Vec<String>,
+    service: Option<ToolService>,
+    executor: Option<OpenApi>,
+    pmo: Option<Pmo>,
+    runtime: Option<Runtime>,
+    log: Lines,
+}
+
+/// What the target logs.
+#[derive(Clone, Default)]
+pub(super) struct Lines(Arc<Mutex<String>>);
+
+impl Lines {
+    pub(super) fn text(&self) -> String {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    fn push(&self, line: &str) {
+        let mut text = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        text.push_str(line);
+        text.push('\n');
+    }
+}
+
+impl Reference {
+    /// The roles that these profiles are about.
+    pub fn of(profiles: &[String]) -> Self {
+        Self { profiles: profiles.to_vec(), ..Self::default() }
+    }
+
+    fn plays(&self, profiles: &[&str]) -> bool {
+        self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
+    }
+
+    async fn start_all(&mut self, around: &Surroundings) -> Result<(), ReferenceError> {
+        let platform = match around.platform {
+            PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
+            PlatformKind::Nats => PlatformConfig::Nats,
+        };
+        let told = |name: &str| around.environment.get(name).cloned();
+        if self.plays(&["utp.tool-service"]) {
+            let mut config = ToolServiceConfig::new(&around.nats_url);
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform.clone();
+            config.shutdown_deadline = SHUTDOWN;
+            self.service = Some(ToolService::start(config).await?);
+        }
+        if let (true, Some(upstream)) = (self.plays(&["utp.openapi"]), told("CALLMARK_UPSTREAM_URL")) {
+            let mut config = executor(&around.nats_url, &around.environment, &upstream, &self.log);
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform.clone();
+            self.executor = Some(OpenApi::start(config).await?);
+        }
+        if self.plays(&["utp.pmo"]) {
+            let mut config = PmoConfig::new(&around.nats_url);
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform.clone();
+            config.shutdown_deadline = SHUTDOWN;
+            self.pmo = Some(Pmo::start(config).await?);
+        }
+        if self.plays(&["utp.worker", "utp.execution"]) {
+            let model = told("CALLMARK_MODEL_URL").unwrap_or_default();
+            let mut config = RuntimeConfig::new(&around.nats_url, model);
+            around.version.clone_into(&mut config.protocol_version);
+            config.platform = platform;
+            // Below `l0.v1` the suite is the platform of the other roles.
+            "runtime.v1".clone_into(&mut config.below);
+            config.listen = told("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
+            config.environment = around.environment.clone().into_iter().collect();
+            self.runtime = Some(Runtime::start(config).await?);
+        }
+        Ok(())
+    }
+}
+
+/// An executor before the suite's upstream, with the keys of `environment`.
+pub(super) fn executor(
+    nats_url: &str,
+    environment: &BTreeMap<String, String>,
+    upstream_url: &str,
+    log: &Lines,
+) -> OpenApiConfig {
+    let mut config = OpenApiConfig::new(nats_url);
+    config.upstream = Upstream::Through(upstream_url.to_owned());
+    config.environment = Environment::Map(environment.clone());
+    config.env_overrides = [("api_key".to_owned(), Variable::Service.name().to_owned())].into();
+    config.upstream_deadline = UPSTREAM_DEADLINE;
+    config.shutdown_deadline = SHUTDOWN;
+    let log = log.clone();
+    config.log = Arc::new(move |line: &str| log.push(line));
+    config
+}
+
+impl Target for Reference {
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move { self.start_all(around).await.map_err(|error| error.to_string()) })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { Some(self.log.text()) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(service) = self.service.take() {
+                service.shutdown().await;
+            }
+            if let Some(executor) = self.executor.take() {
+                executor.shutdown().await;
+            }
+            if let Some(pmo) = self.pmo.take() {
+                pmo.shutdown().await;
+            }
+            if let Some(runtime) = self.runtime.take() {
+                runtime.shutdown().await;
+            }
+        })
+    }
+}
+
+/// The reference's management API, which L0 serves over HTTP.
+///
+/// It has a broker of its own: on that of a run the suite is the platform.
+pub struct Registry {
+    l0: L0,
+    broker: RunningBroker,
+}
+
+impl Registry {
+    /// Starts it, and says in the manifest where it is.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub async fn start(manifest: &mut Manifest) -> Result<Self, String> {
+        let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+        let mut config = L0Config::new(broker.url());
+        config.http = Some(([127, 0, 0, 1], 0).into());
+        let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
+        if let Some(table) = manifest.utp.as_mut().and_then(|utp| utp.registry.as_mut()) {
+            table.base_url = l0.http_url();
+        }
+        Ok(Self { l0, broker })
+    }
+
+    /// Ends it.
+    pub async fn stop(self) {
+        self.l0.shutdown().await;
+        self.broker.stop().await;
+    }
+}

@@ -1,0 +1,117 @@
+//! One scenario with a management API: its definitions and uploads.
+//!
+//! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::sync::Arc;
+
+use super::client::Caller;
+use super::definition::Definition;
+use super::session::ManagementSession;
+use super::upload::Made;
+use crate::transcript::Transcript;
+
+/// What stands for the unique part in the texts of the features.
+const UNIQUE: &str = "<unique>";
+
+/// The state of one scenario.
+pub struct Scene {
+    /// The run's session.
+    pub session: Arc<ManagementSession>,
+    /// Who asks.
+    pub caller: Caller,
+    /// Where the tools go.
+    pub project: String,
+    /// The definition that is being prepared.
+    pub draft: Definition,
+    /// The upload under test.
+    pub made: Option<Made>,
+    /// The upload of an earlier version of the tool.
+    pub old: Option<Made>,
+    /// Good definitions, uploaded before and after a bad one.
+    pub good: Vec<Made>,
+    /// What this run made up, and the stable name that stands for it in reports.
+    pub names: Vec<(String, String)>,
+    unique: String,
+    scenario: String,
+}
+
+impl Scene {
+    /// A scene with a definition that has no fault.
+    pub fn new(session: &Arc<ManagementSession>, scenario: &str) -> Self {
+        let unique = session.unique(scenario, "name");
+        let transcript: Arc<Transcript> = Arc::default();
+        let mut scene = Self {
+            caller: Caller { scenario: unique.clone(), transcript },
+            project: session.project(&unique),
+            draft: Definition::full(&session.version, "", ""),
+            session: Arc::clone(session),
+            made: None,
+            old: None,
+            good: Vec::new(),
+            names: vec![(unique.clone(), UNIQUE.to_owned())],
+            unique,
+            scenario: scenario.to_owned(),
+        };
+        scene.draft = scene.definition("tide_<unique>", "word");
+        scene
+    }
+
+    /// A definition without a fault, with texts that no other definition has.
+    fn definition(&mut self, name: &str, what: &str) -> Definition {
+        let word = self.word(what);
+        Definition::full(&self.session.version, &self.filled(name), &word)
+    }
+
+    fn word(&mut self, what: &str) -> String {
+        let word = format!("w{}", self.session.unique(&self.scenario, what));
+        self.names.push((word.clone(), format!("<{what}>")));
+        word
+    }
+
+    fn filled(&self, text: &str) -> String {
+        text.replace(UNIQUE, &self.unique)
+    }
+
+    /// Gives the definition another name.
+    pub fn rename(&mut self, name: &str) {
+        let full = self.filled(name);
+        self.draft.set("tool_name", full.into());
+        name.clone_into(&mut self.draft.form);
+    }
+
+    /// Gives the definition a subject of this family.
+    pub fn retarget(&mut self, rest: &str) {
+        self.draft.set_subject(&self.session.version, rest);
+        rest.clone_into(&mut self.draft.form);
+    }
+
+    /// Uploads the definition, and goes on with a new version of it.
+    pub async fn register(&mut self) {
+        let old = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        let word = self.word("new word");
+        self.draft = old.definition.revised(&self.session.version, &word);
+        self.old = Some(old);
+    }
+
+    /// Uploads the definition.
+    pub async fn upload(&mut self) {
+        self.made = Some(self.session.upload(&self.caller, &self.project, &self.draft).await);
+    }
+
+    /// Uploads the definition between two that have no fault, and looks at its tool before and after that.
+    pub async fn upload_between(&mut self) {
+        self.upload_good("tide_<unique>_before", "word before").await;
+        let before = self.session.read(&self.caller, &self.project, &self.draft).await;
+        let mut made = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        self.upload_good("tide_<unique>_after", "word after").await;
+        made.before = Some(before);
+        made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);
+        self.made = Some(made);
+    }
+
+    async fn upload_good(&mut self, name: &str, what: &str) {
+        let definition = self.definition(name, what);
+        let made = self.session.upload(&self.caller, &self.project, &definition).await;
+        self.good.push(made);
+    }
+}

@@ -1,0 +1,95 @@
+//! Callbacks that are no valid result: they must not make a call succeed (UTP §4.2, Guide §1).
+//!
+//! Whether such a callback is refused, fails the call, or is looked at again later is open.
+
+use serde_json::Value;
+
+use super::super::seen;
+use super::super::world::View;
+use crate::judge::{Finding, Judgement};
+use crate::transcript::Frame;
+use crate::utp::judge::seen::mentions;
+
+/// Words that tell of a failure.
+const FAILURE: [&str; 27] = [
+    "error",
+    "fail",
+    "invalid",
+    "missing",
+    "not found",
+    "unknown",
+    "reject",
+    "refus",
+    "denied",
+    "unavailable",
+    "malformed",
+    "timeout",
+    "timed out",
+    "cancel",
+    "unreadable",
+    "mismatch",
+    "no result",
+    "could not",
+    "cannot",
+    "not be",
+    "unsupported",
+    "unexpected",
+    "illegal",
+    "bad_",
+    "bad ",
+    "wrong",
+    "ignored",
+];
+
+/// The call did not succeed by this callback.
+pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
+    let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
+    let hint = "validate a callback before it is applied: its required members, and a pointer to the tool.result card of \
+                the call; refuse it, or fail the call visibly";
+    for request in seen::nexts(frames, view.turn).filter(|frame| frame.n > since) {
+        let messages = seen::told(request, view.turn, view.call);
+        // A turn that goes on without a word on the call took it for answered as well.
+        let consumed = messages.iter().find(|message| succeeds(message, &view.call.token));
+        if let Some(message) = consumed {
+            return Err(Finding::new(
+                "a callback that is no valid result was taken for the result of the call",
+                hint,
+            )
+            .expected("no result for the call, or a failure")
+            .actual(Some(message))
+            .at("/messages")
+            .frame(request)
+            .into());
+        }
+        if messages.is_empty() {
+            return Err(Finding::new("the turn went on as if the call had been answered", hint)
+                .expected("no further step, or a failure for the call")
+                .frame(request)
+                .into());
+        }
+    }
+    let end = seen::end(frames, view.turn).filter(|frame| frame.n > since);
+    match end {
+        // After a step with a failure the turn may end as it likes.
+        Some(_) if seen::nexts(frames, view.turn).any(|frame| frame.n > since) => Ok(()),
+        Some(end) if !ends_badly(frames, view, end) => {
+            Err(Finding::new("a callback that is no valid result ended the turn as a success", hint)
+                .expected("no end, or a failure")
+                .actual(end.member("/status"))
+                .frame(end)
+                .into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
+    let task = seen::task(frames, view.turn).unwrap_or(end);
+    seen::failed(task)
+}
+
+/// Whether a message for the model tells of a success: the result's own word, or nothing that tells of a failure.
+fn succeeds(message: &Value, token: &str) -> bool {
+    let content = message.get("content").map(Value::to_string).unwrap_or_default().to_lowercase();
+    mentions(message, token) || !FAILURE.iter().any(|word| content.contains(word))
+}

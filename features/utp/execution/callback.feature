@@ -1,0 +1,136 @@
+@role:utp.execution
+Feature: A callback is read for what it is
+  The five statuses are known, unknown members are passed over, a missing `step_id` changes nothing, and what
+  happened is read from the tool.result card.
+
+  Rule: The five statuses are known
+
+    @cap:resume
+    Scenario Outline: A callback with status "<status>" is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the turn goes on
+
+      Examples:
+        | rule       | status   |
+        | UTP-4.2-20 | success  |
+        | UTP-4.2-21 | failed   |
+        | UTP-4.2-22 | canceled |
+        | UTP-4.2-23 | timeout  |
+        | UTP-4.2-24 | partial  |
+
+    @cap:inbox
+    Scenario Outline: The status "<status>" stands in the Inbox
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the Inbox record's "status" is the callback's
+
+      Examples:
+        | rule       | status   |
+        | UTP-4.2-20 | success  |
+        | UTP-4.2-21 | failed   |
+        | UTP-4.2-22 | canceled |
+        | UTP-4.2-23 | timeout  |
+        | UTP-4.2-24 | partial  |
+
+  @UTP-4.2-35
+  @cap:resume
+  Rule: A callback without step_id is taken
+
+    Scenario Outline: A <kind> call that is reported without step_id
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the callback lacks "step_id"
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+  @UTP-4.2-36
+  @cap:resume
+  Rule: Without step_id the turn goes on in the same place
+
+    Scenario: The model sees the same conversation with and without it
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback lacks "step_id"
+      And another agent's turn that waits for a suspend call too
+      When the first call is reported and then the second
+      Then both turns go on in the same place
+
+  @UTP-4.3-04
+  @cap:resume
+  Rule: Unknown members are passed over
+
+    Scenario Outline: A callback with "<member>" is taken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the model is told the result
+
+      Examples:
+        | member      | value                |
+        | x_future    | {"a": 1}             |
+        | zz          | [1, {"status": "no"}] |
+
+  @cap:resume
+  Rule: The card tells what happened
+
+    @UTP-4.3-13
+    Scenario Outline: A <kind> call whose card failed is taken for failed, whatever the callback says
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the card says that the call ended as "failed"
+      When the tool reports
+      Then the turn takes the call for failed
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+    @UTP-4.3-14
+    Scenario Outline: The card's error reaches whoever waits for a <kind> call
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "failed"
+      When the tool reports
+      Then the reason of the failure is passed on
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+    @UTP-5-07
+    Scenario: A code that is not on the common list is handled like any other
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "failed"
+      When the tool reports
+      Then the turn goes on
+      And the reason of the failure is passed on
+
+    @UTP-5-01
+    Scenario: A result in the callback is not used in place of the card's
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "result" is {"high_water": "inline-result"}
+      When the tool reports
+      Then the inline result is not used
+
+    @UTP-5-02
+    @cap:deadline
+    Scenario: A call that nobody answers fails as tool_timeout
+      Given an agent runtime
+      And a turn that waits for a call which nobody will answer
+      When the deadline of the call passes
+      Then the call fails for its deadline

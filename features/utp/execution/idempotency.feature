@@ -1,0 +1,72 @@
+@role:utp.execution
+Feature: A callback takes effect once
+  Callbacks are known by turn and call, not by what else they hold. The same call reported again has no second
+  effect; another call, or the same id in another turn, is not the same.
+
+  @UTP-3.2-01
+  @cap:resume
+  Rule: A repeated callback has no second effect
+
+    Scenario: A callback is delivered twice while another call keeps the turn waiting
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      When the first call is reported twice, then the second
+      Then the model is told the result once
+
+    Scenario: A callback is delivered twice, the second time after the turn went on
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports twice
+      Then the model is told the result once
+
+  @UTP-3.2-07
+  @cap:resume
+  Rule: A callback with other members is the same when the call is the same
+
+    Scenario: Another status, another member and another card do not make another call
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      When the first call is reported, then again with other members and another card, then the second
+      Then the model is told the result once
+
+  @cap:resume
+  Rule: Another call is not the same
+
+    @UTP-3.2-03
+    Scenario: Two calls of one turn are both answered
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      When the first call is reported and then the second
+      Then the model is told both results
+
+    @UTP-3.2-08
+    Scenario: Callbacks that differ in their call alone are both applied
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And both callbacks name the same step
+      When the first call is reported and then the second
+      Then the model is told both results
+
+    @UTP-3.2-02
+    Scenario: The same id in another turn is another call
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a further turn of the agent, whose model gives its call the same id
+      When the first turn ends and the further turn makes its call
+      Then the further turn is told its own result
+
+  @UTP-4.3-11
+  @cap:resume
+  Rule: An override does not make a repeated callback take effect again
+
+    Scenario Outline: A <kind> call that is overridden with <other> is reported twice
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result overrides with "<other>"
+      When the tool reports twice
+      Then the effect of the <other> override shows once
+
+      Examples:
+        | kind      | other     |
+        | terminate | suspend   |
+        | suspend   | terminate |

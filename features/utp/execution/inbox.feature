@@ -1,0 +1,150 @@
+@role:utp.execution
+Feature: A report goes into the Inbox, and a wakeup announces it
+  The execution service writes the callback into the Inbox of its agent as it is, then wakes the agent where
+  the roster says at that moment.
+
+  @UTP-4.2-03
+  Rule: A wakeup follows the report
+
+    Scenario: The agent of the callback is woken
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the agent is woken
+
+  @UTP-4.2-04
+  @cap:inbox
+  Rule: The wakeup does not precede the Inbox record
+
+    Scenario: Who is woken finds the record
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the record is in the Inbox when the wakeup comes
+
+  @TDG-2-05
+  @cap:inbox
+  Rule: The Inbox record is a tool_result message
+
+    Scenario: The record's type is tool_result
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the Inbox record is a tool_result message
+
+  @TDG-2-06
+  Rule: Record and wakeup are for the agent of the callback
+
+    @cap:inbox
+    Scenario: The record is addressed to the agent
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the Inbox record is addressed to the agent of the callback
+
+    Scenario: The wakeup names the agent
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the wakeup names the agent of the callback
+
+  Rule: The roster says where the agent is woken
+
+    @TDG-2-07
+    Scenario: The agent is woken on its worker target
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the agent is woken on "pool_blue"
+
+    @TDG-2-08
+    Scenario: The agent is not woken on a fixed target
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the agent is woken on "pool_blue"
+      And it is woken nowhere but on "pool_blue"
+
+    @TDG-2-09
+    Scenario: What the roster says when the report comes counts
+      Given an agent runtime
+      And a turn that waits for a suspend call and a suspend call
+      And the second call was reported
+      And the agent is served by "pool_red" from now on
+      When the tool reports
+      Then the agent is woken on "pool_red"
+      And it is woken nowhere but on "pool_red"
+
+  @cap:inbox
+  Rule: The callback stands in the Inbox as it was reported
+
+    Scenario Outline: "<member>" is kept as <value>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the Inbox record's "<member>" is the callback's
+
+      Examples:
+        | rule       | member     | value     |
+        | UTP-4.2-20 | status     | "success" |
+        | UTP-4.3-08 | after_execution | "suspend" |
+
+    Scenario Outline: "<member>" is kept
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the Inbox record's "<member>" is the callback's
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.3-05 | agent_turn_id       |
+        | UTP-4.3-06 | turn_epoch          |
+        | UTP-4.3-07 | tool_call_id        |
+        | UTP-4.3-09 | tool_result_card_id |
+
+    @UTP-4.3-08
+    Scenario Outline: after_execution is kept, also where the result overrides <kind> with <other>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result overrides with "<other>"
+      When the tool reports
+      Then the Inbox record's "after_execution" is the callback's
+
+      Examples:
+        | kind      | other     |
+        | suspend   | terminate |
+        | terminate | suspend   |
+
+    @UTP-4.3-12
+    Scenario: Both values of an override can be traced
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the result overrides with "terminate"
+      When the tool reports
+      Then the Inbox record's "after_execution" is the callback's
+      And the card still overrides with "terminate"
+
+  Rule: Record and wakeup continue the trace of the report
+
+    Scenario Outline: The trace <property>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the woken worker's trace <property>
+
+      Examples:
+        | rule     | property                     |
+        | TDG-1-13 | continues the report's       |
+        | TDG-1-14 | has a span of its own        |
+        | TDG-1-15 | is told in a well-formed way |
+
+    @TDG-1-16
+    Scenario: A tracestate is passed on or not
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the report has the header "tracestate" = "vendor=1"
+      When the tool reports
+      Then it is noted whether the wakeup has a tracestate

@@ -1,0 +1,225 @@
+@role:utp.execution
+Feature: What follows a result depends on after_execution
+  A tool is registered with `suspend` or `terminate`. After the result of a `suspend` call the turn usually goes
+  on; after that of a `terminate` call it usually ends. What a runtime makes of a plain call of each kind is
+  found out first, and an override is compared with that.
+
+  @cap:resume
+  Rule: After a suspend call the turn can go on
+
+    Scenario Outline: The turn goes on after a call that ended as <status>
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the turn goes on
+
+      Examples:
+        | rule       | status   |
+        | UTP-3.1-01 | success  |
+        | UTP-3.1-02 | timeout  |
+        | UTP-3.1-03 | canceled |
+
+    @UTP-3.1-04
+    Scenario: The model's next call is made
+      Given an agent runtime
+      And a turn whose model makes another call after the first
+      When the tool reports
+      Then the next call of the model comes out as a command
+
+    @UTP-3.1-05
+    Scenario: The result may say that the turn is over, whatever the registration says
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the result overrides with "terminate"
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+    @UTP-3.1-05
+    Scenario: Without a word of the result the registration's suspend holds
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
+  @cap:resume
+  Rule: The result of a terminate call ends the turn
+
+    @UTP-3.1-06
+    Scenario: The turn ends without another step of the model
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      When the tool reports
+      Then the turn ends
+      And the model is not asked again
+
+    @UTP-3.1-07
+    Scenario: The turn ends with a deliverable
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      When the tool reports
+      Then the turn ends
+      And the turn has a deliverable
+
+    @UTP-3.1-08
+    Scenario: The result of another call does not end the turn
+      Given an agent runtime
+      And a turn that waits for a terminate call and a suspend call
+      When the second call is reported
+      Then the turn does not end before the first call is answered
+
+  @cap:resume
+  Rule: A valid override in the result wins
+
+    @UTP-3.1-09
+    Scenario: terminate in the result wins over suspend in card and report
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the result overrides with "terminate"
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+    @UTP-3.1-10
+    Scenario: suspend in the result wins over terminate in card and report
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the result overrides with "suspend"
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
+    @UTP-3.1-11
+    Scenario: terminate in result and card wins over suspend in the report
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card says "terminate" at "/content/after_execution"
+      And the result overrides with "terminate"
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+    @UTP-3.1-11
+    Scenario: suspend in result and card wins over terminate in the report
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the card says "suspend" at "/content/after_execution"
+      And the result overrides with "suspend"
+      When the tool reports
+      Then the turn behaves as after a plain suspend
+
+  @cap:resume
+  Rule: Without a valid override the value of card and report holds
+
+    @UTP-3.1-12
+    Scenario Outline: A <kind> call whose control is <control>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result's control is <control>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | control     |
+        | suspend   | {}          |
+        | terminate | {}          |
+        | suspend   | {"note": 1} |
+        | terminate | {"note": 1} |
+
+    @UTP-3.1-12
+    Scenario Outline: A <kind> call without any control
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+    @UTP-3.1-13
+    Scenario Outline: A <kind> call that is overridden with <value>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result overrides with <value>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | value                            |
+        | suspend   | "pause"                          |
+        | suspend   | ""                               |
+        | suspend   | null                             |
+        | suspend   | 7                                |
+        | suspend   | true                             |
+        | suspend   | ["terminate"]                    |
+        | suspend   | {"after_execution": "terminate"} |
+        | terminate | "pause"                          |
+        | terminate | ""                               |
+        | terminate | null                             |
+        | terminate | 7                                |
+        | terminate | true                             |
+        | terminate | ["suspend"]                      |
+        | terminate | {"after_execution": "suspend"}   |
+
+    @UTP-3.1-14
+    Scenario Outline: A <kind> call whose control is malformed: <control>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result's control is <control>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | control     |
+        | suspend   | "terminate" |
+        | suspend   | null        |
+        | suspend   | []          |
+        | suspend   | 1           |
+        | terminate | "suspend"   |
+        | terminate | null        |
+        | terminate | []          |
+        | terminate | 1           |
+
+    @UTP-3.1-14
+    Scenario Outline: A <kind> call whose result can hold no control: <result>
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result is <result>
+      When the tool reports
+      Then the turn behaves as after a plain <kind>
+
+      Examples:
+        | kind      | result          |
+        | suspend   | ["a", "b"]      |
+        | suspend   | "04:12"         |
+        | terminate | ["a", "b"]      |
+        | terminate | "04:12"         |
+
+  @TDG-1-10
+  @cap:resume
+  Rule: Only the place in the result overrides
+
+    Scenario: after_execution beside the control does not override
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card says "terminate" at "/content/result/after_execution"
+      When the tool reports
+      Then the override elsewhere is not taken for one
+
+    Scenario Outline: A control in the card at "<place>" does not override
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the card has a control at "<place>"
+      When the tool reports
+      Then the override elsewhere is not taken for one
+
+      Examples:
+        | place    |
+        | content  |
+        | metadata |
+
+    Scenario: A control in the callback does not override
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "__cg_control" is {"after_execution": "terminate"}
+      When the tool reports
+      Then the override elsewhere is not taken for one

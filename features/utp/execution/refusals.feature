@@ -1,0 +1,76 @@
+@role:utp.execution
+Feature: What is no valid result does not answer a call
+  A callback that lacks a required member, has a foreign status, or points to no tool.result card of the call
+  must not make the call succeed. Whether it is refused, fails the call or is tried again is open.
+
+  @cap:resume
+  Rule: A callback without a required member is not taken
+
+    Scenario Outline: A callback without "<member>" does not answer the call
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback lacks "<member>"
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-14 | tool_call_id        |
+        | UTP-4.2-15 | agent_turn_id       |
+        | UTP-4.2-16 | turn_epoch          |
+        | UTP-4.2-17 | agent_id            |
+        | UTP-4.2-18 | status              |
+        | UTP-4.2-19 | after_execution     |
+        | UTP-4.2-30 | tool_result_card_id |
+
+  @cap:resume
+  Rule: A callback with a foreign value is not taken
+
+    @UTP-4.2-26
+    Scenario: A status outside the five is no success
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "status" is "done"
+      And the card says "done" at "/content/status"
+      When the tool reports
+      Then the call does not succeed by it
+
+    @UTP-4.2-37
+    Scenario: An after_execution outside the two is no valid result
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "after_execution" is "pause"
+      When the tool reports
+      Then the call does not succeed by it
+
+  @cap:resume
+  Rule: The pointer must lead to the tool.result card of the call
+
+    @UTP-4.2-31
+    Scenario Outline: A pointer of <value> is no pointer
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the callback's "tool_result_card_id" is <value>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | value |
+        | null  |
+        | ""    |
+        | "  "  |
+
+    Scenario Outline: A card that <defect> does not answer the call
+      Given an agent runtime
+      And a turn that waits for a suspend call
+      And the tool.result card <defect>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule       | defect                   |
+        | UTP-4.2-32 | is missing               |
+        | UTP-4.2-33 | is of another type       |
+        | UTP-4.2-34 | belongs to another call  |
+        | TDG-1-27   | holds plain text         |
+        | TDG-1-28   | holds an arbitrary object |

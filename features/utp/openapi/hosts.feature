@@ -1,0 +1,86 @@
+@role:utp.openapi
+Feature: An OpenAPI executor asks two hosts and no other
+  What becomes of a call whose row names another host is open, as long as that host is not asked: the call may
+  fail, or an allowed host may be asked in its place. A redirect is the same question, asked by the upstream.
+
+  @cap:jina.search
+  Rule: Another host is refused before a request
+
+    @TDG-4-12
+    Scenario Outline: A row for <base_url> asks nobody else
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "<base_url>"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | base_url              |
+        | https://evil.test     |
+        | https://api.jina.ai   |
+        | https://jina.ai       |
+        | https://10.11.12.13   |
+
+    @TDG-4-12
+    @cap:jina.reader
+    Scenario: A reader's row for another host asks nobody else
+      Given a live OpenAPI executor
+      And a reader command
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "https://reader.test"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+  @TDG-4-13
+  @cap:jina.search
+  Rule: A host that looks like an allowed one is another host
+
+    Scenario Outline: A row for <base_url> asks nobody else
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/path" is "/{token}"
+      And its row's "/jina/base_url" is "<base_url>"
+      When the worker sends the command
+      Then no host is asked that is not allowed
+
+      Examples:
+        | base_url                             |
+        | https://s.jina.ai.longer.test        |
+        | https://r.jina.ai.longer.test        |
+        | https://s.jina.ai@user.test          |
+        | https://s.jina.ai:x@password.test    |
+        | https://path.test/s.jina.ai          |
+        | https://query.test?u=https://s.jina.ai |
+        | https://fragment.test#@s.jina.ai     |
+        | https://xs.jina.ai                   |
+        | https://sxjina.ai                    |
+
+  @TDG-4-14
+  @cap:jina.search
+  Rule: A redirect to another host is not followed
+
+    Scenario Outline: A redirect with status <status> to <url> leads nowhere
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream redirects with status <status> to <url>
+      When the worker sends the command
+      Then the redirect is not followed
+
+      Examples:
+        | status | url                              |
+        | 302    | https://elsewhere.test/{landing} |
+        | 301    | http://moved.test/{landing}      |
+        | 303    | //seeother.test/{landing}        |
+        | 302    | {upstream}/{landing}             |
+        | 301    | {upstream}/{landing}             |
+        | 307    | {upstream}/{landing}             |
+        | 308    | {upstream}/{landing}             |
+
+    @cap:jina.reader
+    Scenario: A reader does not follow a redirect either
+      Given a live OpenAPI executor
+      And a reader command
+      And the upstream redirects with status 302 to {upstream}/{landing}
+      When the worker sends the command
+      Then the redirect is not followed

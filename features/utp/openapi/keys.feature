@@ -1,0 +1,190 @@
+@role:utp.openapi
+Feature: An OpenAPI executor has its keys from the environment, and keeps them to itself
+  Keys are made up for the run, so that whatever shows one has read it. The upstream never repeats a key.
+
+  @cap:jina.search
+  Rule: A variable holds the key
+
+    @TDG-4-05
+    @cap:jina.auth_env
+    Scenario: auth_env names the variable
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then the request is made with the key in CALLMARK_ALT_KEY
+
+    @TDG-4-05
+    @cap:jina.auth_env
+    @cap:jina.reader
+    Scenario: auth_env names the variable of a reader
+      Given a live OpenAPI executor
+      And a reader command
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then the request is made with the key in CALLMARK_ALT_KEY
+
+    @TDG-4-06
+    @cap:jina.key
+    Scenario: Without auth_env it is JINA_API_KEY
+      Given a live OpenAPI executor
+      And a search command
+      And its row lacks "/jina/auth_env"
+      When the worker sends the command
+      Then the request is made with the key in JINA_API_KEY
+
+    @TDG-4-06
+    @cap:jina.key
+    @cap:jina.reader
+    Scenario: Without auth_env it is JINA_API_KEY for a reader too
+      Given a live OpenAPI executor
+      And a reader command
+      And its row lacks "/jina/auth_env"
+      When the worker sends the command
+      Then the request is made with the key in JINA_API_KEY
+
+  @TDG-4-07
+  @cap:jina.search
+  Rule: No other place holds a key
+
+    Scenario Outline: A key in options.jina.<member> is not used
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And its row's "/jina/<member>" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+      Examples:
+        | member  |
+        | api_key |
+        | auth    |
+        | token   |
+
+    Scenario: Headers in the options hold no key
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And its row's "/jina/headers/Authorization" is "Bearer {literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+    Scenario Outline: A key in the argument <argument> is not used
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And the tool.call card's argument "<argument>" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+      Examples:
+        | argument      |
+        | api_key       |
+        | authorization |
+
+    Scenario: A literal in the place of the variable's name is not used
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+  @cap:jina.search
+  Rule: No key is written down
+
+    @cap:jina.key
+    Scenario Outline: The default key is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of JINA_API_KEY
+
+      Examples:
+        | rule     | does                     |
+        | TDG-4-08 | answers with status 200  |
+        | TDG-4-08 | answers with status 401  |
+        | TDG-4-08 | answers with status 500  |
+        | TDG-4-08 | closes the connection    |
+
+    @TDG-4-08
+    @cap:jina.auth_env
+    Scenario: The key that auth_env names is in no card
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_ALT_KEY
+
+    @TDG-4-08
+    @cap:jina.key
+    @cap:jina.reader
+    Scenario: The key of a reader is in no card
+      Given a live OpenAPI executor
+      And a reader command
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of JINA_API_KEY
+
+    @TDG-4.1-08
+    @cap:jina.envs
+    Scenario Outline: A value under envs is in no card when the upstream <does>
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then nothing that the executor sends holds the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 401 |
+        | answers with status 500 |
+        | closes the connection   |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.key
+    Scenario Outline: The default key is not logged when the upstream <does>
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream <does>
+      When the worker sends the command
+      Then the log does not hold the value of JINA_API_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 401 |
+        | answers with status 500 |
+        | closes the connection   |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.envs
+    Scenario Outline: A value under envs is not logged when the upstream <does>
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
+      And the upstream <does>
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_PARAM_KEY
+
+      Examples:
+        | does                    |
+        | answers with status 200 |
+        | answers with status 401 |
+        | answers with status 500 |
+        | closes the connection   |
+
+    @TDG-4-09
+    @cap:jina.log
+    @cap:jina.auth_env
+    @last
+    Scenario: The key that auth_env names is not logged
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
+      And its row's "/jina/path" is "/named"
+      When the worker sends the command
+      Then the log does not hold the value of CALLMARK_ALT_KEY

@@ -1,0 +1,134 @@
+@role:utp.registry
+Feature: A definition that breaks a constraint is refused
+  External tools have few constraints, and the registry is the one place where all of them can be checked. That it
+  refuses a definition counts where it takes good ones before and after it.
+
+  @TDG-3.2-05
+  Rule: A tool ends its call in one of two ways
+
+    Scenario Outline: The after_execution <value>
+      Given the definition of a tool
+      And the definition's "after_execution" is <value>
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | value         |
+        | "pause"       |
+        | "continue"    |
+        | ""            |
+        | null          |
+        | 1             |
+        | true          |
+        | ["terminate"] |
+
+    Scenario: No after_execution
+      Given the definition of a tool
+      And the definition has no "after_execution"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+    Scenario Outline: Another spelling of one of the two, <value>
+      Given the definition of a tool
+      And the definition's "after_execution" is <value>
+      When the definition is uploaded between two good ones
+      Then the registry rejects it, or stores the value that is meant
+
+      Examples:
+        | value         |
+        | "Suspend"     |
+        | "TERMINATE"   |
+        | " terminate " |
+
+  Rule: A tool's subject is of the family cmd.tool
+
+    Scenario Outline: The subject <subject>
+      Given the definition of a tool
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples: subjects of the system
+        | rule       | subject                     |
+        | TDG-3.2-07 | cmd.sys.pmo.internal.<word> |
+        | TDG-3.2-07 | cmd.sys.ui.action           |
+        | TDG-3.2-07 | cmd.sys.tool.<word>.lookup  |
+
+      Examples: other families
+        | rule       | subject                     |
+        | TDG-3.2-08 | cmd.agent.<word>.wakeup     |
+        | TDG-3.2-08 | cmd.toolbox.<word>.lookup   |
+        | TDG-3.2-08 | evt.tool.<word>.done        |
+        | TDG-3.2-08 | evt.agent.<word>.task       |
+
+    @TDG-3.2-08
+    Scenario: No subject
+      Given the definition of a tool
+      And the definition has no "target_subject"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+    @TDG-3.2-08
+    Scenario Outline: A subject that is <value>
+      Given the definition of a tool
+      And the definition's "target_subject" is <value>
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | value |
+        | ""    |
+        | null  |
+
+  Rule: The names of the PMO's own tools are taken
+
+    Scenario Outline: An external tool named <name>
+      Given the definition of a tool
+      And the definition is named "<name>"
+      When the definition is uploaded between two good ones
+      Then the registry rejects it and stores nothing
+
+      Examples:
+        | rule       | name             |
+        | TDG-3.2-09 | delegate_async   |
+        | TDG-3.2-10 | launch_principal |
+        | TDG-3.2-11 | ask_expert       |
+        | TDG-3.2-12 | fork_join        |
+        | TDG-3.2-13 | provision_agent  |
+
+  @TDG-3.2-14
+  Rule: A refused definition leaves the tool as it was
+
+    Scenario Outline: A new version with the <member> <value>
+      Given a new version of a registered tool
+      And the definition's "<member>" is <value>
+      When the definition is uploaded between two good ones
+      Then the registry keeps the old version
+
+      Examples:
+        | member          | value      |
+        | after_execution | "pause"    |
+        | after_execution | null       |
+        | target_subject  | ""         |
+
+    Scenario Outline: A new version without <member>
+      Given a new version of a registered tool
+      And the definition has no "<member>"
+      When the definition is uploaded between two good ones
+      Then the registry keeps the old version
+
+      Examples:
+        | member          |
+        | after_execution |
+        | target_subject  |
+
+    Scenario Outline: A new version with the subject <subject>
+      Given a new version of a registered tool
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded between two good ones
+      Then the registry keeps the old version
+
+      Examples:
+        | subject                     |
+        | cmd.sys.pmo.internal.<word> |
+        | evt.tool.<word>.done        |

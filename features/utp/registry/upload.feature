@@ -1,0 +1,56 @@
+@role:utp.registry
+Feature: A tool is registered by uploading its definition
+  The author of a tool sends its definition as YAML. What keeps the rules of a definition is accepted and can be
+  read back.
+
+  @TDG-3.2-01
+  Rule: A definition is taken as YAML
+
+    Scenario Outline: A definition <writing>
+      Given the definition of a tool
+      And the definition is written <writing>
+      When the definition is uploaded
+      Then the registry accepts it and can give it back
+
+      Examples:
+        | writing                        |
+        | in block style                 |
+        | in flow style                  |
+        | with comments                  |
+        | with a text over several lines |
+
+  @TDG-3.2-02
+  Rule: All six members of a definition are understood
+
+    Scenario: A definition with all six members
+      Given the definition of a tool
+      When the definition is uploaded
+      Then the registry has every member of it
+
+  Rule: A tool may suspend its turn, or end it
+
+    Scenario Outline: A tool with the after_execution <value>
+      Given the definition of a tool
+      And the definition's "after_execution" is <value>
+      When the definition is uploaded
+      Then the registry accepts it and can give it back
+
+      Examples:
+        | rule       | value       |
+        | TDG-3.2-03 | "suspend"   |
+        | TDG-3.2-04 | "terminate" |
+
+  @TDG-3.2-06
+  Rule: A tool may have any subject of the family cmd.tool
+
+    Scenario Outline: A tool with the subject <subject>
+      Given the definition of a tool
+      And the definition is for the subject "<subject>"
+      When the definition is uploaded
+      Then the registry accepts it and can give it back
+
+      Examples:
+        | subject                     |
+        | cmd.tool.<word>.lookup      |
+        | cmd.tool.<word>             |
+        | cmd.tool.<word>.lookup.fast |

@@ -1,0 +1,160 @@
+@role:utp.worker
+Feature: A registration may complete the model's arguments
+  A tool's row may hold defaults, fixed values and names of environment variables. The worker applies them
+  when it writes the tool.call card, and hides from the model what the model has no say in.
+
+  @TDG-4.1-01
+  Rule: A default counts where the model leaves the parameter out
+
+    Scenario Outline: The default <value> is filled in
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = <value>
+      When the model calls the tool
+      Then the card's argument "n" is <value>
+
+      Examples:
+        | value   |
+        | 5       |
+        | "metre" |
+        | false   |
+
+  @TDG-4.1-02
+  Rule: A default does not count where the model gives a value
+
+    Scenario Outline: <given> stands against the default <default>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = <default>
+      And the model gives "n" = <given>
+      When the model calls the tool
+      Then the card's argument "n" is <given>
+
+      Examples:
+        | default | given |
+        | 5       | 1     |
+        | 5       | 0     |
+        | "metre" | ""    |
+        | true    | false |
+
+  @TDG-4.1-03
+  Rule: Null is a value
+
+    Scenario: Null stands against the default
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "n" = 5
+      And the model gives "n" = null
+      When the model calls the tool
+      Then the card's argument "n" is null
+
+  @TDG-4.1-04
+  Rule: A fixed value counts whatever the model gives
+
+    Scenario Outline: The fixed value stands against <given>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "n" = 9
+      And the model gives "n" = <given>
+      When the model calls the tool
+      Then the card's argument "n" is 9
+
+      Examples:
+        | given |
+        | 1     |
+        | null  |
+        | 0     |
+
+  @TDG-4.1-05
+  Rule: A fixed value counts where the model leaves the parameter out
+
+    Scenario: The fixed value is filled in
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "n" = 9
+      When the model calls the tool
+      Then the card's argument "n" is 9
+
+  @TDG-4.1-06
+  Rule: The model sees nothing of a fixed parameter
+
+    Scenario: A fixed parameter is neither offered nor required
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool requires "tenant"
+      When the model calls the tool
+      Then the model is shown neither "tenant" nor "fixed-7731"
+
+  @TDG-4.1-07
+  Rule: For a parameter from the environment the card tells the name of the variable
+
+    Scenario: The variable's name is in the card
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      When the model calls the tool
+      Then the card says that "api_key" comes from "CALLMARK_PARAM_KEY"
+
+  @TDG-4.1-08
+  @cap:environment
+  Rule: The value of a variable is in no card
+
+    Scenario: The variable's value is in no card
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool takes "api_key" from the environment variable "CALLMARK_PARAM_KEY"
+      When the model calls the tool
+      Then no card holds the variable's value
+
+  Rule: The ten ID fields are filled in
+
+    Scenario Outline: "{<variable>}" in a fixed value
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "z" = "({<variable>})"
+      When the model calls the tool
+      Then the card's argument "z" holds the call's "<variable>"
+
+      Examples:
+        | rule        | variable       |
+        | TDG-4.1-12  | project_id     |
+        | TDG-4.1-13  | channel_id     |
+        | TDG-4.1-14  | agent_id       |
+        | TDG-4.1-15  | agent_turn_id  |
+        | TDG-4.1-16  | step_id        |
+        | TDG-4.1-17  | tool_call_id   |
+        | TDG-4.1-18  | parent_step_id |
+        | TDG-4.1-19  | trace_id       |
+        | TDG-4.1-20  | turn_epoch     |
+        | TDG-4.1-21  | context_box_id |
+
+    Scenario Outline: "{<variable>}" in a default
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "z" = "({<variable>})"
+      When the model calls the tool
+      Then the card's argument "z" holds the call's "<variable>"
+
+      Examples:
+        | rule        | variable       |
+        | TDG-4.1-12  | project_id     |
+        | TDG-4.1-13  | channel_id     |
+        | TDG-4.1-14  | agent_id       |
+        | TDG-4.1-15  | agent_turn_id  |
+        | TDG-4.1-16  | step_id        |
+        | TDG-4.1-17  | tool_call_id   |
+        | TDG-4.1-18  | parent_step_id |
+        | TDG-4.1-19  | trace_id       |
+        | TDG-4.1-20  | turn_epoch     |
+        | TDG-4.1-21  | context_box_id |
+
+  @TDG-4.1-22
+  Rule: No other placeholder is filled in
+
+    Scenario: Neither the environment nor another field comes into the text
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "z" = "a {CALLMARK_PARAM_KEY} b {tool_name}"
+      When the model calls the tool, if the worker lets it
+      Then the card's argument "z" brings no value of the environment or of the tool

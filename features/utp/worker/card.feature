@@ -1,0 +1,55 @@
+@role:utp.worker
+Feature: The tool.call card holds the parameters of a call
+  The command points to a card that was saved before it. The card tells the tool and its arguments, in a form
+  that the Tool Service can read without knowing the model.
+
+  @UTP-4.1-36
+  Rule: The card is there when the command goes out
+
+    Scenario: The card was saved first, under the call's id
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then the tool.call card was there before the command
+
+    @cap:worker.builtins
+    Scenario: The card of a PMO built-in was saved first
+      Given an agent runtime
+      And a model that calls the PMO built-in "provision_agent" with {"action": "ensure", "agent_id": "ag_new"}
+      When the model calls the tool
+      Then the tool.call card was there before the command
+
+  @TDG-1-23
+  Rule: The card's content is a ToolCallContent
+
+    Scenario: The card holds the tool's name and its arguments as an object
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then the tool.call card holds a ToolCallContent
+
+    Scenario: A call without arguments has an object too
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives no arguments
+      When the model calls the tool
+      Then the tool.call card holds a ToolCallContent
+
+  @TDG-3.2-15
+  Rule: The parameters of the call are in the card
+
+    Scenario Outline: <value> comes through
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives "q" = <value>
+      When the model calls the tool
+      Then the card's argument "q" is <value>
+
+      Examples:
+        | value                      |
+        | "x1"                       |
+        | "Ærø — 'quoted' {braces}" |
+        | 7340032                    |
+        | false                      |
+        | [1, [2, {"a": null}]]      |
+        | {"deep": {"er": ["x"]}}    |

@@ -1,0 +1,145 @@
+@role:utp.worker
+Feature: A worker turns a model's tool call into a command
+  The worker saves a tool.call card with the arguments and publishes a command that points to it, on the
+  subject under which the tool is registered. The command itself holds ids and pointers only.
+
+  Rule: The command goes out on the subject under which the tool is registered
+
+    @UTP-4.1-01
+    Scenario: The subject does not follow from the tool's name
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool "alpha" is registered on "beta.run"
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
+    @UTP-4.1-02
+    Scenario: The subject has the usual form
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then its subject has the usual form
+
+    @TDG-2-01
+    Scenario: The project takes the place of its placeholder
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then the subject names the turn's project
+
+    @TDG-2-02
+    Scenario Outline: Channel "<channel>" takes the place of its placeholder
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the turn runs in channel "<channel>"
+      When the model calls the tool
+      Then the subject names channel "<channel>"
+
+      Examples:
+        | channel |
+        | public  |
+        | ch_7    |
+
+  Rule: A tool command carries the ids of turn and call, and what is to follow the result
+
+    Scenario Outline: A tool command carries "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-04 | agent_id          |
+        | UTP-4.1-05 | agent_turn_id     |
+        | UTP-4.1-06 | turn_epoch        |
+        | UTP-4.1-07 | tool_call_id      |
+        | UTP-4.1-08 | after_execution   |
+        | UTP-4.1-09 | tool_call_card_id |
+
+    Scenario Outline: A command of a terminate tool without arguments carries "<member>"
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And the model gives no arguments
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-04 | agent_id          |
+        | UTP-4.1-05 | agent_turn_id     |
+        | UTP-4.1-06 | turn_epoch        |
+        | UTP-4.1-07 | tool_call_id      |
+        | UTP-4.1-08 | after_execution   |
+        | UTP-4.1-09 | tool_call_card_id |
+
+  @UTP-4.1-10
+  Rule: The command's after_execution is the one under which the tool is registered
+
+    Scenario Outline: A tool that is registered with "<kind>"
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      When the model calls the tool
+      Then the command's after_execution is the registered one
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+  @UTP-4.1-33
+  Rule: The command does not repeat the parameters
+
+    Scenario: Parameters are in the card alone
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then the command holds no parameters
+
+    @cap:worker.builtins
+    Scenario: Parameters of a PMO built-in are in the card alone
+      Given an agent runtime
+      And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}
+      When the model calls the tool
+      Then the command holds no parameters
+
+  @UTP-4.1-34
+  Rule: Every command points to a card
+
+    Scenario: A call without arguments has a card too
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the model gives no arguments
+      When the model calls the tool
+      Then the command carries "tool_call_card_id"
+
+    @cap:worker.builtins
+    Scenario Outline: The command of "<builtin>" points to a card
+      Given an agent runtime
+      And a model that calls the PMO built-in "<builtin>" with <arguments>
+      When the model calls the tool
+      Then the command carries "tool_call_card_id"
+
+      Examples:
+        | builtin         | arguments                                                                                |
+        | delegate_async  | {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."} |
+        | provision_agent | {"action": "ensure", "agent_id": "ag_new"}                                               |
+
+  @UTP-4.1-26
+  Rule: A tool command may name its tool
+
+    Scenario: The tool's name is noted
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then it is noted whether the command names its tool
+
+  @UTP-4.1-27
+  Rule: A tool command may name the context box of its turn
+
+    Scenario: The context box is noted
+      Given an agent runtime
+      And a model that calls a suspend tool
+      When the model calls the tool
+      Then it is noted whether the command names its context box
