@@ -175,6 +175,14 @@ pub(crate) enum Family {
 pub(crate) enum Kind {
     /// A UTP Tool Service
     Utp,
+    /// A UTP agent runtime: worker and execution service
+    Runtime,
+    /// A UTP PMO with its built-ins
+    Pmo,
+    /// A UTP executor of OpenAPI (Jina) tools
+    Openapi,
+    /// The management API of UTP's tools
+    Registry,
     /// An MCP server of the tool bus
     Toolbus,
     /// A Hub of the Tool Execution Contract
