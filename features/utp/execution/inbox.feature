@@ -19,8 +19,8 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: Who is woken finds the record
       Given an agent runtime
       And a turn that waits for a suspend call
-      When the tool reports
-      Then the record is in the Inbox when the wakeup comes
+      When the tool reports, and the Inbox is read as soon as the agent is woken
+      Then the Inbox holds the record
 
   @TDG-2-05
   @cap:inbox

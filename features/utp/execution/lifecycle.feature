@@ -46,12 +46,21 @@ Feature: What follows a result depends on after_execution
   Rule: The result of a terminate call ends the turn
 
     @UTP-3.1-06
-    Scenario: The turn ends without another step of the model
+    Scenario Outline: The turn ends without another step of the model after a call that ended as <status>
       Given an agent runtime
       And a turn that waits for a terminate call
+      And the call ended as "<status>"
       When the tool reports
       Then the turn ends
       And the model is not asked again
+
+      Examples:
+        | status   |
+        | success  |
+        | failed   |
+        | canceled |
+        | timeout  |
+        | partial  |
 
     @UTP-3.1-07
     Scenario: The turn ends with a deliverable

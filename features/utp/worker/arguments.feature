@@ -112,7 +112,7 @@ Feature: A registration may complete the model's arguments
     Scenario Outline: "{<variable>}" in a fixed value
       Given an agent runtime
       And a model that calls a suspend tool
-      And the tool fixes "z" = "({<variable>})"
+      And the tool fixes "z" = "({<variable>}) ({<variable>})"
       When the model calls the tool
       Then the card's argument "z" holds the call's "<variable>"
 
@@ -132,7 +132,7 @@ Feature: A registration may complete the model's arguments
     Scenario Outline: "{<variable>}" in a default
       Given an agent runtime
       And a model that calls a suspend tool
-      And the tool has the default "z" = "({<variable>})"
+      And the tool has the default "z" = "({<variable>}) ({<variable>})"
       When the model calls the tool
       Then the card's argument "z" holds the call's "<variable>"
 

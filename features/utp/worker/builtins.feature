@@ -59,6 +59,57 @@ Feature: A worker sends the PMO its built-ins
         | UTP-4.1-17 | tool_call_card_id |
         | UTP-4.1-18 | tool_name         |
 
+    Scenario Outline: The command of "delegate_async" carries "<member>"
+      Given an agent runtime
+      And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
+    Scenario Outline: The command of "launch_principal" carries "<member>"
+      Given an agent runtime
+      And a model that calls the PMO built-in "launch_principal" with {"profile_name": "general", "instruction": "Read the log."}
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
+    Scenario Outline: The command of "ask_expert" carries "<member>"
+      Given an agent runtime
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
   Rule: submit_result stays inside the worker
 
     @UTP-0-01

@@ -12,6 +12,13 @@ Feature: The tool.call card holds the parameters of a call
       When the model calls the tool
       Then the tool.call card was there before the command
 
+    Scenario: The cards of two calls in one answer were saved first
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the tool.call card was there before the command
+
     @cap:worker.builtins
     Scenario: The card of a PMO built-in was saved first
       Given an agent runtime
@@ -35,6 +42,13 @@ Feature: The tool.call card holds the parameters of a call
       When the model calls the tool
       Then the tool.call card holds a ToolCallContent
 
+    Scenario: Each of two calls in one answer has a card of its own form
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the tool.call card holds a ToolCallContent
+
   @TDG-3.2-15
   Rule: The parameters of the call are in the card
 
@@ -51,5 +65,6 @@ Feature: The tool.call card holds the parameters of a call
         | "Ærø — 'quoted' {braces}" |
         | 7340032                    |
         | false                      |
+        | null                       |
         | [1, [2, {"a": null}]]      |
         | {"deep": {"er": ["x"]}}    |

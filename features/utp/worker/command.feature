@@ -74,6 +74,22 @@ Feature: A worker turns a model's tool call into a command
         | UTP-4.1-08 | after_execution   |
         | UTP-4.1-09 | tool_call_card_id |
 
+    Scenario Outline: The commands of two calls in one answer carry "<member>"
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-04 | agent_id          |
+        | UTP-4.1-05 | agent_turn_id     |
+        | UTP-4.1-06 | turn_epoch        |
+        | UTP-4.1-07 | tool_call_id      |
+        | UTP-4.1-08 | after_execution   |
+        | UTP-4.1-09 | tool_call_card_id |
+
   @UTP-4.1-10
   Rule: The command's after_execution is the one under which the tool is registered
 
@@ -91,9 +107,21 @@ Feature: A worker turns a model's tool call into a command
   @UTP-4.1-33
   Rule: The command does not repeat the parameters
 
-    Scenario: Parameters are in the card alone
+    Scenario Outline: Parameters of a <kind> tool are in the card alone
+      Given an agent runtime
+      And a model that calls a <kind> tool
+      When the model calls the tool
+      Then the command holds no parameters
+
+      Examples:
+        | kind      |
+        | suspend   |
+        | terminate |
+
+    Scenario: No parameters are not in the command either
       Given an agent runtime
       And a model that calls a suspend tool
+      And the model gives no arguments
       When the model calls the tool
       Then the command holds no parameters
 

@@ -197,8 +197,22 @@ impl Scene {
         self.ask(session, message, Kind::ReportReply, session.pace.answer).await
     }
 
+    /// Reports a call, and reads the Inbox as soon as its agent is woken, whether the report is answered by then or not.
+    pub async fn report_and_look(&self, session: &RuntimeSession, call: usize) {
+        let own = &self.calls[call];
+        self.project.seed_card(&own.card);
+        let message = self.message(session, Errand::Report, own.turn, own.headers.clone(), own.report());
+        let turn = &self.turns[own.turn];
+        let looking = async {
+            if self.wait(session, |frames| seen::wakeups(frames, turn, own).next().is_some()).await {
+                self.read_inbox(session, own.turn).await;
+            }
+        };
+        futures::join!(self.ask(session, message, Kind::ReportReply, session.pace.answer), looking);
+    }
+
     /// Reads the Inbox of a call's agent.
-    pub async fn read_inbox(&mut self, session: &RuntimeSession, turn: usize) -> Option<usize> {
+    pub async fn read_inbox(&self, session: &RuntimeSession, turn: usize) -> Option<usize> {
         let agent = self.turns[turn].agent_id.clone();
         let message = self.message(session, Errand::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
         let answer = self.exchange(session, message, session.pace.answer).await?;

@@ -99,15 +99,19 @@ pub fn nexts<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'
     asked(frames, turn).filter(|frame| frame.headers.get(ROUND).is_some_and(|round| round != "0"))
 }
 
-/// Requests to the model in a turn that offer tools.
-pub fn asked<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
+/// All requests to the model in a turn.
+pub fn requests<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
     frames
         .iter()
         .filter(|frame| frame.kind == Kind::Model)
         .filter(|frame| frame.headers.get(TURN) == Some(&turn.mark))
-        .filter(|frame| {
-            frame.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
-        })
+}
+
+/// Requests to the model in a turn that offer tools.
+pub fn asked<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
+    requests(frames, turn).filter(|frame| {
+        frame.body.get("tools").and_then(Value::as_array).is_some_and(|tools| !tools.is_empty())
+    })
 }
 
 /// Messages of the role `tool` in a request to the model since the turn's instruction.
@@ -168,7 +172,13 @@ pub fn deliverables<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item 
 /// Whether the end of a turn says that it failed.
 pub fn failed(end: &Frame) -> bool {
     let status = end.text("/status").unwrap_or_default().to_lowercase();
-    let error = end.member("/error").is_some_and(|error| error != &Value::from(""));
+    let error = end.member("/error").is_some_and(|error| match error {
+        Value::Bool(failed) => *failed,
+        Value::String(text) => !text.is_empty(),
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(members) => !members.is_empty(),
+        _ => true,
+    });
     error || ["fail", "error", "cancel", "timeout", "timed", "abort"].iter().any(|word| status.contains(word))
 }
 

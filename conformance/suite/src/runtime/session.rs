@@ -57,6 +57,8 @@ pub struct RuntimeSession {
     pub suspend: Behaviour,
     /// What follows a plain `terminate`.
     pub terminate: Behaviour,
+    /// How often it asks the model again after a plain `suspend`.
+    pub asks: usize,
     /// Whether two calls of one answer of the model are under way together.
     pub parallel: bool,
     works: bool,
@@ -85,6 +87,7 @@ impl RuntimeSession {
             model: plan.model,
             suspend: Behaviour::Stays,
             terminate: Behaviour::Stays,
+            asks: 1,
             parallel: false,
             works: false,
         };
@@ -98,6 +101,8 @@ impl RuntimeSession {
         }
         if session.works && session.resumes() {
             session.learn(&plan.limits).await;
+        } else if session.works && session.calls() {
+            session.parallel = session.side_by_side().await;
         }
         Ok(Arc::new(session))
     }
@@ -190,20 +195,27 @@ impl RuntimeSession {
         let began = Instant::now();
         let (suspend, terminate, parallel) =
             futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
-        (self.suspend, self.terminate, self.parallel) = (suspend, terminate, parallel);
+        ((self.suspend, self.asks), self.terminate, self.parallel) = (suspend, terminate.0, parallel);
+        let suspend = self.suspend;
         let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
         self.pace = Pace::calibrated(slowest, limits);
     }
 
-    async fn plain(&self, after_execution: &str) -> Behaviour {
+    async fn plain(&self, after_execution: &str) -> (Behaviour, usize) {
         let project = self.ground.project(&format!("baseline of {after_execution}"));
         let mut scene = Scene::bare(self, project);
         let call = scene.plan_call(self, after_execution);
         if scene.wait_for_commands(self).await.is_err() {
-            return Behaviour::Stays;
+            return (Behaviour::Stays, 1);
         }
         scene.report(self, call).await;
-        scene.behaviour(self, call).await
+        let behaviour = scene.behaviour(self, call).await;
+        if behaviour == Behaviour::Next {
+            scene.quiet(self).await;
+        }
+        let own = scene.turns[0].clone();
+        let asks = scene.project.transcript.with(|frames| super::seen::nexts(frames, &own).count());
+        (behaviour, asks.max(1))
     }
 
     async fn side_by_side(&self) -> bool {

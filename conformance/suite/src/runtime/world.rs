@@ -156,6 +156,12 @@ impl World {
         self.judge(judgement)
     }
 
+    /// Judges every call of the scenario, one after another.
+    pub fn judge_calls(&mut self, judgement: impl Fn(&[Frame], View<'_>) -> Judgement) -> Step {
+        self.call(0)?;
+        (0..self.scene()?.calls.len()).try_for_each(|index| self.judge_call(index, &judgement))
+    }
+
     /// Nothing more can be expected; a runtime that no longer completes a valid turn has not survived.
     pub async fn settled(&mut self) -> Step {
         let session = self.session()?;

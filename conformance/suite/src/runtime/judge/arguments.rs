@@ -44,7 +44,7 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
     let (frame, card) = card(frames, view)?;
     let values = values(frames, view, card, variable)?;
     let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
-    let filled = |own: &String| value.and_then(Value::as_str) == Some(format!("({own})").as_str());
+    let filled = |own: &String| value.and_then(Value::as_str) == Some(format!("({own}) ({own})").as_str());
     if values.iter().any(filled) {
         return Ok(());
     }
@@ -57,7 +57,7 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
             "replace `{{{variable}}}` in strings of defaults and fixed values by the call's value, as text"
         ),
     )
-    .expected(format!("({first})"))
+    .expected(format!("({first}) ({first})"))
     .actual(value)
     .at(format!("/card/content/arguments/{name}"))
     .frame(frame)

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::super::model::SUBMIT;
 use super::super::seen;
+use super::super::turn::{ToolCall, Turn};
 use super::super::world::View;
 use super::command;
 use crate::judge::{Finding, Judgement, Trouble};
@@ -231,13 +231,14 @@ pub fn card_is_typed(frames: &[Frame], view: View<'_>) -> Judgement {
     .into())
 }
 
-/// `submit_result` was not sent to anyone.
-pub fn submits_nothing(frames: &[Frame]) -> Judgement {
-    let sent = frames.iter().filter(|frame| matches!(frame.kind, Kind::Command | Kind::Bus)).find(|frame| {
-        frame.channel.contains(".cmd.") && frame.channel.contains(SUBMIT)
-            || frame.text("/tool_name") == Some(SUBMIT)
-    });
-    let Some(frame) = sent else { return Ok(()) };
+/// `submit_result` was not sent to anyone, under whatever name: nothing went out but the commands of these calls.
+pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[ToolCall]) -> Judgement {
+    let own: Vec<u32> =
+        calls.iter().filter_map(|call| Some(seen::command(frames, project, turn, call)?.n)).collect();
+    let Some(frame) = frames.iter().find(|frame| frame.kind == Kind::Command && !own.contains(&frame.n))
+    else {
+        return Ok(());
+    };
     Err(Finding::new(
         "`submit_result` went out as a command",
         "handle `submit_result` inside the worker: it ends the turn and needs no tool",

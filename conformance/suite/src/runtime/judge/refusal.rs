@@ -10,36 +10,8 @@ use crate::judge::{Finding, Judgement};
 use crate::transcript::Frame;
 use crate::utp::judge::seen::mentions;
 
-/// Words that tell of a failure.
-const FAILURE: [&str; 27] = [
-    "error",
-    "fail",
-    "invalid",
-    "missing",
-    "not found",
-    "unknown",
-    "reject",
-    "refus",
-    "denied",
-    "unavailable",
-    "malformed",
-    "timeout",
-    "timed out",
-    "cancel",
-    "unreadable",
-    "mismatch",
-    "no result",
-    "could not",
-    "cannot",
-    "not be",
-    "unsupported",
-    "unexpected",
-    "illegal",
-    "bad_",
-    "bad ",
-    "wrong",
-    "ignored",
-];
+/// Words of a status that tell of a success.
+const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
 
 /// The call did not succeed by this callback.
 pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
@@ -88,8 +60,27 @@ fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
     seen::failed(task)
 }
 
-/// Whether a message for the model tells of a success: the result's own word, or nothing that tells of a failure.
+/// Whether a message for the model tells of a success: it holds the result's own word, says so, or holds nothing at all.
+/// Whatever else it says may be this runtime's way of telling of a failure.
 fn succeeds(message: &Value, token: &str) -> bool {
-    let content = message.get("content").map(Value::to_string).unwrap_or_default().to_lowercase();
-    mentions(message, token) || !FAILURE.iter().any(|word| content.contains(word))
+    if mentions(message, token) {
+        return true;
+    }
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let parsed = content.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let failed =
+        |members: &serde_json::Map<String, Value>| members.get("error").is_some_and(|error| !error.is_null());
+    match parsed.as_ref().unwrap_or(content) {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) if members.is_empty() => true,
+        Value::Object(members) if failed(members) => false,
+        Value::Object(members) => {
+            let says =
+                |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+            SUCCESS.contains(&says("status").as_str())
+        }
+        _ => false,
+    }
 }

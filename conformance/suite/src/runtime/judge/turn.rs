@@ -122,19 +122,19 @@ pub fn ends_once(frames: &[Frame], view: View<'_>) -> Judgement {
     .into())
 }
 
-/// The model was asked again once.
-pub fn asks_once(frames: &[Frame], view: View<'_>) -> Judgement {
+/// The model was asked again once: as often as after a plain call.
+pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
     let asked: Vec<&Frame> = seen::nexts(frames, view.turn)
         .filter(|frame| frame.headers.get(super::super::model::ROUND).is_some_and(|round| round == "1"))
         .collect();
     match asked.as_slice() {
         [] => Err(Trouble::NotObserved("the model was not asked again".to_owned())),
-        [_] => Ok(()),
+        asked if asked.len() <= usual => Ok(()),
         [.., second] => Err(Finding::new(
             "a repeated callback made the turn go on twice",
             "apply a callback once, by (`agent_turn_id`, `tool_call_id`)",
         )
-        .expected("one further request to the model")
+        .expected(usual)
         .actual(Some(&Value::from(asked.len())))
         .frame(second)
         .into()),
@@ -258,9 +258,7 @@ pub fn alike(frames: &[Frame], first: (View<'_>, &ToolCall), second: (View<'_>, 
     let form = |(view, call): (View<'_>, &ToolCall)| -> Option<Vec<String>> {
         let request = seen::nexts(frames, view.turn).next()?;
         let messages = request.body.get("messages")?.as_array()?;
-        let begin = messages
-            .iter()
-            .rposition(|message| message["role"] == "user" && mentions(message, &view.turn.mark))?;
+        let begin = messages.iter().rposition(|message| mentions(message, &view.turn.mark))?;
         let of = |message: &Value| {
             let role = message["role"].as_str().unwrap_or_default().to_owned();
             let id = message.get("tool_call_id").and_then(Value::as_str);

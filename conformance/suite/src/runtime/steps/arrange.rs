@@ -117,7 +117,8 @@ fn same_id(world: &mut World) -> Step {
     scene.add_turn(&session);
     let second = scene.plan_call(&session, "suspend");
     scene.calls[second].row = scene.calls[0].row.clone();
-    scene.calls[second].model_id = scene.calls[0].model_id.clone();
+    let first = scene.calls[0].model_id.clone();
+    scene.calls[second].model_id = first;
     Ok(())
 }
 
@@ -126,7 +127,7 @@ async fn second_agent(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let turn = scene.add_turn(&session);
-    scene.turns[turn].agent_id = "ag_second".to_owned();
+    "ag_second".clone_into(&mut scene.turns[turn].agent_id);
     scene.project.assign("ag_second", &session.worker_target);
     scene.plan_call(&session, "suspend");
     world.called().await

@@ -12,7 +12,7 @@ use crate::world::{FamilyWorld as _, Step};
 
 #[then(expr = "the command carries {string}")]
 fn carries(world: &mut World, member: String) -> Step {
-    world.judge_call(0, |frames, view| command::carries(frames, view, &member))
+    world.judge_calls(|frames, view| command::carries(frames, view, &member))
 }
 
 #[then("the command goes out on the tool's subject")]
@@ -49,17 +49,17 @@ fn registered(world: &mut World) -> Step {
 
 #[then("the command holds no parameters")]
 fn inlines_nothing(world: &mut World) -> Step {
-    world.judge_call(0, command::inlines_nothing)
+    world.judge_calls(command::inlines_nothing)
 }
 
 #[then("the tool.call card was there before the command")]
 fn card_first(world: &mut World) -> Step {
-    world.judge_call(0, command::card_is_readable)
+    world.judge_calls(command::card_is_readable)
 }
 
 #[then("the tool.call card holds a ToolCallContent")]
 fn typed(world: &mut World) -> Step {
-    world.judge_call(0, command::card_is_typed)
+    world.judge_calls(command::card_is_typed)
 }
 
 #[then(expr = "the card's argument {string} is {json}")]
@@ -99,10 +99,12 @@ fn brings_nothing(world: &mut World, name: String) -> Step {
 }
 
 #[then("submit_result goes to nobody")]
-async fn submits_nothing(world: &mut World) -> Step {
+fn submits_nothing(world: &mut World) -> Step {
     submitted(world)?;
-    let frames = world.scene()?.project.transcript.frames();
-    world.judge(command::submits_nothing(&frames))
+    let scene = world.scene()?;
+    let frames = scene.project.transcript.frames();
+    let judgement = command::submits_nothing(&frames, &scene.project.id, &scene.turns[0], &scene.calls);
+    world.judge(judgement)
 }
 
 #[then("the turn ends with what was submitted")]
@@ -137,7 +139,7 @@ fn submitted(world: &mut World) -> Step {
     if arguments::is_offered(&frames, &turn, SUBMIT) {
         return Ok(());
     }
-    let asked = seen::asked(&frames, &turn).next().is_some();
+    let asked = seen::requests(&frames, &turn).next().is_some();
     Err(world.halt(if asked {
         Trouble::NotApplicable("the worker does not offer `submit_result` to the model".to_owned())
     } else {

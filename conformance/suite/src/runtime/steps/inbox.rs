@@ -1,6 +1,6 @@
 //! Then: Inbox and wakeup.
 
-use cucumber::{Parameter, then};
+use cucumber::{Parameter, then, when};
 
 use crate::runtime::judge::inbox::{self, TraceProperty};
 use crate::runtime::judge::{turn, wakeup};
@@ -38,11 +38,17 @@ async fn woken(world: &mut World) -> Step {
     world.judge_call(0, wakeup::comes)
 }
 
-#[then("the record is in the Inbox when the wakeup comes")]
-async fn record_before_wakeup(world: &mut World) -> Step {
-    woken(world).await?;
+#[when("the tool reports, and the Inbox is read as soon as the agent is woken")]
+async fn report_and_look(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.read_inbox(&session, 0).await;
+    world.call(0)?;
+    world.scene()?.report_and_look(&session, 0).await;
+    Ok(())
+}
+
+#[then("the Inbox holds the record")]
+fn record_is_there(world: &mut World) -> Step {
+    world.judge_call(0, wakeup::comes)?;
     world.judge_call(0, inbox::has_record)
 }
 

@@ -57,6 +57,7 @@ async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
 
 #[then("the override elsewhere is not taken for one")]
 async fn not_terminated(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
     let session = world.session()?;
     if session.suspend == session.terminate {
         let message = "a plain `suspend` and a plain `terminate` look alike on this runtime".to_owned();
@@ -124,11 +125,17 @@ async fn told(world: &mut World) -> Step {
 
 /// A runtime that does not go on after a plain call tells nobody.
 fn told_of(world: &mut World, call: usize) -> Step {
-    if world.session()?.suspend != Behaviour::Next {
-        let message = "the runtime does not go on after a plain `suspend`".to_owned();
-        return Err(world.halt(Trouble::NotObserved(message)));
-    }
+    goes_on_at_all(world)?;
     world.judge_call(call, turn::told)
+}
+
+/// A runtime that never goes on shows nothing by not going on.
+fn goes_on_at_all(world: &mut World) -> Step {
+    if world.session()?.suspend == Behaviour::Next {
+        return Ok(());
+    }
+    let message = "the runtime does not go on after a plain `suspend`".to_owned();
+    Err(world.halt(Trouble::NotObserved(message)))
 }
 
 #[then("the model is told both results")]
@@ -143,7 +150,7 @@ async fn told_once(world: &mut World) -> Step {
     world.scene()?.quiet(&session).await;
     told_of(world, 0)?;
     world.judge_call(0, turn::told_once)?;
-    world.judge_call(0, turn::asks_once)
+    world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.asks))
 }
 
 #[then("the further turn is told its own result")]
@@ -158,7 +165,7 @@ async fn override_once(world: &mut World, kind: CallKind) -> Step {
     let seen = behaviour(world, 0).await?;
     world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))?;
     if expected == Behaviour::Next {
-        world.judge_call(0, turn::asks_once)?;
+        world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.asks))?;
         return world.judge_call(0, turn::told_once);
     }
     world.judge_call(0, turn::ends_once)
@@ -166,12 +173,14 @@ async fn override_once(world: &mut World, kind: CallKind) -> Step {
 
 #[then("the call does not succeed by it")]
 async fn not_consumed(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
     world.settled().await?;
     world.judge_call(0, refusal::is_not_consumed)
 }
 
 #[then("the inline result is not used")]
 async fn inline_not_used(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
     world.settled().await?;
     world.judge_call(0, |frames, view| turn::never_told(frames, view, "inline-result"))
 }

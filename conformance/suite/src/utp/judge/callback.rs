@@ -104,8 +104,9 @@ pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&s
 
 /// No report in these frames has a status outside the five.
 pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
-    let mut reports =
-        frames.iter().filter(|frame| frame.kind == Kind::Report && frame.direction == Direction::FromTarget);
+    let own = |frame: &&Frame| frame.kind == Kind::Report && frame.direction == Direction::FromTarget;
+    // Other Inbox messages are the target's own affair.
+    let mut reports = frames.iter().filter(own).filter(|frame| seen::is_outcome(frame));
     let wrong = reports.find(|report| {
         let status = report.member("/payload/status");
         status.is_some_and(|status| !status.as_str().is_some_and(|text| STATUSES.contains(&text)))

@@ -198,7 +198,8 @@ fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
 
 /// The call was answered after the last of its children had ended.
 pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = seen::report(frames, calls)
+    let report = seen::outcome(frames, calls.subject)
+        .or_else(|| seen::report(frames, calls))
         .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
     let turns: BTreeSet<&str> = own_turns(frames, calls.subject).collect();
     if turns.is_empty() {

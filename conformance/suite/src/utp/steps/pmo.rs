@@ -116,9 +116,8 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
     let session = world.session()?;
     let call = world.call()?.clone();
     let scene = world.scene()?;
-    let (project, others) = (scene.project.clone(), scene.others.clone());
-    let reported =
-        |frames: &[Frame]| seen::report(frames, &Calls { subject: &call, others: &others }).map(|_| ());
+    let project = scene.project.clone();
+    let reported = |frames: &[Frame]| seen::outcome(frames, &call).map(|_| ());
     let began = Instant::now();
     for _ in 0..MAX_CHILDREN {
         let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));

@@ -1,0 +1,309 @@
+@role:utp.pmo
+Feature: What holds for one built-in holds for every other
+  The PMO's built-ins differ in what they do and in how long they take; the way in which they answer is one.
+  Those that wait for child agents answer when these have ended.
+
+  Rule: The callback of every built-in repeats ids and after_execution unchanged
+
+    Scenario Outline: "<member>" of <builtin> comes back as <value>
+      Given a PMO
+      And a command for <builtin>
+      And the command's "<member>" is <value>
+      When the worker sends the command
+      Then the callback's "<member>" is the command's
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin | rule | member | value |
+        | provision_agent | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
+        | provision_agent | TDG-1-06 | turn_epoch | 7340032 |
+        | provision_agent | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
+        | provision_agent | TDG-1-08 | after_execution | "terminate" |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin | rule | member | value |
+        | launch_principal | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
+        | launch_principal | TDG-1-06 | turn_epoch | 7340032 |
+        | launch_principal | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
+        | launch_principal | TDG-1-08 | after_execution | "terminate" |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin | rule | member | value |
+        | ask_expert | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
+        | ask_expert | TDG-1-06 | turn_epoch | 7340032 |
+        | ask_expert | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
+        | ask_expert | TDG-1-08 | after_execution | "terminate" |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin | rule | member | value |
+        | fork_join | TDG-1-05 | agent_turn_id | "Turn-41_b:{unique}" |
+        | fork_join | TDG-1-06 | turn_epoch | 7340032 |
+        | fork_join | TDG-1-07 | tool_call_id | "Call-9X_a:{unique}" |
+        | fork_join | TDG-1-08 | after_execution | "terminate" |
+
+  @UTP-4.2-02
+  Rule: The callback of every built-in is the caller's, and lies in its Inbox
+
+    Scenario Outline: The caller of <builtin> finds its callback
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the caller's Inbox holds the callback
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @TDG-2-06
+  Rule: The callback of every built-in names the caller
+
+    Scenario Outline: The callback of <builtin> names the agent that called
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the callback's "agent_id" is the command's
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @UTP-4.2-01
+  Rule: Every built-in saves its card before it reports
+
+    Scenario Outline: The card of <builtin> comes first
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the tool.result card was saved before the report
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @TDG-1-24
+  Rule: Every built-in saves a ToolResultContent
+
+    Scenario Outline: The card of <builtin> is typed
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the tool.result card is a ToolResultContent
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @UTP-4.2-27
+  Rule: No callback of a built-in inlines the result
+
+    Scenario Outline: The callback of <builtin> has no member "result"
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the callback lacks "result"
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @UTP-4.3-15
+  Rule: No callback of a built-in repeats what the card says
+
+    Scenario Outline: The callback of <builtin> routes and points
+      Given a PMO
+      And a command for <builtin>
+      When the worker sends the command
+      Then the callback holds routing and pointer members only
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @TDG-3-04
+  Rule: Every built-in answers in the channel of its command
+
+    Scenario Outline: <builtin> answers in channel "ch_7"
+      Given a PMO
+      And a command for <builtin>
+      And the command goes to channel "ch_7"
+      When the worker sends the command
+      Then the answer stays in channel "ch_7"
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @TDG-1-03
+  Rule: No built-in takes its parameters from inline `args`
+
+    Scenario Outline: <builtin> does not use inline `args`
+      Given a PMO
+      And a command for <builtin>
+      And the command carries "args" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
+
+  @TDG-1-04
+  Rule: No built-in takes its parameters from inline `arguments`
+
+    Scenario Outline: <builtin> does not use inline `arguments`
+      Given a PMO
+      And a command for <builtin>
+      And the command carries "arguments" inline
+      When the worker sends the command
+      Then the inline value is not used
+
+      @cap:builtin.provision_agent
+      Examples:
+        | builtin |
+        | provision_agent |
+
+      @cap:builtin.launch_principal
+      Examples:
+        | builtin |
+        | launch_principal |
+
+      @cap:builtin.ask_expert
+      Examples:
+        | builtin |
+        | ask_expert |
+
+      @cap:builtin.fork_join
+      Examples:
+        | builtin |
+        | fork_join |
