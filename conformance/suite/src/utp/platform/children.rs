@@ -131,9 +131,9 @@ impl Children {
             status: if let Fate::Ends(status) = fate { status } else { "success" },
         };
         if fate == Fate::Waits {
-            state.waiting.push(child)
+            state.waiting.push(child);
         } else {
-            state.due.push(child)
+            state.due.push(child);
         }
         state.turns.insert(turn, reply.clone());
         Ok(reply)
