@@ -175,6 +175,14 @@ pub(crate) enum Family {
 pub(crate) enum Kind {
     /// A UTP Tool Service
     Utp,
+    /// A UTP agent runtime: worker and execution service
+    Runtime,
+    /// A UTP PMO with its built-ins
+    Pmo,
+    /// A UTP executor of OpenAPI (Jina) tools
+    Openapi,
+    /// The management API of UTP's tools
+    Registry,
     /// An MCP server of the tool bus
     Toolbus,
     /// A Hub of the Tool Execution Contract
@@ -203,6 +211,12 @@ pub(crate) struct ServeArguments {
     /// utp: make one call of each kind, print what travels, and end
     #[arg(long)]
     pub(crate) tour: bool,
+    /// utp: have an agent of the demo project take a turn with this instruction, print what travels, and end
+    #[arg(long, value_name = "TEXT", conflicts_with = "tour")]
+    pub(crate) turn: Option<String>,
+    /// utp: print every message on the bus while serving
+    #[arg(long)]
+    pub(crate) watch: bool,
     /// hub: serve the agent instead, which takes its Hub from CALLMARK_HUB_URL and CALLMARK_HUB_SECRET
     #[arg(long, conflicts_with = "mock")]
     pub(crate) agent: bool,

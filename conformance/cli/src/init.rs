@@ -9,6 +9,10 @@ const UTP: &str = include_str!("init.toml");
 const TOOLBUS: &str = include_str!("init-toolbus.toml");
 const HUB: &str = include_str!("init-hub.toml");
 const AGENT: &str = include_str!("init-agent.toml");
+const RUNTIME: &str = include_str!("init-runtime.toml");
+const PMO: &str = include_str!("init-pmo.toml");
+const OPENAPI: &str = include_str!("init-openapi.toml");
+const REGISTRY: &str = include_str!("init-registry.toml");
 
 fn template(kind: Kind) -> &'static str {
     match kind {
@@ -16,6 +20,10 @@ fn template(kind: Kind) -> &'static str {
         Kind::Toolbus => TOOLBUS,
         Kind::Hub => HUB,
         Kind::Agent => AGENT,
+        Kind::Runtime => RUNTIME,
+        Kind::Pmo => PMO,
+        Kind::Openapi => OPENAPI,
+        Kind::Registry => REGISTRY,
     }
 }
 
@@ -53,5 +61,9 @@ mod tests {
         check(Kind::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
         check(Kind::Hub, &["hub.server"]);
         check(Kind::Agent, &["hub.agent"]);
+        check(Kind::Runtime, &["utp.worker", "utp.execution"]);
+        check(Kind::Pmo, &["utp.pmo"]);
+        check(Kind::Openapi, &["utp.openapi"]);
+        check(Kind::Registry, &["utp.registry"]);
     }
 }

@@ -1,20 +1,17 @@
-//! `serve`: run the reference implementation.
+//! `serve`: run the reference implementation. `utp` does it for UTP.
+
+mod utp;
 
 use std::sync::Arc;
 
 use callmark_reference::hub::agent::{AgentConfig, DriveServer};
 use callmark_reference::hub::{self, Hub, HubConfig};
 use callmark_reference::toolbus;
-use callmark_reference::utp::{self, L0, L0Config, Log, ToolService, ToolServiceConfig};
 
 use crate::args::{Family, ServeArguments};
 use crate::broker;
-use crate::certify::no_broker;
 use crate::exit::{self, Failure};
 use crate::mock;
-
-/// `<ver>` of the subjects.
-const VERSION: &str = "v1r3";
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
@@ -22,8 +19,8 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
         tokio::runtime::Builder::new_multi_thread().enable_all().build().map_err(Failure::internal)?;
     runtime.block_on(async {
         match arguments.family {
-            Family::Utp if arguments.tour => tour(arguments).await,
-            Family::Utp => serve(arguments).await,
+            Family::Utp if arguments.tour => utp::tour(arguments).await,
+            Family::Utp => utp::serve(arguments).await,
             Family::Toolbus if arguments.stdio => {
                 toolbus::serve_stdio(toolbus_config(arguments)).await.map_err(Failure::incomplete)?;
                 Ok(exit::CONFORMANT)
@@ -34,31 +31,6 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
             Family::Hub => serve_hub(arguments).await,
         }
     })
-}
-
-async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
-    let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
-    let log: Log = Arc::new(|line: &str| eprintln!("{line}"));
-    let mut l0 = L0Config::new(broker.url());
-    l0.http = Some(arguments.listen);
-    l0.data_dir.clone_from(&arguments.data);
-    l0.log = Arc::clone(&log);
-    let l0 = L0::start(l0).await.map_err(Failure::incomplete)?;
-    let mut service = ToolServiceConfig::new(broker.url());
-    service.data_dir.clone_from(&arguments.data);
-    service.log = log;
-    let service = ToolService::start(service).await.map_err(Failure::incomplete)?;
-    eprintln!("NATS      {}", arguments.broker_url(broker.url()));
-    if let Some(url) = l0.http_url() {
-        eprintln!("platform  {url}");
-    }
-    eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
-    exit::told_to_end().await;
-    eprintln!("ending");
-    service.shutdown().await;
-    l0.shutdown().await;
-    broker.stop().await;
-    Ok(exit::CONFORMANT)
 }
 
 /// The server's own configuration: its context root comes from the environment, as the contract says.
@@ -139,24 +111,6 @@ async fn serve_agent(arguments: &ServeArguments) -> Result<u8, Failure> {
     exit::told_to_end().await;
     eprintln!("ending");
     server.shutdown().await;
-    Ok(exit::CONFORMANT)
-}
-
-async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
-    let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
-    let tour = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
-    for stop in &tour.stops {
-        let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
-        let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
-        println!(
-            "== {} ended as {}",
-            stop.tool_name,
-            serde_json::to_value(stop.status).map_err(Failure::internal)?
-        );
-        println!("callback {callback}\ntool.result card {card}\n");
-    }
-    tour.end().await;
-    broker.stop().await;
     Ok(exit::CONFORMANT)
 }
 

@@ -8,14 +8,14 @@ Feature: An OpenAPI executor asks as its tool's row says
   Rule: The configuration is in the jina namespace
 
     Scenario: The request is made as options.jina says
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/path" is "/from-{token}"
       When the worker sends the command
       Then the request's path is "/from-{token}"
 
     Scenario: Another namespace beside it changes nothing
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/path" is "/from-{token}"
       And its row's "/openapi" is {"mode": "search", "base_url": "https://s.jina.ai", "path": "/beside", "method": "GET"}
@@ -27,7 +27,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4-02
     @cap:jina.search
     Scenario: A search goes to s.jina.ai
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       When the worker sends the command
       Then "s.jina.ai" is asked for it
@@ -35,7 +35,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4-02
     @cap:jina.search
     Scenario: A search without an address goes to s.jina.ai
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row lacks "/jina/base_url"
       When the worker sends the command
@@ -44,7 +44,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4-03
     @cap:jina.reader
     Scenario: A reader goes to r.jina.ai
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       When the worker sends the command
       Then "r.jina.ai" is asked for it
@@ -52,7 +52,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4-03
     @cap:jina.reader
     Scenario: A reader without an address goes to r.jina.ai
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       And its row lacks "/jina/base_url"
       When the worker sends the command
@@ -63,7 +63,7 @@ Feature: An OpenAPI executor asks as its tool's row says
 
     @cap:jina.search
     Scenario Outline: A request with <option> <value>
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/path" is "/search"
       And its row's "/jina/method" is "GET"
@@ -81,7 +81,7 @@ Feature: An OpenAPI executor asks as its tool's row says
 
     @cap:jina.search
     Scenario: The address names the host
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/base_url" is "https://s.jina.ai"
       When the worker sends the command
@@ -89,7 +89,7 @@ Feature: An OpenAPI executor asks as its tool's row says
 
     @cap:jina.reader
     Scenario: The address names the host of a reader
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       And its row's "/jina/base_url" is "https://r.jina.ai"
       When the worker sends the command
@@ -119,7 +119,7 @@ Feature: An OpenAPI executor asks as its tool's row says
 
     @TDG-4.1-09
     Scenario Outline: The value is in the parameter of a <method> request
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/method" is "<method>"
       And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
@@ -142,7 +142,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4.1-11
     @cap:jina.service_envs
     Scenario: The service's own configuration wins over the row
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command

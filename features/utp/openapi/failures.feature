@@ -6,7 +6,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
   Rule: Each situation has its code
 
     Scenario Outline: A call fails as <code> when the upstream <does>
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And the upstream <does>
       When the worker sends the command
@@ -26,7 +26,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     @cap:jina.reader
     Scenario Outline: A reader fails as <code> when the upstream <does>
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       And the upstream <does>
       When the worker sends the command

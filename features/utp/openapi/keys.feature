@@ -8,7 +8,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @TDG-4-05
     @cap:jina.auth_env
     Scenario: auth_env names the variable
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       When the worker sends the command
@@ -18,7 +18,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.auth_env
     @cap:jina.reader
     Scenario: auth_env names the variable of a reader
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       When the worker sends the command
@@ -27,7 +27,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @TDG-4-06
     @cap:jina.key
     Scenario: Without auth_env it is JINA_API_KEY
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a search command
       And its row lacks "/jina/auth_env"
       When the worker sends the command
@@ -37,7 +37,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.key
     @cap:jina.reader
     Scenario: Without auth_env it is JINA_API_KEY for a reader too
-      Given a live OpenAPI executor
+      Given an OpenAPI executor
       And a reader command
       And its row lacks "/jina/auth_env"
       When the worker sends the command
@@ -101,11 +101,11 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
       Then nothing that the executor sends holds the value of JINA_API_KEY
 
       Examples:
-        | rule     | does                     |
-        | TDG-4-08 | answers with status 200  |
-        | TDG-4-08 | answers with status 401  |
-        | TDG-4-08 | answers with status 500  |
-        | TDG-4-08 | closes the connection    |
+        | rule     | does                    |
+        | TDG-4-08 | answers with status 200 |
+        | TDG-4-08 | answers with status 401 |
+        | TDG-4-08 | answers with status 500 |
+        | TDG-4-08 | closes the connection   |
 
     @TDG-4-08
     @cap:jina.auth_env

@@ -122,12 +122,18 @@ pub fn is_made_of(row: &Value, definition: &Definition) -> bool {
 fn row<'a>(body: &'a Value, definition: &Definition) -> Option<&'a Value> {
     let mut candidates = Vec::new();
     gather(body, &mut candidates);
-    if let Some(members) = body.as_object() {
-        PLACES.iter().filter_map(|name| members.get(*name)).for_each(|own| gather(own, &mut candidates));
+    for own in places(body) {
+        gather(own, &mut candidates);
+        places(own).for_each(|inner| gather(inner, &mut candidates));
     }
     let named = |row: &&&Value| row.get("tool_name").and_then(Value::as_str) == Some(definition.name());
     let made = candidates.iter().find(|row| is_made_of(row, definition));
     made.or_else(|| candidates.iter().find(named)).copied()
+}
+
+/// What an answer keeps in the usual places.
+fn places(value: &Value) -> impl Iterator<Item = &Value> {
+    PLACES.iter().filter_map(|name| value.get(*name))
 }
 
 fn gather<'a>(value: &'a Value, candidates: &mut Vec<&'a Value>) {
@@ -161,6 +167,7 @@ mod tests {
             check(json!({place: [other, own], "total": 2}), Some(&own));
         }
         check(json!({"data": own}), Some(&own));
+        check(json!({"data": {"tools": [other, own]}}), Some(&own));
         check(nameless.clone(), Some(&nameless));
         check(bare.clone(), Some(&bare));
         check(json!({"tools": [bare, own]}), Some(&own));

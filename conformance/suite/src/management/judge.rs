@@ -43,7 +43,8 @@ fn hint(upload: &Upload<'_>) -> &'static str {
              `utp.registry.project`"
         }
         Some(415) => {
-            "take YAML: as the body, or with `utp.registry.encoding = \"multipart\"` as the part `file`"
+            "take YAML: as the body, or with `utp.registry.encoding = \"multipart\"` as the part `file`; \
+             `content-type` in `utp.registry.headers` names another media type"
         }
         Some(200..300) => {
             "keep what is accepted and show it at `GET /projects/{project_id}/tools/{tool_name}`, or with \

@@ -6,6 +6,7 @@
 use std::net::SocketAddr;
 use std::time::Duration;
 
+use axum::extract::State;
 use axum::routing::post;
 use axum::{Json, Router};
 use serde_json::{Map, Value, json};
@@ -14,8 +15,8 @@ use tokio::task::JoinHandle;
 
 use super::offer::SUBMIT_RESULT;
 use crate::utp::error::ReferenceError;
-use crate::utp::no_log;
 use crate::utp::serving::{Body, Denial, body_bytes, ended, guarded, json_body, listen};
+use crate::utp::{Log, no_log};
 
 /// The tool that is called when none fits.
 const FAVOURITE: &str = "tide_table";
@@ -36,7 +37,15 @@ impl ScriptedModel {
     /// # Errors
     /// When the address is taken.
     pub async fn start(address: SocketAddr) -> Result<Self, ReferenceError> {
-        let routes = Router::new().route("/v1/chat/completions", post(complete));
+        Self::start_with_log(address, no_log()).await
+    }
+
+    /// As [`ScriptedModel::start`]; a line goes to `log` for each request: what was said last, and what is answered.
+    ///
+    /// # Errors
+    /// When the address is taken.
+    pub async fn start_with_log(address: SocketAddr, log: Log) -> Result<Self, ReferenceError> {
+        let routes = Router::new().route("/v1/chat/completions", post(complete)).with_state(log);
         let (closing, closed) = watch::channel(false);
         let routes = guarded(routes, REQUEST_DEADLINE);
         let (address, task) = listen(routes, address, no_log(), closed).await?;
@@ -55,9 +64,13 @@ impl ScriptedModel {
     }
 }
 
-async fn complete(body: Body) -> Result<Json<Value>, Denial> {
+async fn complete(State(log): State<Log>, body: Body) -> Result<Json<Value>, Denial> {
     let request = json_body(&body_bytes(body)?)?;
-    Ok(Json(completion(&request)))
+    let completion = completion(&request);
+    let last = request["messages"].as_array().and_then(|messages| messages.last());
+    let answer = &completion["choices"][0]["message"];
+    log(&format!("model is told {}, answers {answer}", last.unwrap_or(&Value::Null)));
+    Ok(Json(completion))
 }
 
 /// The script.

@@ -276,7 +276,26 @@ pub fn is_kept_secret(frames: &[Frame], key: &Key) -> Judgement {
     )
     .expected("no value of a key")
     .frame(frame);
+    let finding = match place(&frame.body, &forms) {
+        Some((pointer, value)) => finding.actual(Some(value)).at(pointer),
+        None => finding.actual(Some(&Value::from("in the headers or the channel of the message"))),
+    };
     Err(if is_kept(&frame) { finding } else { finding.recommended() }.into())
+}
+
+/// Where a value holds one of these texts.
+fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> {
+    let below = |name: &str, member: &'a Value| {
+        let (pointer, value) = place(member, forms)?;
+        Some((format!("/{}{pointer}", name.replace('~', "~0").replace('/', "~1")), value))
+    };
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, member)| below(name, member)),
+        Value::Array(items) => {
+            items.iter().zip(0_usize..).find_map(|(item, index)| below(&index.to_string(), item))
+        }
+        text => forms.iter().any(|form| seen::mentions(text, form)).then(|| (String::new(), text)),
+    }
 }
 
 /// No line of the log holds the key.

@@ -1,0 +1,201 @@
+//! `serve utp`: platform, Tool Service, PMO and agent runtime on one broker, with a demo project to try them in.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_nats::Client;
+use callmark_reference::utp::message::{RosterRow, TurnRequest};
+use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
+use callmark_reference::utp::{
+    self, L0, L0Config, Log, Pmo, PmoConfig, Runtime, ScriptedModel, ToolService, ToolServiceConfig, pmo,
+};
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+
+use crate::args::ServeArguments;
+use crate::broker::{self, RunningBroker};
+use crate::certify::no_broker;
+use crate::exit::{self, Failure};
+
+/// `<ver>` of the subjects.
+const VERSION: &str = "v1r3";
+/// The project that is there from the start.
+const PROJECT: &str = "prj_demo";
+/// The agent that is there from the start, and one that work can be given to.
+const AGENTS: [&str; 2] = ["ag_pilot", "ag_helper"];
+/// Where the agents' wakeups go.
+const WORKER_TARGET: &str = "worker_generic";
+/// The model to ask in place of the scripted one.
+const MODEL: &str = "CALLMARK_MODEL_URL";
+/// For the demo turn.
+const TURN_DEADLINE: Duration = Duration::from_secs(120);
+/// Characters of a body that are printed.
+const SHOWN: usize = 1200;
+
+/// Everything that is served.
+struct Served {
+    broker: RunningBroker,
+    l0: L0,
+    service: ToolService,
+    pmo: Pmo,
+    runtime: Runtime,
+    model: Option<ScriptedModel>,
+}
+
+impl Served {
+    async fn start(arguments: &ServeArguments, told: Log) -> Result<Self, Failure> {
+        let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
+        let log: Log = Arc::new(|line: &str| eprintln!("{line}"));
+        let mut config = L0Config::new(broker.url());
+        config.http = Some(arguments.listen);
+        config.data_dir.clone_from(&arguments.data);
+        config.log = Arc::clone(&log);
+        let l0 = L0::start(config).await.map_err(Failure::incomplete)?;
+        furnish(&l0).await?;
+        let mut config = ToolServiceConfig::new(broker.url());
+        config.data_dir.clone_from(&arguments.data);
+        config.log = Arc::clone(&log);
+        let service = ToolService::start(config).await.map_err(Failure::incomplete)?;
+        let mut config = PmoConfig::new(broker.url());
+        config.log = Arc::clone(&log);
+        let pmo = Pmo::start(config).await.map_err(Failure::incomplete)?;
+        let own = std::env::var(MODEL).ok().filter(|url| !url.is_empty());
+        let (url, model) = if let Some(url) = own {
+            (url, None)
+        } else {
+            let any = ([127, 0, 0, 1], 0).into();
+            let model = ScriptedModel::start_with_log(any, told).await.map_err(Failure::incomplete)?;
+            (model.url(), Some(model))
+        };
+        let mut config = RuntimeConfig::new(broker.url(), url);
+        config.reports = Reports::Platform;
+        config.log = log;
+        let runtime = Runtime::start(config).await.map_err(Failure::incomplete)?;
+        Ok(Self { broker, l0, service, pmo, runtime, model })
+    }
+
+    async fn end(self) {
+        self.runtime.shutdown().await;
+        self.pmo.shutdown().await;
+        self.service.shutdown().await;
+        self.l0.shutdown().await;
+        if let Some(model) = self.model {
+            model.shutdown().await;
+        }
+        self.broker.stop().await;
+    }
+}
+
+/// Puts agents and tools into the demo project.
+async fn furnish(l0: &L0) -> Result<(), Failure> {
+    for row in utp::rows(PROJECT, VERSION).into_iter().chain(pmo::rows(PROJECT, VERSION)) {
+        // Probes are for the suite; they would only puzzle a model.
+        if !row.tool_name.starts_with("probe.") {
+            l0.put_tool(row).await.map_err(Failure::incomplete)?;
+        }
+    }
+    for agent in AGENTS {
+        let row = RosterRow::new(PROJECT, agent, WORKER_TARGET);
+        l0.put_roster(row).await.map_err(Failure::incomplete)?;
+    }
+    Ok(())
+}
+
+/// Serves until it is interrupted, or for one turn.
+pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let shows = arguments.watch || arguments.turn.is_some();
+    let told: Log = if shows { Arc::new(|line: &str| println!("{line}\n")) } else { Arc::new(|_| {}) };
+    let served = Served::start(arguments, told).await?;
+    eprintln!("NATS      {}", arguments.broker_url(served.broker.url()));
+    if let Some(url) = served.l0.http_url() {
+        eprintln!("platform  {url}");
+    }
+    match &served.model {
+        Some(_) => eprintln!("model     scripted (set {MODEL} to an OpenAI-compatible URL to use another)"),
+        None => eprintln!("model     that of {MODEL}"),
+    }
+    eprintln!("project   {PROJECT}, with the agents {}", AGENTS.join(" and "));
+    let client = async_nats::connect(served.broker.url()).await.map_err(Failure::incomplete)?;
+    let watching = if shows { Some(watch(&client).await?) } else { None };
+    let code = if let Some(instruction) = &arguments.turn {
+        turn(&client, instruction).await
+    } else {
+        eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
+        exit::told_to_end().await;
+        Ok(exit::CONFORMANT)
+    };
+    eprintln!("ending");
+    if let Some(watching) = watching {
+        watching.abort();
+    }
+    served.end().await;
+    code
+}
+
+/// Prints every message on the bus, in the order in which the broker passes them on.
+async fn watch(client: &Client) -> Result<tokio::task::JoinHandle<()>, Failure> {
+    // One subscription, so that the order is the broker's.
+    let mut messages = client.subscribe(">").await.map_err(Failure::incomplete)?;
+    client.flush().await.map_err(Failure::incomplete)?;
+    Ok(tokio::spawn(async move {
+        while let Some(message) = messages.next().await {
+            // Answers to requests tell nothing that the requests do not.
+            if !message.subject.starts_with("_INBOX.") {
+                println!("{}\n{}\n", message.subject, shown(&message.payload));
+            }
+        }
+    }))
+}
+
+fn shown(payload: &[u8]) -> String {
+    let text = String::from_utf8_lossy(payload);
+    let pretty = serde_json::from_str::<Value>(&text).and_then(|body| serde_json::to_string(&body));
+    let text = pretty.unwrap_or_else(|_| text.into_owned());
+    match text.char_indices().nth(SHOWN) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text,
+    }
+}
+
+/// Has an agent of the demo project take a turn, and waits for its end.
+async fn turn(client: &Client, instruction: &str) -> Result<u8, Failure> {
+    let agent = AGENTS[0];
+    let subject = format!("cg.{VERSION}.{PROJECT}.public.evt.agent.{agent}.task");
+    let mut ends = client.subscribe(subject).await.map_err(Failure::incomplete)?;
+    let request = json!(TurnRequest::new(agent, instruction));
+    let subject = format!("l0.v1.{PROJECT}.public.turns.start");
+    client.request(subject, request.to_string().into()).await.map_err(Failure::incomplete)?;
+    let end = tokio::time::timeout(TURN_DEADLINE, ends.next());
+    let end = tokio::select! {
+        end = end => end.ok().flatten(),
+        () = exit::told_to_end() => None,
+    };
+    let Some(end) = end else { return Err(Failure::incomplete("the turn did not end")) };
+    let event: Value = serde_json::from_slice(&end.payload).unwrap_or_default();
+    let card = event["deliverable_card_id"].as_str().unwrap_or_default();
+    let subject = format!("l0.v1.{PROJECT}.cards.get");
+    let request = json!({"card_ids": [card]}).to_string().into();
+    let answer = client.request(subject, request).await.map_err(Failure::incomplete)?;
+    let cards: Value = serde_json::from_slice(&answer.payload).unwrap_or_default();
+    println!("== the turn ended as {}\n{}", event["status"], cards["cards"][0]["content"]);
+    Ok(exit::CONFORMANT)
+}
+
+/// One call of each kind, with what travels.
+pub(super) async fn tour(arguments: &ServeArguments) -> Result<u8, Failure> {
+    let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
+    let tour = utp::tour(broker.url(), VERSION, "prj_tour").await.map_err(Failure::incomplete)?;
+    for stop in &tour.stops {
+        let card = serde_json::to_string_pretty(&stop.outcome.card).map_err(Failure::internal)?;
+        let callback = serde_json::to_string_pretty(&stop.outcome.callback).map_err(Failure::internal)?;
+        println!(
+            "== {} ended as {}",
+            stop.tool_name,
+            serde_json::to_value(stop.status).map_err(Failure::internal)?
+        );
+        println!("callback {callback}\ntool.result card {card}\n");
+    }
+    tour.end().await;
+    broker.stop().await;
+    Ok(exit::CONFORMANT)
+}
