@@ -192,6 +192,7 @@ pub(crate) enum Kind {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct ServeArguments {
     /// What to serve
     #[arg(value_enum)]

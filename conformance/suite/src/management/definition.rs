@@ -35,7 +35,7 @@ impl Definition {
             "tool_name": name,
             "target_subject": subject(version, "cmd.tool.<word>.lookup", word),
             "after_execution": "suspend",
-            "description": format!("Wasserstände – 潮 – of station {word}: \"spring\" and 'neap' tides."),
+            "description": format!("Wasserstände – 潮 – of station {word}: \"spring\" and 'neap' tides,\nas the chart has them."),
             "parameters": {
                 "type": "object",
                 "description": format!("What to look up for {word}; {{channel_id}} is a text here."),

@@ -76,11 +76,7 @@ impl Late {
     }
 
     /// Judges all projects of the role. Where one has nothing to look at, the others still count.
-    fn everywhere(
-        &self,
-        own: Vec<Frame>,
-        judge: impl Fn(&[Frame]) -> Judgement,
-    ) -> (Judgement, Vec<Frame>) {
+    fn everywhere(&self, own: Vec<Frame>, judge: impl Fn(&[Frame]) -> Judgement) -> (Judgement, Vec<Frame>) {
         let judgement = judge(&own);
         if matches!(judgement, Err(Trouble::Broken(_))) {
             return (judgement, own);

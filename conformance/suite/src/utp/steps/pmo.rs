@@ -11,7 +11,7 @@ use crate::manifest::Builtin;
 use crate::transcript::Frame;
 use crate::utp::judge::callback::STATUSES;
 use crate::utp::judge::children;
-use crate::utp::judge::seen::{self, Calls};
+use crate::utp::judge::seen;
 use crate::utp::platform::{Fate, Order};
 use crate::utp::tool::Role;
 use crate::utp::world::World;
