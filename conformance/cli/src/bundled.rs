@@ -12,6 +12,7 @@ use callmark_reference::utp;
 use callmark_suite::manifest::{Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::utp::capture::{Exercise, Exercised};
+use callmark_suite::utp::upstream::Variable;
 use futures::future::BoxFuture;
 
 pub use bench::ReferenceWorkshop;
@@ -36,6 +37,12 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
         if let Some(agent) = &mut hub.agent {
             agent.start = Some(serve(&["hub", "--agent"]));
         }
+    }
+    if let Some(executor) = manifest.utp.as_mut().and_then(|utp| utp.openapi.as_mut()) {
+        // Keys that the user has set are the executor's; the others are made up for the run.
+        let set = Variable::ALL.into_iter().map(Variable::name);
+        let set = set.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
+        executor.environment.extend(set.filter(|(_, value)| !value.is_empty()));
     }
     Ok(manifest)
 }
