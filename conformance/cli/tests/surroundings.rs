@@ -23,11 +23,12 @@ async fn the_reference_is_conformant_over_the_http_binding() {
     if let Some(utp) = manifest.utp.as_mut() {
         utp.platform = PlatformKind::Http;
     }
+    let profiles = ["utp.tool-service", "utp.pmo"];
     let output = support::certify(
         &manifest,
-        &["utp.tool-service", "utp.pmo"],
+        &profiles,
         broker.url(),
-        Box::new(Reference::of(&["utp.tool-service".to_owned()])),
+        Box::new(Reference::of(&profiles.map(str::to_owned))),
         Arc::new(Quiet),
     )
     .await;
