@@ -55,7 +55,18 @@ fn the_bundled_reference_is_conformant_and_the_same_each_time() {
 fn json_is_the_record_and_nothing_else() {
     let home = directory();
     let output = callmark(
-        &["certify", "--bundled", "--rule", "UTP-4.2-10", "--format", "json", "--out", "out"],
+        &[
+            "certify",
+            "--bundled",
+            "--profile",
+            "utp.tool-service",
+            "--rule",
+            "UTP-4.2-10",
+            "--format",
+            "json",
+            "--out",
+            "out",
+        ],
         home.path(),
     );
     assert_eq!(code(&output), 0, "{}", stderr(&output));
