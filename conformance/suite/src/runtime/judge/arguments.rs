@@ -152,7 +152,9 @@ pub fn names_variable(frames: &[Frame], view: View<'_>, name: &str, variable: &s
 }
 
 /// A secret stands in no card.
-pub fn is_in_no_card(frames: &[Frame], secret: &str) -> Judgement {
+pub fn is_in_no_card(frames: &[Frame], view: View<'_>, secret: &str) -> Judgement {
+    // A worker that saves no card where the suite can see it shows nothing.
+    card(frames, view)?;
     match saved_cards(frames).find(|(_, card)| mentions(card, secret)) {
         None => Ok(()),
         Some((frame, _)) => Err(Finding::new(

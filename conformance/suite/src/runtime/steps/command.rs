@@ -87,7 +87,7 @@ async fn secret_in_no_card(world: &mut World) -> Step {
     let session = world.session()?;
     world.scene()?.quiet(&session).await;
     let secret = session.secret.clone().unwrap_or_default();
-    world.judge_call(0, |frames, _| arguments::is_in_no_card(frames, &secret))
+    world.judge_call(0, |frames, view| arguments::is_in_no_card(frames, view, &secret))
 }
 
 #[then(expr = "the card's argument {string} brings no value of the environment or of the tool")]

@@ -225,7 +225,7 @@ fn timed_out(world: &mut World) -> Step {
     world.judge_call(0, turn::timeout_code)
 }
 
-/// What follows the report of a call. Where nothing follows a plain call either, there is nothing to look at.
+/// What follows the report of a call.
 async fn behaviour(world: &mut World, call: usize) -> Result<Behaviour, Halt> {
     let session = world.session()?;
     Ok(world.scene()?.behaviour(&session, call).await)
