@@ -189,17 +189,22 @@ pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Ke
 ///
 /// As a parameter it may go out: arguments are what a tool sends.
 pub fn uses_no_literal(frames: &[Frame], calls: &Calls<'_>, literal: &str) -> Judgement {
-    let using = requests(frames, calls)?
-        .into_iter()
-        .find_map(|frame| Some((frame, frame.headers.iter().find(|(_, value)| value.contains(literal))?)));
+    // Arguments are what a tool sends, so there only a header makes one a credential; nothing else of a row is sent.
+    let is_argument = seen::mentions(&calls.subject.card["content"]["arguments"], literal);
+    let using = requests(frames, calls)?.into_iter().find_map(|frame| {
+        let header = frame.headers.iter().find(|(_, value)| value.contains(literal));
+        let header = header.map(|(name, value)| json!({name: value}));
+        let anywhere = || (!is_argument && holds(frame, literal)).then(|| json!(literal));
+        Some((frame, header.or_else(anywhere)?))
+    });
     match using {
         None => Ok(()),
-        Some((frame, (name, value))) => Err(Finding::new(
+        Some((frame, used)) => Err(Finding::new(
             "a key that stands in the card or in the tool's row was used as a credential",
             "take keys from environment variables alone; without one, ask without a key or fail",
         )
         .expected("no credential, or one from the environment")
-        .actual(Some(&json!({name: value})))
+        .actual(Some(&used))
         .frame(frame)
         .into()),
     }
