@@ -38,6 +38,12 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
             agent.start = Some(serve(&["hub", "--agent"]));
         }
     }
+    if let Some(breadcrumb) = &mut manifest.breadcrumb {
+        breadcrumb.start = Some(serve(&["breadcrumb", "--runner"]));
+        if let Some(agent) = &mut breadcrumb.agent {
+            agent.start = Some(serve(&["breadcrumb", "--agent"]));
+        }
+    }
     if let Some(executor) = manifest.utp.as_mut().and_then(|utp| utp.openapi.as_mut()) {
         // Keys that the user has set are the executor's; the others are made up for the run.
         let set = Variable::ALL.into_iter().map(Variable::name);

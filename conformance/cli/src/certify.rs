@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
-use callmark_suite::manifest::{AgentTable, HubTable, Manifest, ManifestError};
+use callmark_suite::manifest::{AgentTable, BreadcrumbTable, HubTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
@@ -203,7 +203,8 @@ async fn certify(
     }
     let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial)
         || manifest.toolbus.as_ref().is_some_and(|toolbus| toolbus.serial)
-        || manifest.hub.as_ref().is_some_and(|hub| hub.serial);
+        || manifest.hub.as_ref().is_some_and(|hub| hub.serial)
+        || manifest.breadcrumb.as_ref().is_some_and(BreadcrumbTable::is_serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = RunPlan {
         selection,
@@ -264,6 +265,7 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
     let hub = manifest.hub.iter().flat_map(|hub| hub.env.values());
     let service = manifest.hub.iter().filter_map(HubTable::secret);
     let agent = manifest.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
+    let crumbs = manifest.breadcrumb.iter().flat_map(BreadcrumbTable::secrets);
     let executor =
         utp.clone().filter_map(|utp| utp.openapi.as_ref()).flat_map(|own| own.environment.values());
     let registry = utp
@@ -279,6 +281,7 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
         .chain(words)
         .map(str::to_owned)
         .chain(service)
+        .chain(crumbs)
         .chain(agent)
         .filter(|value| value.len() >= 4)
         .collect()

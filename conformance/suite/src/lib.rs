@@ -4,6 +4,7 @@
 //! Invariant: nothing here prints.
 
 mod bounds;
+pub mod breadcrumb;
 pub mod catalogue;
 pub mod http_server;
 pub mod hub;

@@ -8,7 +8,7 @@ use crate::catalogue::is_rule_tag;
 use crate::registry::PROFILES;
 use crate::run::Library;
 use crate::world::Family;
-use crate::{hub, management, runtime, toolbus, utp};
+use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Everything that is wrong, one sentence each; empty when all is well.
 pub fn faults(library: &Library) -> Vec<String> {
@@ -91,6 +91,8 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
     let (utp, toolbus) = (utp::world::World::collection(), toolbus::world::World::collection());
     let (hub, agent) = (hub::world::World::collection(), hub::agent::world::World::collection());
     let (runtime, management) = (runtime::world::World::collection(), management::world::World::collection());
+    let (runner, crumb_agent) =
+        (breadcrumb::world::World::collection(), breadcrumb::agent::world::World::collection());
     let mut used = BTreeSet::new();
     for case in library.catalogue.cases() {
         for step in &case.scenario().steps {
@@ -109,6 +111,8 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
                 Family::Toolbus => toolbus.find(step).map(|found| found.map(|found| found.2)),
                 Family::Hub => hub.find(step).map(|found| found.map(|found| found.2)),
                 Family::Agent => agent.find(step).map(|found| found.map(|found| found.2)),
+                Family::Runner => runner.find(step).map(|found| found.map(|found| found.2)),
+                Family::CrumbAgent => crumb_agent.find(step).map(|found| found.map(|found| found.2)),
             };
             match found {
                 Ok(Some(location)) => {
@@ -157,5 +161,11 @@ pub fn definitions() -> Vec<(&'static str, u32, String)> {
     gather!(hub::agent::world::World, Given);
     gather!(hub::agent::world::World, When);
     gather!(hub::agent::world::World, Then);
+    gather!(breadcrumb::world::World, Given);
+    gather!(breadcrumb::world::World, When);
+    gather!(breadcrumb::world::World, Then);
+    gather!(breadcrumb::agent::world::World, Given);
+    gather!(breadcrumb::agent::world::World, When);
+    gather!(breadcrumb::agent::world::World, Then);
     all
 }

@@ -4,6 +4,8 @@
 //! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
 
 mod agent;
+mod breadcrumb;
+mod crumb_agent;
 mod hub;
 mod keys;
 mod toolbus;
@@ -16,6 +18,11 @@ use serde::Deserialize;
 use thiserror::Error;
 
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
+pub use breadcrumb::{
+    ASTRAL_ACTIONS, BreadcrumbTable, ConfigTable, Dispatch, ExtraTool, Inputs, LANGUAGE_MODELS,
+    RUNNER_PLACEHOLDERS, RunnerTable, STANDARD_TOOLS, ToolsTable, View, WorkflowTable,
+};
+pub use crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, Capture, CrumbAgentTable, CrumbDriveTable, CrumbModel};
 pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTable, RateLimitTable};
 pub use toolbus::{
     ArtifactsTable, BreakGlassTable, CallTable, Endpoint, Endpoints, InvalidTable, PartialTable, PathSyntax,
@@ -44,6 +51,9 @@ pub struct Manifest {
     /// How a Hub or an agent is reached over HTTP.
     #[serde(default)]
     pub hub: Option<HubTable>,
+    /// How a tool runner or its agent is reached over a breadcrumb store.
+    #[serde(default)]
+    pub breadcrumb: Option<BreadcrumbTable>,
     /// The directory that relative paths and `start` refer to.
     #[serde(skip)]
     pub directory: PathBuf,
@@ -122,6 +132,7 @@ impl Manifest {
                 profiles.push("toolbus.artifacts");
             }
         }
+        profiles.extend(self.breadcrumb.iter().flat_map(BreadcrumbTable::profiles));
         profiles
     }
 
@@ -130,6 +141,7 @@ impl Manifest {
         let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();
         faults.extend(self.hub.iter().flat_map(HubTable::contradictions));
         faults.extend(self.utp.iter().flat_map(UtpTable::contradictions));
+        faults.extend(self.breadcrumb.iter().flat_map(BreadcrumbTable::contradictions));
         faults
     }
 }

@@ -8,11 +8,13 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use crate::breadcrumb::agent::session::{CrumbAgentPlan, CrumbAgentSession};
+use crate::breadcrumb::session::{RunnerPlan, RunnerSession};
 use crate::hub::agent::session::{AgentPlan, AgentSession};
 use crate::hub::session::{HubPlan, HubSession};
 use crate::judge::Cause;
 use crate::management::session::{ManagementPlan, ManagementSession};
-use crate::manifest::{Manifest, UtpTable};
+use crate::manifest::{BreadcrumbTable, Manifest, UtpTable};
 use crate::pace::PaceLimits;
 use crate::target::Target;
 use crate::toolbus::session::{ToolbusPlan, ToolbusSession};
@@ -107,6 +109,24 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
             Err(blocked) => drop(set.blocked.insert("hub.agent".to_owned(), blocked)),
         }
     }
+    let runners: Vec<&str> = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]
+        .into_iter()
+        .filter(|own| wants(own))
+        .collect();
+    if !runners.is_empty() {
+        match open_runner(&plan).await {
+            Ok(session) => set.stage.runner = Some(session),
+            Err(blocked) => {
+                set.blocked.extend(runners.iter().map(|own| ((*own).to_owned(), blocked.clone())));
+            }
+        }
+    }
+    if wants("breadcrumb.agent") {
+        match open_crumb_agent(&plan).await {
+            Ok(session) => set.stage.crumb_agent = Some(session),
+            Err(blocked) => drop(set.blocked.insert("breadcrumb.agent".to_owned(), blocked)),
+        }
+    }
     set
 }
 
@@ -136,6 +156,39 @@ async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>,
         seed: plan.seed,
     };
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the agent of a manifest that writes invocations.
+async fn open_crumb_agent(plan: &StagePlan<'_>) -> Result<Arc<CrumbAgentSession>, (Cause, String)> {
+    let Some(table) = plan.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone()) else {
+        return Err((Cause::Config, "the manifest has no table `[breadcrumb.agent]`".to_owned()));
+    };
+    let plan = CrumbAgentPlan {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("crumb-agent.log"),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    };
+    CrumbAgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the tool runner of a manifest.
+async fn open_runner(plan: &StagePlan<'_>) -> Result<Arc<RunnerSession>, (Cause, String)> {
+    let Some(table) = plan.manifest.breadcrumb.clone().filter(BreadcrumbTable::has_runner) else {
+        let message = "the manifest describes no tool runner (`[breadcrumb.runner]`)".to_owned();
+        return Err((Cause::Config, message));
+    };
+    let plan = RunnerPlan {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name("runner.log"),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    };
+    RunnerSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the MCP server of a manifest.

@@ -115,6 +115,18 @@ pub enum Kind {
     UpstreamReply,
     /// A line of a target's log.
     Log,
+    /// A breadcrumb of the suite: an invocation, a user's message, an answer of a tool.
+    Put,
+    /// A breadcrumb of the target.
+    Crumb,
+    /// The target changes a breadcrumb.
+    CrumbChange,
+    /// The target reads the breadcrumb store, or asks it for a secret.
+    StoreRead,
+    /// What the store holds, as the suite looked it up.
+    Stored,
+    /// What an agent under test says, word for word.
+    Said,
 }
 
 impl Kind {
@@ -143,6 +155,10 @@ impl Kind {
             Self::RegistryRequest | Self::RegistryResponse => "management API",
             Self::Upstream | Self::UpstreamReply => "upstream",
             Self::Log => "log",
+            Self::Put | Self::Crumb | Self::CrumbChange | Self::StoreRead | Self::Stored => {
+                "breadcrumb store"
+            }
+            Self::Said => "driver",
         }
     }
 }
@@ -151,7 +167,12 @@ impl Kind {
     /// Bytes of one message that are kept. What is read as a document of its own must stay one.
     fn budget(self) -> usize {
         match self {
-            Self::Response | Self::Artifact | Self::HubResponse | Self::RegistryResponse => DOCUMENT,
+            Self::Response
+            | Self::Artifact
+            | Self::HubResponse
+            | Self::RegistryResponse
+            | Self::Crumb
+            | Self::Said => DOCUMENT,
             _ => bounds::MESSAGE,
         }
     }

@@ -1,7 +1,7 @@
 //! What the Worlds of all families have in common.
 //!
 //! Each family has a World of its own (`utp::world`, `runtime::world`, `management::world`,
-//! `toolbus::world`, `hub::world`, `hub::agent::world`), so that a step of one cannot stand in a
+//! `toolbus::world`, `hub::world`, `hub::agent::world`, `breadcrumb::world`), so that a step of one cannot stand in a
 //! scenario of another, and so that a step is looked up among its own family's only.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -10,6 +10,8 @@ use std::sync::Arc;
 use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
+use crate::breadcrumb::agent::session::CrumbAgentSession;
+use crate::breadcrumb::session::RunnerSession;
 use crate::hub::agent::session::AgentSession;
 use crate::hub::session::HubSession;
 use crate::judge::{Cause, Judgement, Trouble};
@@ -43,6 +45,10 @@ pub struct Stage {
     pub hub: Option<Arc<HubSession>>,
     /// An agent under test, the Hub's client.
     pub agent: Option<Arc<AgentSession>>,
+    /// A tool runner under test.
+    pub runner: Option<Arc<RunnerSession>>,
+    /// An agent under test that writes invocations.
+    pub crumb_agent: Option<Arc<CrumbAgentSession>>,
 }
 
 impl Stage {
@@ -69,6 +75,12 @@ impl Stage {
             capabilities.extend(session.capabilities());
         }
         if let Some(session) = &self.agent {
+            capabilities.extend(session.capabilities());
+        }
+        if let Some(session) = &self.runner {
+            capabilities.extend(session.capabilities());
+        }
+        if let Some(session) = &self.crumb_agent {
             capabilities.extend(session.capabilities());
         }
         capabilities
@@ -110,6 +122,14 @@ impl Stage {
                 self.agent.as_ref().is_some_and(|session| !session.works()),
                 "the agent never did what it was asked to, so nothing counts as a pass",
             ),
+            Family::Runner => (
+                self.runner.as_ref().is_some_and(|session| !session.works()),
+                "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
+            ),
+            Family::CrumbAgent => (
+                self.crumb_agent.as_ref().is_some_and(|session| !session.works()),
+                "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
+            ),
         };
         idle.then_some(why)
     }
@@ -131,6 +151,12 @@ impl Stage {
         if let Some(session) = &self.agent {
             session.close().await;
         }
+        if let Some(session) = &self.runner {
+            session.close().await;
+        }
+        if let Some(session) = &self.crumb_agent {
+            session.close().await;
+        }
     }
 }
 
@@ -149,18 +175,32 @@ pub enum Family {
     Hub,
     /// The agent's side of it.
     Agent,
+    /// A tool runner, its tools and its workflow.
+    Runner,
+    /// An agent that writes invocations for one.
+    CrumbAgent,
 }
 
 impl Family {
     /// All families that have features.
-    pub const ALL: [Self; 6] =
-        [Self::Utp, Self::Runtime, Self::Management, Self::Toolbus, Self::Hub, Self::Agent];
+    pub const ALL: [Self; 8] = [
+        Self::Utp,
+        Self::Runtime,
+        Self::Management,
+        Self::Toolbus,
+        Self::Hub,
+        Self::Agent,
+        Self::Runner,
+        Self::CrumbAgent,
+    ];
 
     /// The family of a profile.
     pub fn of(profile: &str) -> Self {
         match profile {
             "hub.server" => Self::Hub,
             "hub.agent" => Self::Agent,
+            "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => Self::Runner,
+            "breadcrumb.agent" => Self::CrumbAgent,
             "utp.worker" | "utp.execution" => Self::Runtime,
             "utp.registry" => Self::Management,
             _ if profile.starts_with("toolbus.") => Self::Toolbus,

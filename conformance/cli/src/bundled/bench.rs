@@ -8,6 +8,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
+use callmark_suite::breadcrumb::agent::session::{CrumbAgentPlan, CrumbAgentSession};
+use callmark_suite::breadcrumb::session::{RunnerPlan, RunnerSession};
 use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
 use callmark_suite::hub::session::{HubPlan, HubSession};
 use callmark_suite::management::session::{ManagementPlan, ManagementSession};
@@ -125,6 +127,12 @@ impl Bench for ReferenceBench {
                 }
                 "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
                 "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
+                "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => {
+                    Ok(Stage { runner: Some(self.runner(wire).await?), ..Stage::default() })
+                }
+                "breadcrumb.agent" => {
+                    Ok(Stage { crumb_agent: Some(self.crumb_agent(wire).await?), ..Stage::default() })
+                }
                 "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
                 "utp.registry" => {
                     Ok(Stage { management: Some(self.management(wire).await?), ..Stage::default() })
@@ -176,6 +184,31 @@ impl ReferenceBench {
             agent: None,
         };
         AgentSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    async fn runner(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<RunnerSession>, String> {
+        let plan = RunnerPlan {
+            table: self.manifest.breadcrumb.clone().ok_or("the bundled manifest has no `[breadcrumb]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+        };
+        RunnerSession::open(plan).await.map_err(|error| error.to_string())
+    }
+
+    async fn crumb_agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<CrumbAgentSession>, String> {
+        let table = self.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone());
+        let plan = CrumbAgentPlan {
+            table: table.ok_or("the bundled manifest has no `[breadcrumb.agent]`")?,
+            directory: PathBuf::from("."),
+            log: log_file(),
+            limits: sabotage_limits(),
+            wire,
+            seed: self.stages,
+        };
+        CrumbAgentSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     /// One registry serves all mutants: each has projects of its own.

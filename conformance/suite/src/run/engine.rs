@@ -16,7 +16,7 @@ use crate::judge::Trouble;
 use crate::transcript::lock;
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
-use crate::{hub, management, runtime, toolbus, utp};
+use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
@@ -38,7 +38,7 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
     let of = |family: Family| -> Vec<&Case> {
         runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
     };
-    let [utp, runtime, management, toolbus, hub, agent] = Family::ALL.map(of);
+    let [utp, runtime, management, toolbus, hub, agent, runner, crumb_agent] = Family::ALL.map(of);
     let heavy = futures::join!(
         drive_all::<utp::world::World>(library, plan, &utp).boxed_local(),
         drive_all::<toolbus::world::World>(library, plan, &toolbus).boxed_local(),
@@ -52,9 +52,13 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         drive_all::<hub::world::World>(library, plan, &hub).boxed_local(),
         drive_all::<hub::agent::world::World>(library, plan, &agent).boxed_local(),
     );
+    let crumbs = futures::join!(
+        drive_all::<breadcrumb::world::World>(library, plan, &runner).boxed_local(),
+        drive_all::<breadcrumb::agent::world::World>(library, plan, &crumb_agent).boxed_local(),
+    );
     let mut facts = BTreeMap::new();
     let mut remains = BTreeMap::new();
-    for (own, left) in [heavy.0, heavy.1, calling.0, calling.1, light.0, light.1] {
+    for (own, left) in [heavy.0, heavy.1, calling.0, calling.1, light.0, light.1, crumbs.0, crumbs.1] {
         facts.extend(own);
         remains.extend(left);
     }

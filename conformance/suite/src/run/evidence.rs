@@ -16,7 +16,7 @@ use crate::transcript::{Frame, Kind, shorten, shorten_line};
 use crate::utp::judge::{children, seen};
 use crate::utp::platform::{STABLE, http::decode};
 use crate::world::Family;
-use crate::{hub, management, toolbus};
+use crate::{breadcrumb, hub, management, toolbus};
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -51,6 +51,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         // Ids of a server also stand within uris and texts.
         Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
         Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
+        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
     }
     let names = Names { whole, parts, nonce: remains.world.nonce.clone() };
     let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
@@ -130,6 +131,7 @@ fn steady(family: Family, value: &Value) -> Value {
         Family::Management => management::evidence::steady(value),
         Family::Toolbus => toolbus::evidence::steady(value),
         Family::Hub | Family::Agent => hub::evidence::steady(value),
+        Family::Runner | Family::CrumbAgent => breadcrumb::evidence::steady(value),
     }
 }
 

@@ -1,0 +1,1 @@
+//! The vocabulary of the features about an agent that writes invocations.

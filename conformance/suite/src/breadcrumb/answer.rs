@@ -1,0 +1,84 @@
+//! The answer to a call, found in a transcript leniently, so that one fault breaks one rule.
+
+use serde_json::Value;
+
+use super::call::Call;
+use super::crumb::RESPONSE;
+use crate::transcript::{Frame, Kind};
+
+/// What a runner answered to a call.
+#[derive(Clone, Copy, Debug)]
+pub struct Answer<'a> {
+    /// The breadcrumb.
+    pub frame: &'a Frame,
+}
+
+impl<'a> Answer<'a> {
+    /// All answers to a call, in the order in which they came.
+    ///
+    /// An answer is a breadcrumb of the target that names the call's `requestId` as such, however it spells the key and
+    /// wherever that stands, and that is of the schema of answers or has the members of one.
+    pub fn all(frames: &'a [Frame], call: &Call) -> Vec<Self> {
+        let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
+        own.filter(|answer| answer.is_one() && answer.is_to(call.id())).collect()
+    }
+
+    /// The first answer to a call.
+    pub fn of(frames: &'a [Frame], call: &Call) -> Option<Self> {
+        Self::all(frames, call).into_iter().next()
+    }
+
+    /// Whether a breadcrumb of the target is an answer to any call.
+    pub fn is_one(&self) -> bool {
+        let schema = self.frame.text("/schema_name").unwrap_or_default();
+        schema == RESPONSE
+            || (schema.starts_with("tool.")
+                && ["status", "output", "error"].iter().any(|name| self.member(name).is_some()))
+    }
+
+    /// Whether it names this id.
+    pub fn is_to(&self, id: &str) -> bool {
+        let keys = ["request_id", "requestId", "id", "correlation_id"];
+        let named = keys.iter().any(|name| self.member(name).and_then(Value::as_str) == Some(id));
+        let tagged = self.frame.body.get("tags").and_then(Value::as_array).into_iter().flatten();
+        !id.is_empty()
+            && (named || tagged.filter_map(Value::as_str).any(|tag| tag == format!("request:{id}")))
+    }
+
+    /// A member of the answer: of the `context`, else of the breadcrumb itself. Null is none.
+    pub fn member(&self, name: &str) -> Option<&'a Value> {
+        let body = &self.frame.body;
+        let own = |place: Option<&'a Value>| place.and_then(|place| place.get(name));
+        own(body.get("context")).or_else(|| own(Some(body))).filter(|value| !value.is_null())
+    }
+
+    /// `status`, as far as it is a word.
+    pub fn status(&self) -> &'a str {
+        self.member("status").and_then(Value::as_str).unwrap_or_default()
+    }
+
+    /// Whether it tells of a success, in whatever words.
+    pub fn succeeded(&self) -> bool {
+        match self.member("status").and_then(Value::as_str) {
+            Some("success") => true,
+            Some("error") => false,
+            // No word of the standard: what it brings tells.
+            _ => self.output().is_some() && self.error().is_none(),
+        }
+    }
+
+    /// `output`.
+    pub fn output(&self) -> Option<&'a Value> {
+        self.member("output")
+    }
+
+    /// The member of the output at a JSON Pointer.
+    pub fn at(&self, pointer: &str) -> Option<&'a Value> {
+        self.output()?.pointer(pointer)
+    }
+
+    /// `error`, unless it is empty.
+    pub fn error(&self) -> Option<&'a Value> {
+        self.member("error").filter(|error| error.as_str() != Some(""))
+    }
+}

@@ -1,0 +1,3 @@
+//! Judgements about a tool runner: pure functions over what was stored.
+
+pub mod answer;

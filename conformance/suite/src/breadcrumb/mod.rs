@@ -1,0 +1,24 @@
+//! A tool runner under test: the suite is its store, its user, its agent, the providers of its language models and the
+//! pages of its browser.
+//!
+//! `shelf` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
+//! `room` gives each to the scenario that it belongs to. `session` starts the runner and learns about it, `scene` is one
+//! scenario's calls, `call` what they ask, `answer` what came back. `judge` looks at frames.
+//! An agent under test is in `agent`.
+
+pub mod agent;
+pub mod answer;
+pub mod call;
+pub mod crumb;
+mod door;
+pub mod evidence;
+pub mod judge;
+mod lines;
+pub mod room;
+pub mod scene;
+pub mod session;
+pub mod shelf;
+mod steps;
+pub mod store;
+mod system;
+pub mod world;

@@ -1,0 +1,285 @@
+//! The session of a run with a tool runner: the parties around it, how it is reached, and what was found out before the
+//! first scenario.
+
+mod start;
+
+use std::collections::BTreeSet;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::task::JoinSet;
+
+use super::answer::Answer;
+use super::call::{Call, filled};
+use super::door::Door;
+use super::room::Room;
+use crate::judge::Cause;
+use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
+use crate::pace::{Pace, PaceLimits};
+use crate::target::Offspring;
+use crate::transcript::lock;
+use crate::wire::Wire;
+
+/// Between two tries of the first call.
+const RETRY: Duration = Duration::from_millis(250);
+/// For a runner that opens no event stream, before it is asked all the same.
+const LISTENING: Duration = Duration::from_secs(2);
+/// What the sentinel of a runner without `echo` adds up.
+const SUM: &str = "20 + 11";
+
+/// What a session is opened with.
+pub struct RunnerPlan {
+    /// The manifest's table.
+    pub table: BreadcrumbTable,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of a started runner goes.
+    pub log: PathBuf,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The suite's own servers.
+    #[error("the suite's breadcrumb store cannot listen: {0}")]
+    Listen(String),
+    /// The runner cannot be started.
+    #[error("the runner cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the runner cannot be reached: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the runner answers no call of `{tool}` within {seconds} s; it {what}{ended}")]
+    Silent {
+        /// The tool.
+        tool: String,
+        /// The deadline.
+        seconds: u64,
+        /// What was seen of it.
+        what: &'static str,
+        /// How its process ended, if it did.
+        ended: String,
+    },
+}
+
+impl RunnerError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Config(_) | Self::Start(_) | Self::Listen(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
+        }
+    }
+}
+
+/// An open session.
+pub struct RunnerSession {
+    /// The manifest's table.
+    pub table: BreadcrumbTable,
+    /// `[breadcrumb.runner]`, or what holds without it.
+    pub runner: RunnerTable,
+    /// `[breadcrumb.tools]`, or what holds without it.
+    pub tools: ToolsTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(super) door: Door,
+    pub(super) room: Arc<Room>,
+    works: bool,
+    process: Mutex<Option<Offspring>>,
+    nonce: String,
+    seed: u64,
+    // Ends with the session.
+    _listening: JoinSet<()>,
+}
+
+impl std::fmt::Debug for RunnerSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RunnerSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+impl RunnerSession {
+    /// Opens the parties, starts the runner, and learns whether it works and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub async fn open(plan: RunnerPlan) -> Result<Arc<Self>, RunnerError> {
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// What the target declares, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.catalog.iter().map(|tool| format!("tool.{tool}")).collect();
+        let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
+        let facts = [
+            ("runner.routing", self.runner.routes()),
+            ("runner.invocations", self.runner.dispatch == crate::manifest::Dispatch::Agent),
+            ("tool.extra", !table.extra.is_empty()),
+            ("tool.language_model", has_model),
+            ("shared_files", self.tools.shared_files),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    /// Whether the sentinel's tool did its work.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// How long the answer to a call may take.
+    pub fn deadline(&self, call: &Call) -> Duration {
+        let is_slow = LANGUAGE_MODELS.contains(&call.tool()) || call.tool() == "astral";
+        let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
+        let own = call.input.as_ref().and_then(|input| input.get("seconds")).and_then(Value::as_f64);
+        let own = own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default();
+        self.pace.answer.max(if self.is_patient() { declared } else { Duration::ZERO }) + own
+    }
+
+    /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
+    fn is_patient(&self) -> bool {
+        self.pace.answer >= Duration::from_secs(5)
+    }
+
+    /// A harmless call which shows that the runner is alive, with a sign of its own.
+    pub fn sentinel(&self, unique: &str, word: &str) -> Call {
+        let id = |tool: &str| format!("{tool}-{word}-{unique}");
+        let message = format!("{word}-{unique}");
+        let has = |tool: &str| self.table.catalog.contains(tool);
+        if has("echo") {
+            let template = self.table.inputs.template("echo", None);
+            let input = filled(&template, &[("message", Value::from(message.clone()))]);
+            return Call { sign: Some(Value::from(message)), ..Call::new("echo", input, id("echo")) };
+        }
+        if has("calculator") {
+            let input = json!({"expression": SUM});
+            return Call { sign: Some(json!(31)), ..Call::new("calculator", input, id("calculator")) };
+        }
+        let (tool, input) = match self.table.extra.iter().next() {
+            Some((tool, extra)) => (tool.clone(), extra.input.clone()),
+            None => {
+                let tool = self.table.catalog.first().cloned().unwrap_or_default();
+                (tool.clone(), self.table.inputs.template(&tool, None))
+            }
+        };
+        let request_id = id(&tool);
+        Call::new(&tool, input, request_id)
+    }
+
+    /// Whether an answer shows that the sentinel's tool did its work.
+    pub fn is_own_work(call: &Call, answer: &Answer<'_>) -> bool {
+        let Some(output) = answer.output().filter(|_| answer.succeeded()) else { return false };
+        match &call.sign {
+            Some(Value::String(word)) => output.to_string().contains(word.as_str()),
+            Some(number) => output.to_string().contains(&number.to_string()),
+            None => output.is_object(),
+        }
+    }
+
+    /// Makes first calls until one is answered.
+    async fn learn(&mut self, limits: &PaceLimits, within: Duration) -> Result<(), RunnerError> {
+        let began = Instant::now();
+        if let Some(shelf) = self.door.shelf() {
+            let mut listeners = shelf.listeners();
+            let someone = listeners.wait_for(|count| *count > 0);
+            // Who reads lists in turn never listens.
+            let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
+        }
+        let mut tries = 0_u32;
+        let mut calls: Vec<(Call, Instant)> = Vec::new();
+        let mut scenes = Vec::new();
+        loop {
+            tries += 1;
+            let unique = self.unique(&format!("calibration {tries}"));
+            let booth = self.room.enter(&unique);
+            let call = self.sentinel(&unique, "hello");
+            let asked = Instant::now();
+            self.first_call(&booth, &unique, &call).await.map_err(RunnerError::Reach)?;
+            calls.push((call.clone(), asked));
+            scenes.push(booth);
+            let until = Instant::now() + RETRY * tries.min(8);
+            while Instant::now() < until {
+                for (booth, (call, asked)) in scenes.iter().zip(&calls) {
+                    let wait = Duration::from_millis(5).min(until.saturating_duration_since(Instant::now()));
+                    let answered = booth
+                        .transcript
+                        .wait(wait, |frames| {
+                            Answer::of(frames, call).map(|answer| Self::is_own_work(call, &answer))
+                        })
+                        .await;
+                    if let Some(works) = answered {
+                        self.works = works;
+                        self.pace = Pace::calibrated(asked.elapsed(), limits);
+                        return Ok(());
+                    }
+                }
+            }
+            let ended = self.ended();
+            if ended.is_some() || began.elapsed() > within {
+                let listens = self.door.shelf().is_none_or(|shelf| *shelf.listeners().borrow() > 0);
+                return Err(RunnerError::Silent {
+                    tool: call.tool().to_owned(),
+                    seconds: within.as_secs(),
+                    what: if listens {
+                        "listens to the event stream, and stores no `tool.response.v1` with the `request_id`"
+                    } else {
+                        "never opened the event stream of the store at `CALLMARK_STORE_URL`"
+                    },
+                    ended: ended.map_or_else(String::new, |ended| format!("; {ended}")),
+                });
+            }
+        }
+    }
+
+    /// The runner's process, where the suite started it and it ended by itself.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.process).as_mut()?.ended()
+    }
+
+    /// Ends what the session started.
+    pub async fn close(&self) {
+        let process = lock(&self.process).take();
+        if let Some(mut process) = process {
+            process.stop().await;
+        }
+    }
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::library::hex(&hash.finalize())
+}

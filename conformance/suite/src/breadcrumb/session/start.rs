@@ -1,0 +1,165 @@
+//! Opens the parties around a runner, and starts it with what it has to know of them.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::{RunnerError, RunnerPlan, RunnerSession};
+use crate::breadcrumb::call::Call;
+use crate::breadcrumb::crumb::{INVOCATION, REQUEST};
+use crate::breadcrumb::door::Door;
+use crate::breadcrumb::lines::{self, Input};
+use crate::breadcrumb::room::{Booth, Room};
+use crate::breadcrumb::store::{Posting, Store};
+use crate::breadcrumb::system::System;
+use crate::manifest::{BreadcrumbTable, Dispatch};
+use crate::pace::Pace;
+use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::transcript::Kind;
+
+/// For the event stream of a system to open.
+const OPENING: Duration = Duration::from_secs(10);
+/// Bytes of a file of fixtures.
+const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
+
+/// A session before anything was learnt.
+pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerError> {
+    let RunnerPlan { table, directory, log, limits, wire, seed } = plan;
+    let room = Arc::new(Room::new(wire));
+    let mut listening = JoinSet::new();
+    let mut process = None;
+    let door = if let Some(base) = &table.store {
+        Door::System(follow(&table, base, &room, &mut listening).await?)
+    } else {
+        let store = Store::start(table.listen.as_deref(), &room, Posting::Plain, None)
+            .await
+            .map_err(RunnerError::Listen)?;
+        for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
+            let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
+            stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
+        }
+        process = start(&table, &directory, log, &store)?;
+        match process.as_mut().filter(|_| table.lines).and_then(Offspring::pipes) {
+            Some((input, output)) => {
+                let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
+                listening.spawn(lines::read(output, move |line| {
+                    let said = serde_json::from_str(&line).unwrap_or(Value::from(line));
+                    for body in room.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
+                        // What is no breadcrumb was written down, and is stored nowhere.
+                        let _ = shelf.put(shelf.fresh_id(), &body, None);
+                    }
+                }));
+                Door::Lines { store, input: Input::new(input) }
+            }
+            None => Door::Store(store),
+        }
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    Ok(RunnerSession {
+        runner: table.runner.clone().unwrap_or_default(),
+        tools: table.tools.clone().unwrap_or_default(),
+        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        door,
+        room,
+        works: false,
+        process: Mutex::new(process),
+        nonce: format!("{now:x}{}", std::process::id()),
+        seed,
+        table,
+        _listening: listening,
+    })
+}
+
+impl RunnerSession {
+    /// A call before the first scenario.
+    pub(super) async fn first_call(&self, booth: &Booth, unique: &str, call: &Call) -> Result<(), String> {
+        let session = format!("session:sess-{unique}");
+        let body = if self.runner.dispatch == Dispatch::Agent {
+            json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
+                "context": {"message": "Hello.", "tool_requests": [call.request()]}})
+        } else {
+            let mut tags = self.runner.request_tags.clone();
+            tags.push(session);
+            let title = format!("Tool Request: {}", call.tool());
+            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single()})
+        };
+        self.door.put(&self.room, booth, body).await.map(|_| ())
+    }
+}
+
+/// Follows the store of a system.
+async fn follow(
+    table: &BreadcrumbTable,
+    base: &str,
+    room: &Arc<Room>,
+    listening: &mut JoinSet<()>,
+) -> Result<System, RunnerError> {
+    let token = match &table.token_env {
+        Some(variable) => Some(std::env::var(variable).map_err(|_| {
+            RunnerError::Config(format!(
+                "the environment variable `{variable}`, which `breadcrumb.token_env` names, is not set"
+            ))
+        })?),
+        None => None,
+    };
+    let system = System::new(base, token).map_err(RunnerError::Reach)?;
+    let (opened, mut is_open) = watch::channel(false);
+    let room = Arc::clone(room);
+    listening.spawn(system.clone().follow(opened, move |crumb, version| {
+        let kind = if version > 1 { Kind::CrumbChange } else { Kind::Crumb };
+        room.heard(kind, "event", BTreeMap::new(), crumb);
+    }));
+    let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
+    if !matches!(open, Ok(Ok(_))) {
+        return Err(RunnerError::Reach(format!("the event stream at `{base}/events/stream` does not open")));
+    }
+    Ok(system)
+}
+
+fn start(
+    table: &BreadcrumbTable,
+    directory: &Path,
+    log: std::path::PathBuf,
+    store: &Store,
+) -> Result<Option<Offspring>, RunnerError> {
+    let Some(command) = &table.start else { return Ok(None) };
+    // What an earlier run left there says nothing about this one.
+    let _ = std::fs::remove_file(&log);
+    let words: BTreeMap<&str, String> =
+        BTreeMap::from([("store_url", store.url()), ("listen", free_address().map_err(RunnerError::Start)?)]);
+    let fill = |text: &String| {
+        words.iter().fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    };
+    let launch = Launch {
+        command: command.clone(),
+        directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
+        environment: table.env.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
+        removed: Vec::new(),
+        log,
+    };
+    let around = [("CALLMARK_STORE_URL", words["store_url"].as_str()), ("CALLMARK_LISTEN", &words["listen"])];
+    let pipes = if table.lines { Pipes::Both } else { Pipes::None };
+    launch.spawn(&around, pipes).map(Some).map_err(RunnerError::Start)
+}
+
+/// Breadcrumbs that the store holds from the start.
+pub(in crate::breadcrumb) fn fixtures(file: Option<&Path>, directory: &Path) -> Result<Vec<Value>, String> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let path = directory.join(file);
+    let shown = file.display();
+    let size = std::fs::metadata(&path).map_err(|error| format!("`{shown}`: {error}"))?.len();
+    if size > MAX_FIXTURES {
+        return Err(format!("`{shown}` is {size} bytes long, more than {MAX_FIXTURES}"));
+    }
+    let text = std::fs::read_to_string(&path).map_err(|error| format!("`{shown}`: {error}"))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Array(all)) => Ok(all),
+        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
+        Err(error) => Err(format!("`{shown}`: {error}")),
+    }
+}

@@ -1,0 +1,295 @@
+//! What the suite's store holds: breadcrumbs with their versions, secrets, and who listens.
+//!
+//! No I/O: `store` serves it over HTTP, `lines` on standard input and output.
+
+use std::collections::{BTreeMap, HashMap, VecDeque};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use tokio::sync::{broadcast, watch};
+
+use super::crumb::Crumb;
+use crate::transcript::lock;
+
+/// Owner of everything in the suite's store.
+pub const OWNER: &str = "0b6d2b1f-7e11-4c0e-9a58-3f0c1b6e5d1a";
+/// Breadcrumbs that are kept; older ones make room.
+const MAX_CRUMBS: usize = 20_000;
+/// Events that a slow listener may be behind.
+const BACKLOG: usize = 4_096;
+
+/// Why the store refuses a request.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Refused {
+    /// `title`, `tags` or `context` is missing or of another type.
+    Shape(&'static str),
+    /// The idempotency key was used.
+    Repeated,
+    /// There is no such breadcrumb.
+    Unknown,
+    /// It has another version.
+    Version,
+}
+
+/// Which breadcrumbs a list is of.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// With this tag.
+    pub tag: Option<String>,
+    /// Of this schema.
+    pub schema_name: Option<String>,
+    /// With one of these words, best first.
+    pub words: Vec<String>,
+    /// Not these many first ones.
+    pub offset: usize,
+    /// At most these many.
+    pub limit: usize,
+}
+
+/// The store's content.
+pub struct Shelf {
+    held: Mutex<Held>,
+    events: broadcast::Sender<Crumb>,
+    listeners: watch::Sender<usize>,
+    ids: AtomicU64,
+}
+
+#[derive(Default)]
+struct Held {
+    crumbs: HashMap<String, Crumb>,
+    order: VecDeque<String>,
+    keys: BTreeMap<String, String>,
+    secrets: BTreeMap<String, (String, String)>,
+}
+
+impl Default for Shelf {
+    fn default() -> Self {
+        Self {
+            held: Mutex::default(),
+            events: broadcast::Sender::new(BACKLOG),
+            listeners: watch::Sender::new(0),
+            ids: AtomicU64::new(1),
+        }
+    }
+}
+
+impl Shelf {
+    /// A fresh UUID.
+    pub fn fresh_id(&self) -> String {
+        let number = self.ids.fetch_add(1, Ordering::Relaxed);
+        let now = Timestamp::now().as_nanosecond().unsigned_abs() as u64;
+        format!("{:08x}-{:04x}-4a11-8b0c-{number:012x}", (now >> 16) & 0xffff_ffff, now & 0xffff)
+    }
+
+    /// Stores a breadcrumb under an id, and tells whoever listens.
+    ///
+    /// # Errors
+    /// What is wrong with it, or that its key was used.
+    pub fn put(&self, id: String, body: &Value, key: Option<&str>) -> Result<Crumb, Refused> {
+        let members = body.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
+        check(members, true)?;
+        let mut members = members.clone();
+        for name in ["id", "version", "updated_at"] {
+            members.shift_remove(name);
+        }
+        let crumb = Crumb { id, version: 1, updated_at: Timestamp::now().to_string(), members };
+        {
+            let mut held = lock(&self.held);
+            if let Some(key) = key {
+                if held.keys.contains_key(key) {
+                    return Err(Refused::Repeated);
+                }
+                held.keys.insert(key.to_owned(), crumb.id.clone());
+            }
+            held.crumbs.insert(crumb.id.clone(), crumb.clone());
+            held.order.push_back(crumb.id.clone());
+            if held.order.len() > MAX_CRUMBS
+                && let Some(oldest) = held.order.pop_front()
+            {
+                held.crumbs.remove(&oldest);
+            }
+        }
+        // Nobody may be listening.
+        let _ = self.events.send(crumb.clone());
+        Ok(crumb)
+    }
+
+    /// Changes a breadcrumb.
+    ///
+    /// # Errors
+    /// It is not there, has another version, or would lose its shape.
+    pub fn patch(&self, id: &str, changes: &Value, version: Option<u64>) -> Result<Crumb, Refused> {
+        let changes = changes.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
+        let crumb = {
+            let mut held = lock(&self.held);
+            let crumb = held.crumbs.get_mut(id).ok_or(Refused::Unknown)?;
+            if version.is_some_and(|version| version != crumb.version) {
+                return Err(Refused::Version);
+            }
+            check(changes, false)?;
+            for (name, value) in changes {
+                if !["id", "version", "updated_at"].contains(&name.as_str()) {
+                    crumb.members.insert(name.clone(), value.clone());
+                }
+            }
+            crumb.version += 1;
+            crumb.updated_at = Timestamp::now().to_string();
+            crumb.clone()
+        };
+        let _ = self.events.send(crumb.clone());
+        Ok(crumb)
+    }
+
+    /// A breadcrumb.
+    pub fn find(&self, id: &str) -> Option<Crumb> {
+        lock(&self.held).crumbs.get(id).cloned()
+    }
+
+    /// Newest first, or best first where words are looked for.
+    pub fn list(&self, filter: &Filter) -> Vec<Crumb> {
+        let held = lock(&self.held);
+        let fits = |crumb: &&Crumb| {
+            filter.tag.as_ref().is_none_or(|tag| crumb.tags().any(|own| own == tag))
+                && filter.schema_name.as_deref().is_none_or(|name| crumb.schema_name() == Some(name))
+        };
+        let newest = held.order.iter().rev().filter_map(|id| held.crumbs.get(id)).filter(fits);
+        if filter.words.is_empty() {
+            return newest.skip(filter.offset).take(filter.limit).cloned().collect();
+        }
+        let mut ranked: Vec<(usize, &Crumb)> = newest
+            .filter_map(|crumb| {
+                let text = crumb.full().to_string().to_lowercase();
+                let hits = filter.words.iter().filter(|word| text.contains(word.as_str())).count();
+                (hits > 0).then_some((hits, crumb))
+            })
+            .collect();
+        ranked.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
+        ranked.into_iter().skip(filter.offset).take(filter.limit).map(|(_, crumb)| crumb.clone()).collect()
+    }
+
+    /// Keeps a secret.
+    pub fn keep_secret(&self, id: &str, name: &str, value: &str) {
+        lock(&self.held).secrets.insert(id.to_owned(), (name.to_owned(), value.to_owned()));
+    }
+
+    /// A secret's value.
+    pub fn secret(&self, id: &str) -> Option<String> {
+        lock(&self.held).secrets.get(id).map(|(_, value)| value.clone())
+    }
+
+    /// Ids and names of all secrets.
+    pub fn secrets(&self) -> Vec<(String, String)> {
+        let held = lock(&self.held);
+        held.secrets.iter().map(|(id, (name, _))| (id.clone(), name.clone())).collect()
+    }
+
+    /// Everything that happens from now on. The listener counts until it is dropped.
+    pub fn listen(self: &std::sync::Arc<Self>) -> Listener {
+        let events = self.events.subscribe();
+        self.listeners.send_modify(|count| *count += 1);
+        Listener { events, shelf: std::sync::Arc::clone(self) }
+    }
+
+    /// How many listen.
+    pub fn listeners(&self) -> watch::Receiver<usize> {
+        self.listeners.subscribe()
+    }
+}
+
+/// Somebody who listens.
+pub struct Listener {
+    events: broadcast::Receiver<Crumb>,
+    shelf: std::sync::Arc<Shelf>,
+}
+
+impl Listener {
+    /// The next new or changed breadcrumb; nothing for a listener that fell too far behind.
+    pub async fn next(&mut self) -> Option<Crumb> {
+        self.events.recv().await.ok()
+    }
+}
+
+impl Drop for Listener {
+    fn drop(&mut self) {
+        self.shelf.listeners.send_modify(|count| *count = count.saturating_sub(1));
+    }
+}
+
+/// Whether members have the types that a store asks for.
+fn check(members: &Map<String, Value>, all: bool) -> Result<(), Refused> {
+    let there = |name: &str| members.get(name);
+    let is_text = |value: &Value| value.is_string();
+    let is_list = |value: &Value| value.as_array().is_some_and(|tags| tags.iter().all(Value::is_string));
+    if !there("title").map_or(!all, is_text) {
+        return Err(Refused::Shape("`title` must be a string"));
+    }
+    if !there("tags").map_or(!all, is_list) {
+        return Err(Refused::Shape("`tags` must be an array of strings"));
+    }
+    if all && there("context").is_none() {
+        return Err(Refused::Shape("`context` is missing"));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use serde_json::json;
+
+    use super::*;
+
+    fn memo(title: &str) -> Value {
+        json!({"schema_name": "memo.v1", "title": title, "tags": ["memo"], "context": {"text": "ok"}})
+    }
+
+    #[tokio::test]
+    async fn a_listener_hears_of_what_comes_after_it() {
+        let shelf = Arc::new(Shelf::default());
+        shelf.put(shelf.fresh_id(), &memo("before"), None).expect("a sound breadcrumb");
+        let mut listener = shelf.listen();
+        assert_eq!(*shelf.listeners().borrow(), 1);
+        let after = shelf.put(shelf.fresh_id(), &memo("after"), None).expect("a sound breadcrumb");
+        assert_eq!(listener.next().await, Some(after.clone()));
+        let changed = shelf.patch(&after.id, &json!({"title": "later"}), Some(1)).expect("a sound change");
+        assert_eq!((changed.version, listener.next().await), (2, Some(changed.clone())));
+        drop(listener);
+        assert_eq!(*shelf.listeners().borrow(), 0);
+    }
+
+    #[test]
+    fn what_is_wrong_is_refused() {
+        let shelf = Shelf::default();
+        let put = |body: &Value, key| shelf.put(shelf.fresh_id(), body, key).map(|_| ());
+        assert_eq!(put(&memo("a"), Some("key")), Ok(()));
+        assert_eq!(put(&memo("a"), Some("key")), Err(Refused::Repeated));
+        assert!(matches!(put(&json!({"title": "a", "tags": []}), None), Err(Refused::Shape(_))));
+        assert!(matches!(put(&json!([]), None), Err(Refused::Shape(_))));
+        assert_eq!(shelf.patch("none", &json!({}), None), Err(Refused::Unknown));
+        let id = shelf.list(&Filter { limit: 1, ..Filter::default() })[0].id.clone();
+        assert_eq!(shelf.patch(&id, &json!({}), Some(7)), Err(Refused::Version));
+    }
+
+    #[test]
+    fn lists_are_newest_first_and_searches_best_first() {
+        let shelf = Shelf::default();
+        for title in ["pump log", "pump", "log of the pump room"] {
+            shelf.put(shelf.fresh_id(), &memo(title), None).expect("a sound breadcrumb");
+        }
+        let titles = |filter: &Filter| -> Vec<String> {
+            shelf
+                .list(filter)
+                .iter()
+                .map(|crumb| crumb.members["title"].as_str().unwrap_or_default().to_owned())
+                .collect()
+        };
+        let all = Filter { tag: Some("memo".to_owned()), limit: 10, ..Filter::default() };
+        assert_eq!(titles(&all), ["log of the pump room", "pump", "pump log"]);
+        let words =
+            Filter { words: vec!["pump".to_owned(), "room".to_owned()], limit: 2, ..Filter::default() };
+        assert_eq!(titles(&words), ["log of the pump room", "pump"]);
+    }
+}

@@ -1,0 +1,127 @@
+//! The store of a system under test that brings its own: the suite is its client.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use serde_json::Value;
+use sse_stream::SseStream;
+
+use crate::transcript::lock;
+
+/// For one request.
+const DEADLINE: Duration = Duration::from_secs(10);
+/// Bytes of one answer.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+/// Between two tries to open the event stream.
+const RETRY: Duration = Duration::from_millis(200);
+
+/// A client of the target's store.
+#[derive(Clone)]
+pub(super) struct System {
+    http: reqwest::Client,
+    base: String,
+    token: Option<String>,
+    /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
+    seen: Arc<Mutex<HashMap<String, u64>>>,
+    /// Held while the suite stores something: its event may come before the answer does.
+    storing: Arc<tokio::sync::Mutex<()>>,
+}
+
+impl System {
+    pub(super) fn new(base: &str, token: Option<String>) -> Result<Self, String> {
+        let http = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
+        Ok(Self {
+            http,
+            base: base.trim_end_matches('/').to_owned(),
+            token,
+            seen: Arc::default(),
+            storing: Arc::default(),
+        })
+    }
+
+    /// Stores a breadcrumb.
+    pub(super) async fn put(&self, body: &Value) -> Result<String, String> {
+        let _storing = self.storing.lock().await;
+        let answer = self.ask(self.http.post(format!("{}/breadcrumbs", self.base)).json(body)).await?;
+        let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
+        lock(&self.seen).insert(id.to_owned(), 1);
+        Ok(id.to_owned())
+    }
+
+    /// A breadcrumb with all its members.
+    pub(super) async fn find(&self, id: &str) -> Option<Value> {
+        let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
+        self.ask(self.http.get(format!("{}/breadcrumbs/{id}/full", self.base))).await.ok()
+    }
+
+    /// Follows the event stream, and hands over each breadcrumb of somebody else, new or changed.
+    pub(super) async fn follow(self, opened: tokio::sync::watch::Sender<bool>, take: impl Fn(Value, u64)) {
+        loop {
+            let request = self.http.get(format!("{}/events/stream", self.base));
+            let request = self.with_token(request).header("accept", "text/event-stream");
+            if let Ok(answer) = request.send().await
+                && answer.status().is_success()
+            {
+                let mut events = SseStream::from_bytes_stream(answer.bytes_stream());
+                opened.send_replace(true);
+                while let Some(Ok(event)) = events.next().await {
+                    let Some(event) = event.data.and_then(|data| serde_json::from_str::<Value>(&data).ok())
+                    else {
+                        continue;
+                    };
+                    let Some(id) = event.get("breadcrumb_id").and_then(Value::as_str) else { continue };
+                    let version = event.get("version").and_then(Value::as_u64).unwrap_or(1);
+                    let storing = self.storing.lock().await;
+                    let is_news = self.is_news(id, version);
+                    drop(storing);
+                    if !is_news {
+                        continue;
+                    }
+                    if let Some(crumb) = self.find(id).await {
+                        take(crumb, version);
+                    }
+                }
+            }
+            tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    fn is_news(&self, id: &str, version: u64) -> bool {
+        let mut seen = lock(&self.seen);
+        let newest = seen.entry(id.to_owned()).or_default();
+        let is_news = version > *newest;
+        *newest = version.max(*newest);
+        is_news
+    }
+
+    async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {
+        let ask = async {
+            let answer = self.with_token(request).send().await.map_err(|error| error.to_string())?;
+            let status = answer.status();
+            let mut bytes = Vec::new();
+            let mut chunks = answer.bytes_stream();
+            while let Some(chunk) = chunks.next().await {
+                bytes.extend_from_slice(&chunk.map_err(|error| error.to_string())?);
+                if bytes.len() > MAX_ANSWER {
+                    return Err("its store answers with too much".to_owned());
+                }
+            }
+            if !status.is_success() {
+                return Err(format!("its store answers with {status}"));
+            }
+            serde_json::from_slice(&bytes).map_err(|error| format!("its store answers with no JSON: {error}"))
+        };
+        tokio::time::timeout(DEADLINE, ask)
+            .await
+            .unwrap_or_else(|_| Err("its store does not answer".to_owned()))
+    }
+
+    fn with_token(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {
+        match &self.token {
+            Some(token) => request.bearer_auth(token),
+            None => request,
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! The World of one scenario with a tool runner under test.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use super::answer::Answer;
+use super::call::Call;
+use super::scene::Scene;
+use super::session::RunnerSession;
+use crate::judge::{Cause, Judgement, Trouble};
+use crate::transcript::{Frame, Kind};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+impl std::fmt::Debug for World {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.core.fmt(formatter)
+    }
+}
+
+impl FamilyWorld for World {
+    fn core(&self) -> &Core {
+        &self.core
+    }
+
+    fn core_mut(&mut self) -> &mut Core {
+        &mut self.core
+    }
+
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let frames = scene.frames();
+        let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
+        Remains {
+            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            names: vec![(scene.unique.clone(), "<unique>".to_owned())],
+            nonce: None,
+            late: Vec::new(),
+            subject: subject.map(|frame| frame.body.clone()),
+            reproduce: subject.map(by_hand),
+        }
+    }
+}
+
+impl World {
+    /// The session with the runner.
+    pub(super) fn session(&mut self) -> Result<Arc<RunnerSession>, Halt> {
+        let Some(session) = self.core.stage.runner.clone() else {
+            return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
+        };
+        if let Some(message) = session.ended() {
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+        }
+        Ok(session)
+    }
+
+    /// Opens the scene.
+    pub(super) fn open(&mut self) -> Step {
+        let session = self.session()?;
+        self.scene = Some(Scene::new(&session, &self.core.scenario));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given a tool runner`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Ends the scenario where something did not get to the runner.
+    pub(super) fn reached<T>(&mut self, sent: Result<T, String>) -> Result<T, Halt> {
+        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    }
+
+    /// Judges the first answer to each call.
+    pub(super) fn judge_answers(&mut self, judgement: impl Fn(&Call, &Answer<'_>) -> Judgement) -> Step {
+        self.judge_calls(|frames, call| match Answer::of(frames, call) {
+            Some(answer) => judgement(call, &answer),
+            None => Err(super::judge::answer::missing(frames, call)),
+        })
+    }
+
+    /// Judges each call by all frames.
+    pub(super) fn judge_calls(&mut self, judgement: impl Fn(&[Frame], &Call) -> Judgement) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        let (frames, calls) = (scene.frames(), scene.calls.clone());
+        if calls.iter().all(|call| call.asked.is_none()) {
+            return Err(self.suite_fault("no step made a call (`When the agent …`)"));
+        }
+        let judgement = calls.iter().try_for_each(|call| judgement(&frames, call));
+        if !session.works()
+            && matches!(judgement, Err(Trouble::Broken(_)))
+            && Answer::of(&frames, &calls[0]).is_none()
+        {
+            let message = "the runner does not answer, and never did".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+}
+
+/// A command line that stores a breadcrumb by hand.
+fn by_hand(frame: &Frame) -> String {
+    let body = crate::transcript::shorten(&super::evidence::steady(&frame.body)).to_string();
+    let quoted = body.replace('\'', r"'\''");
+    format!(
+        "curl -X POST \"$CALLMARK_STORE_URL/breadcrumbs\" -H 'content-type: application/json' -d '{quoted}'"
+    )
+}
