@@ -1,7 +1,7 @@
 //! JSON Schema 2020-12 of every message and file that Callmark knows, embedded in the binary.
 //!
-//! The schemas themselves lie beside this crate in `utp/`, `toolbus/`, `hub/` and `callmark/`, with
-//! examples of what they accept and refuse in `examples/`.
+//! The schemas themselves lie beside this crate in `utp/`, `toolbus/`, `hub/`, `breadcrumb/` and
+//! `callmark/`, with examples of what they accept and refuse in `examples/`.
 //! [`SchemaName`] names them, [`violations`] judges a value by one of them.
 //! The suite uses them on captured messages and on its own manifest, the reports on the run record.
 //!

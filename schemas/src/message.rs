@@ -41,6 +41,7 @@ fn text(kind: &ValidationErrorKind, error: &ValidationError<'_>) -> String {
         Kind::MinItems { limit } => format!("has fewer than {limit} items"),
         Kind::MaxItems { limit } => format!("has more than {limit} items"),
         Kind::UniqueItems => "has equal items".to_owned(),
+        Kind::Contains => "has no item of a kind that must be there".to_owned(),
         Kind::Minimum { limit } => format!("{} is less than {limit}", value()),
         Kind::Maximum { limit } => format!("{} is greater than {limit}", value()),
         Kind::ExclusiveMinimum { limit } => format!("{} is not greater than {limit}", value()),

@@ -45,6 +45,68 @@ pub enum SchemaName {
     ExecuteError,
     /// Which integrations a customer has connected (Tool Execution Contract, Integration Status Endpoint).
     IntegrationStatus,
+    /// What an agent says: the envelope around its breadcrumb (Universal Tool Invocation Standard, Structure).
+    Invocation,
+    /// The breadcrumb with which an agent speaks and calls tools (Universal Tool Invocation Standard, Field definitions).
+    AgentResponse,
+    /// One call as a breadcrumb of its own (docs/breadcrumbs.md).
+    ToolRequest,
+    /// The answer to a call (Universal Tool Invocation Standard, Tool response).
+    ToolResponse,
+    /// The configuration that a call may name (Universal Tool Invocation Standard, Field definitions).
+    ToolConfig,
+    /// The tools that an agent is offered (docs/breadcrumbs.md).
+    Catalog,
+    /// One event of the store's stream (docs/breadcrumbs.md).
+    Event,
+    /// What `openrouter`, `venice` and `ollama_local` are given (docs/breadcrumbs.md, Tools).
+    LanguageModelInput,
+    /// What `openrouter`, `venice` and `ollama_local` answer (Universal Tool Invocation Standard, Output field access).
+    LanguageModelOutput,
+    /// What `calculator` is given (docs/breadcrumbs.md, Tools).
+    CalculatorInput,
+    /// What `calculator` answers (Universal Tool Invocation Standard, Output field access).
+    CalculatorOutput,
+    /// What `random` is given (docs/breadcrumbs.md, Tools).
+    RandomInput,
+    /// What `random` answers (Universal Tool Invocation Standard, Output field access).
+    RandomOutput,
+    /// What `echo` is given (docs/breadcrumbs.md, Tools).
+    EchoInput,
+    /// What `echo` answers (Universal Tool Invocation Standard, Output field access).
+    EchoOutput,
+    /// What `timer` is given (docs/breadcrumbs.md, Tools).
+    TimerInput,
+    /// What `timer` answers (Universal Tool Invocation Standard, Output field access).
+    TimerOutput,
+    /// What `breadcrumb-create` is given (docs/breadcrumbs.md, Tools).
+    BreadcrumbCreateInput,
+    /// What `breadcrumb-create` answers (Universal Tool Invocation Standard, Output field access).
+    BreadcrumbCreateOutput,
+    /// What `breadcrumb-update` is given (docs/breadcrumbs.md, Tools).
+    BreadcrumbUpdateInput,
+    /// What `breadcrumb-update` answers (Universal Tool Invocation Standard, Output field access).
+    BreadcrumbUpdateOutput,
+    /// What `breadcrumb-search` is given (docs/breadcrumbs.md, Tools).
+    BreadcrumbSearchInput,
+    /// What `breadcrumb-search` answers (Universal Tool Invocation Standard, Output field access).
+    BreadcrumbSearchOutput,
+    /// What `workflow` is given (docs/breadcrumbs.md, Tools).
+    WorkflowInput,
+    /// What `workflow` answers (Universal Tool Invocation Standard, Output field access).
+    WorkflowOutput,
+    /// What `astral` is given (docs/breadcrumbs.md, Tools).
+    AstralInput,
+    /// What `astral` answers to `navigate` (Universal Tool Invocation Standard, Output field access).
+    AstralNavigateOutput,
+    /// What `astral` answers to `extract` (Universal Tool Invocation Standard, Output field access).
+    AstralExtractOutput,
+    /// What `astral` answers to `click` (Universal Tool Invocation Standard, Output field access).
+    AstralClickOutput,
+    /// What `astral` answers to `screenshot` (Universal Tool Invocation Standard, Output field access).
+    AstralScreenshotOutput,
+    /// What `astral` answers to `evaluate` (Universal Tool Invocation Standard, Output field access).
+    AstralEvaluateOutput,
     /// `callmark.toml`, read as JSON.
     Manifest,
     /// `run.json`.
@@ -70,7 +132,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 23] = [
+    pub const ALL: [Self; 54] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -90,11 +152,63 @@ impl SchemaName {
         Self::ExecuteSuccess,
         Self::ExecuteError,
         Self::IntegrationStatus,
+        Self::Invocation,
+        Self::AgentResponse,
+        Self::ToolRequest,
+        Self::ToolResponse,
+        Self::ToolConfig,
+        Self::Catalog,
+        Self::Event,
+        Self::LanguageModelInput,
+        Self::LanguageModelOutput,
+        Self::CalculatorInput,
+        Self::CalculatorOutput,
+        Self::RandomInput,
+        Self::RandomOutput,
+        Self::EchoInput,
+        Self::EchoOutput,
+        Self::TimerInput,
+        Self::TimerOutput,
+        Self::BreadcrumbCreateInput,
+        Self::BreadcrumbCreateOutput,
+        Self::BreadcrumbUpdateInput,
+        Self::BreadcrumbUpdateOutput,
+        Self::BreadcrumbSearchInput,
+        Self::BreadcrumbSearchOutput,
+        Self::WorkflowInput,
+        Self::WorkflowOutput,
+        Self::AstralInput,
+        Self::AstralNavigateOutput,
+        Self::AstralExtractOutput,
+        Self::AstralClickOutput,
+        Self::AstralScreenshotOutput,
+        Self::AstralEvaluateOutput,
         Self::Manifest,
         Self::Run,
         Self::Sabotage,
         Self::CaptureLine,
     ];
+
+    /// The input of a tool of the Universal Tool Invocation Standard, in its usual form.
+    ///
+    /// `None` for a tool that the standard does not have.
+    pub fn tool_input(tool: &str) -> Option<Self> {
+        match tool {
+            "astral" => Some(Self::AstralInput),
+            _ => Self::of_tool(&format!("{}.input", family(tool))),
+        }
+    }
+
+    /// The output of a tool of the Universal Tool Invocation Standard where it did its work.
+    ///
+    /// That of `astral` depends on the `action`, which the others do not have.
+    /// `None` for a tool or an action that the standard does not have.
+    pub fn tool_output(tool: &str, action: Option<&str>) -> Option<Self> {
+        match (tool, action) {
+            ("astral", action) => Self::of_tool(&format!("astral-{}.output", action?)),
+            _ => Self::of_tool(&format!("{}.output", family(tool))),
+        }
+    }
 
     /// Folder and name, for example `utp/callback`.
     pub fn path(self) -> &'static str {
@@ -114,6 +228,12 @@ impl SchemaName {
     /// Position in [`Self::ALL`], which follows the declaration.
     pub(crate) fn index(self) -> usize {
         self as usize
+    }
+
+    fn of_tool(file: &str) -> Option<Self> {
+        Self::ALL
+            .into_iter()
+            .find(|name| name.path().strip_prefix("breadcrumb/tools/").is_some_and(|known| known == file))
     }
 
     fn entry(self) -> &'static Entry {
@@ -137,12 +257,55 @@ impl SchemaName {
             entry!("hub/execute-success"),
             entry!("hub/execute-error"),
             entry!("hub/integration-status"),
+            entry!("breadcrumb/invocation"),
+            entry!("breadcrumb/agent-response"),
+            entry!("breadcrumb/tool-request"),
+            entry!("breadcrumb/tool-response"),
+            entry!("breadcrumb/tool-config"),
+            entry!("breadcrumb/catalog"),
+            entry!("breadcrumb/event"),
+            entry!("breadcrumb/tools/language-model.input"),
+            entry!("breadcrumb/tools/language-model.output"),
+            entry!("breadcrumb/tools/calculator.input"),
+            entry!("breadcrumb/tools/calculator.output"),
+            entry!("breadcrumb/tools/random.input"),
+            entry!("breadcrumb/tools/random.output"),
+            entry!("breadcrumb/tools/echo.input"),
+            entry!("breadcrumb/tools/echo.output"),
+            entry!("breadcrumb/tools/timer.input"),
+            entry!("breadcrumb/tools/timer.output"),
+            entry!("breadcrumb/tools/breadcrumb-create.input"),
+            entry!("breadcrumb/tools/breadcrumb-create.output"),
+            entry!("breadcrumb/tools/breadcrumb-update.input"),
+            entry!("breadcrumb/tools/breadcrumb-update.output"),
+            entry!("breadcrumb/tools/breadcrumb-search.input"),
+            entry!("breadcrumb/tools/breadcrumb-search.output"),
+            entry!("breadcrumb/tools/workflow.input"),
+            entry!("breadcrumb/tools/workflow.output"),
+            entry!("breadcrumb/tools/astral.input"),
+            entry!("breadcrumb/tools/astral-navigate.output"),
+            entry!("breadcrumb/tools/astral-extract.output"),
+            entry!("breadcrumb/tools/astral-click.output"),
+            entry!("breadcrumb/tools/astral-screenshot.output"),
+            entry!("breadcrumb/tools/astral-evaluate.output"),
             entry!("callmark/manifest"),
             entry!("callmark/run"),
             entry!("callmark/sabotage"),
             entry!("callmark/capture-line"),
         ];
         const { &ENTRIES }.get(self.index()).unwrap_or(&ENTRIES[0])
+    }
+}
+
+/// The name under which the schemas of a tool lie: the language models share theirs.
+///
+/// An action of `astral` is no tool, though its output has a file.
+fn family(tool: &str) -> &str {
+    match tool {
+        "openrouter" | "venice" | "ollama_local" => "language-model",
+        "language-model" => "",
+        other if other.starts_with("astral-") => "",
+        other => other,
     }
 }
 
@@ -158,11 +321,34 @@ mod tests {
     }
 
     #[test]
+    fn tools_of_the_standard_have_schemas() {
+        for tool in ["openrouter", "venice", "ollama_local"] {
+            assert_eq!(SchemaName::tool_input(tool), Some(SchemaName::LanguageModelInput));
+            assert_eq!(SchemaName::tool_output(tool, None), Some(SchemaName::LanguageModelOutput));
+        }
+        let create = SchemaName::tool_output("breadcrumb-create", None);
+        assert_eq!(create, Some(SchemaName::BreadcrumbCreateOutput));
+        let click = SchemaName::tool_output("astral", Some("click"));
+        assert_eq!(click, Some(SchemaName::AstralClickOutput));
+        assert_eq!(SchemaName::tool_input("astral"), Some(SchemaName::AstralInput));
+    }
+
+    #[test]
+    fn other_tools_have_none() {
+        for tool in ["", "Calculator", "language-model", "astral-click", "web-notes"] {
+            assert_eq!(SchemaName::tool_input(tool), None, "{tool}");
+            assert_eq!(SchemaName::tool_output(tool, None), None, "{tool}");
+        }
+        assert_eq!(SchemaName::tool_output("astral", None), None);
+        assert_eq!(SchemaName::tool_output("astral", Some("scroll")), None);
+    }
+
+    #[test]
     fn each_variant_has_the_path_of_its_name() {
         for name in SchemaName::ALL {
             let variant = format!("{name:?}").to_lowercase();
             let file = name.path().rsplit('/').next().expect("a path has segments");
-            assert_eq!(file.replace('-', ""), variant);
+            assert_eq!(file.replace(['-', '.'], ""), variant);
         }
     }
 }

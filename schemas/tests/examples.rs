@@ -160,21 +160,26 @@ fn example_files_are_judged_as_their_names_say() {
     });
 }
 
+/// All files below a folder.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let below = |path: PathBuf| if path.is_dir() { files(&path) } else { vec![path] };
+    entries(folder).into_iter().flat_map(below).collect()
+}
+
 #[test]
 fn no_schema_and_no_example_is_left_over() {
     let known: Vec<_> = SchemaName::ALL.into_iter().map(SchemaName::path).collect();
-    for folder in ["utp", "toolbus", "hub", "callmark"] {
-        for path in entries(&crate_dir().join(folder)) {
-            let file = path.file_name().and_then(|file| file.to_str()).expect("names are UTF-8");
-            let name = format!("{folder}/{}", file.trim_end_matches(".schema.json"));
-            assert!(known.contains(&name.as_str()), "`{name}` is no schema");
+    for folder in ["utp", "toolbus", "hub", "breadcrumb", "callmark"] {
+        for path in files(&crate_dir().join(folder)) {
+            let name = path.strip_prefix(crate_dir()).expect("is below the crate").to_str();
+            let name = name.expect("names are UTF-8").trim_end_matches(".schema.json");
+            assert!(known.contains(&name), "`{name}` is no schema");
         }
     }
-    for family in entries(&crate_dir().join("examples")) {
-        for path in entries(&family) {
-            let name = path.strip_prefix(crate_dir().join("examples")).expect("is below the examples");
-            assert!(known.contains(&name.to_str().expect("names are UTF-8")), "unused `{}`", name.display());
-        }
+    for path in files(&crate_dir().join("examples")) {
+        let name = path.strip_prefix(crate_dir().join("examples")).expect("is below the examples").parent();
+        let name = name.and_then(Path::to_str).expect("names are UTF-8");
+        assert!(known.contains(&name), "unused `{}`", path.display());
     }
 }
 
@@ -188,12 +193,22 @@ fn check_small(name: SchemaName, value: &Value) {
     }
 }
 
+/// Whether nothing is asked for, so that strange members alone are no violation.
+fn takes_any_member(name: SchemaName) -> bool {
+    matches!(
+        name,
+        SchemaName::CaptureLine
+            | SchemaName::ResultDocument
+            | SchemaName::RandomInput
+            | SchemaName::BreadcrumbSearchInput
+    )
+}
+
 #[test]
 fn five_hostile_megabytes_yield_small_violations() {
     let big = "é\u{1b}]".repeat(5_000_000 / 4);
     for name in SchemaName::ALL {
-        // These two take any member.
-        if !matches!(name, SchemaName::CaptureLine | SchemaName::ResultDocument) {
+        if !takes_any_member(name) {
             check_small(name, &json!({"x": big}));
         }
         check_small(name, &Value::String(big.clone()));
@@ -215,6 +230,15 @@ fn five_hostile_megabytes_yield_small_violations() {
         SchemaName::IntegrationStatus,
         &json!({"customer_id": big, "integrations": {&*big: {"connected": big}}}),
     );
+    check_small(
+        SchemaName::Invocation,
+        &json!({"action": big, "breadcrumb": {"tags": [big], "title": [big]}}),
+    );
+    check_small(
+        SchemaName::ToolResponse,
+        &json!({"schema_name": big, "context": {"status": "error", "error": {&*big: big}, "tool": [big]}}),
+    );
+    check_small(SchemaName::WorkflowOutput, &json!({"results": big, "executionOrder": [big, big]}));
     check_small(SchemaName::ToolUpload, &json!({"target_subject": big, "tool_name": big}));
     check_small(SchemaName::CaptureLine, &json!({"kind": big, "headers": {&*big: 1}, "body": big}));
     check_small(SchemaName::Manifest, &json!({"target": {"name": "x", &*big: 1}, &*big: 2}));
