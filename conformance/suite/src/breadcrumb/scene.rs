@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::crumb::{INVOCATION, REQUEST};
+use super::props::Props;
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
@@ -29,6 +30,8 @@ pub struct Scene {
     pub sentinel: Option<Call>,
     /// Frames that were there when the calls were made.
     pub before: usize,
+    /// What it has beside its calls.
+    pub props: Props,
 }
 
 impl Scene {
@@ -42,6 +45,7 @@ impl Scene {
             calls: Vec::new(),
             sentinel: None,
             before: 0,
+            props: Props::default(),
         }
     }
 

@@ -4,3 +4,6 @@
 mod act;
 mod answer;
 mod arrange;
+mod configuration;
+mod tool;
+mod workflow;
