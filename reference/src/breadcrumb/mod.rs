@@ -2,4 +2,6 @@
 //!
 //! `docs/breadcrumbs.md` says how the parties meet, since the Standard has no transport.
 
+pub mod browser;
+pub mod llm;
 pub mod tool;
