@@ -204,7 +204,8 @@ impl Catalog {
     pub fn admit(&self, name: &str, input: &Map<String, Value>) -> Result<Arc<dyn Tool>, ToolFailure> {
         let entry = self.entry(name).ok_or_else(|| self.unknown(name))?;
         let instance = Value::Object(input.clone());
-        let faults: Vec<_> = entry.input.iter_errors(&instance).take(NAMED_FAULTS).map(fault).collect();
+        let faults: Vec<_> =
+            entry.input.iter_errors(&instance).take(NAMED_FAULTS).map(|error| fault(&error)).collect();
         if faults.is_empty() {
             Ok(Arc::clone(&entry.tool))
         } else {
@@ -238,7 +239,7 @@ impl fmt::Debug for Catalog {
 }
 
 /// One fault of an input and where it is; the value itself may be long, or not for a log.
-fn fault(error: jsonschema::ValidationError<'_>) -> String {
+fn fault(error: &jsonschema::ValidationError<'_>) -> String {
     let place = error.instance_path().to_string();
     let text = shorten(&error.masked().to_string());
     if place.is_empty() { text } else { format!("`{place}`: {text}") }
