@@ -6,9 +6,11 @@
 //! 2. a runner reads the requests, finds each [`tool`] in its catalogue, and runs it;
 //! 3. it answers with breadcrumbs, to the agent or to the user as each request says.
 //!
+//! [`agent`] is who writes invocations, [`llm`] and [`browser`] are tools that need a service or a program.
 //! [`client`] is how the parties reach a store. `docs/breadcrumbs.md` says how they meet, since the Standard has no
 //! transport.
 
+pub mod agent;
 pub mod browser;
 pub mod client;
 mod listen;
