@@ -209,7 +209,7 @@ pub(crate) struct ServeArguments {
     /// Where HTTP listens
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "CALLMARK_LISTEN")]
     pub(crate) listen: SocketAddr,
-    /// toolbus: speak MCP on standard input and output, not over HTTP
+    /// toolbus: speak MCP on standard input and output, not over HTTP; breadcrumb --runner: speak JSON lines
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Keep state here, over restarts. Default: in memory
