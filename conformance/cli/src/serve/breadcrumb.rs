@@ -13,6 +13,7 @@ use callmark_reference::breadcrumb::tool::{Secret, Tool};
 use callmark_reference::breadcrumb::tools;
 use callmark_reference::utp::Log;
 use serde_json::{Value, json};
+use tokio::io::BufReader;
 
 use crate::args::ServeArguments;
 use crate::exit::{self, Failure};
@@ -87,7 +88,7 @@ fn store_url() -> Result<String, Failure> {
 pub(super) async fn runner(arguments: &ServeArguments) -> Result<u8, Failure> {
     let served = Tools::new(&store_url()?, variable(TOKEN).map(Secret::from))?;
     if arguments.stdio {
-        let (input, output) = (tokio::io::stdin(), tokio::io::stdout());
+        let (input, output) = (BufReader::new(tokio::io::stdin()), tokio::io::stdout());
         lines::run_lines(served.config.clone(), input, output).await.map_err(Failure::incomplete)?;
         served.end().await;
         return Ok(exit::CONFORMANT);
@@ -197,7 +198,8 @@ async fn turn(store_url: &str, text: &str) -> Result<u8, Failure> {
         while let Some(event) = events.next().await {
             print(&event);
             if is_last_word(&event) {
-                return Some(event.context["message"].as_str().unwrap_or_default().to_owned());
+                let message = event.context.get("message").and_then(Value::as_str);
+                return Some(message.unwrap_or_default().to_owned());
             }
         }
         None
@@ -213,16 +215,16 @@ async fn turn(store_url: &str, text: &str) -> Result<u8, Failure> {
 
 /// Whether an agent's breadcrumb asks for no more tools, and none of its calls is still open.
 fn is_last_word(event: &Event) -> bool {
-    let requests = event.context["tool_requests"].as_array().map_or(0, Vec::len);
+    let requests = event.context.get("tool_requests").and_then(Value::as_array).map_or(0, Vec::len);
     event.schema_name.as_deref() == Some("agent.response.v1") && event.has_tag(SESSION) && requests == 0
 }
 
 fn print(event: &Event) {
-    let context = event.context.to_string();
+    let context = Value::Object(event.context.clone()).to_string();
     let shown = match context.char_indices().nth(SHOWN) {
         Some((at, _)) => format!("{}…", &context[..at]),
         None => context,
     };
-    let schema: Value = event.schema_name.clone().into();
-    println!("{} \"{}\" {}\n{shown}\n", schema.as_str().unwrap_or("-"), event.title, event.tags.join(" "));
+    let schema = event.schema_name.as_deref().unwrap_or("-");
+    println!("{schema} \"{}\" {}\n{shown}\n", event.title, event.tags.join(" "));
 }
