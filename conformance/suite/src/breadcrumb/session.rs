@@ -167,7 +167,7 @@ impl RunnerSession {
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
-    fn is_patient(&self) -> bool {
+    pub(super) fn is_patient(&self) -> bool {
         self.pace.answer >= Duration::from_secs(5)
     }
 

@@ -89,6 +89,13 @@ impl World {
         })
     }
 
+    /// Judges by all frames, and by what the scene knows.
+    pub(super) fn judge_scene(&mut self, judgement: impl Fn(&[Frame], &Scene) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let judgement = judgement(&scene.frames(), scene);
+        self.judge(judgement)
+    }
+
     /// Judges each call by all frames.
     pub(super) fn judge_calls(&mut self, judgement: impl Fn(&[Frame], &Call) -> Judgement) -> Step {
         let session = self.session()?;

@@ -4,3 +4,6 @@
 mod act;
 mod answer;
 mod arrange;
+mod request;
+mod routing;
+mod text;
