@@ -74,11 +74,13 @@ async fn a_success_without_output_for_everything() {
 
 #[tokio::test]
 async fn an_empty_success_for_everything() {
-    check_answer(r#"{"request_id":"\2","tool":"\1","status":"success","output":{}}"#, Verdict::Nonconformant).await;
+    check_answer(r#"{"request_id":"\2","tool":"\1","status":"success","output":{}}"#, Verdict::Nonconformant)
+        .await;
 }
 
 #[tokio::test]
 async fn a_success_and_an_error_for_everything() {
-    let context = r#"{"request_id":"\2","tool":"\1","status":"success","output":{},"error":"it did not work"}"#;
+    let context =
+        r#"{"request_id":"\2","tool":"\1","status":"success","output":{},"error":"it did not work"}"#;
     check_answer(context, Verdict::Nonconformant).await;
 }

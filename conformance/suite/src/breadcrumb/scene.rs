@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::crumb::{INVOCATION, REQUEST};
+use super::props::Props;
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
@@ -29,6 +30,8 @@ pub struct Scene {
     pub sentinels: Vec<Call>,
     /// Frames that were there when the calls were made.
     pub before: usize,
+    /// What it has beside its calls.
+    pub props: Props,
 }
 
 impl Scene {
@@ -42,6 +45,7 @@ impl Scene {
             calls: Vec::new(),
             sentinels: Vec::new(),
             before: 0,
+            props: Props::default(),
         }
     }
 
@@ -82,7 +86,9 @@ impl Scene {
             return Call::new(tool, extra.input.clone(), self.request_id(tool));
         }
         let input = filled(&self.session.table.inputs.template(tool, None), &words);
-        let sign = sign.filter(|sign| tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word)));
+        let sign = sign.filter(|sign| {
+            tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word))
+        });
         Call { sign, ..Call::new(tool, input, self.request_id(tool)) }
     }
 
@@ -127,8 +133,7 @@ impl Scene {
             let mut tags = runner.request_tags.clone();
             tags.push(format!("session:{}", self.session_id()));
             let title = format!("Tool Request: {}", call.tool());
-            let body =
-                json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
+            let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
             self.put(body).await?;
         }
         Ok(())
@@ -139,7 +144,9 @@ impl Scene {
         let deadline = self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default();
         self.booth
             .transcript
-            .wait(deadline, |frames| self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(()))
+            .wait(deadline, |frames| {
+                self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
+            })
             .await;
     }
 
