@@ -183,7 +183,8 @@ impl RunnerSession {
 
     /// How long the answer to a call may take.
     pub fn deadline(&self, call: &Call) -> Duration {
-        let steps = call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
+        let steps =
+            call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
         let mut tools = steps.clone().filter_map(|step| step.get("tool")?.as_str()).chain([call.tool()]);
         let is_slow = tools.any(|tool| LANGUAGE_MODELS.contains(&tool) || tool == "astral");
         let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
@@ -194,7 +195,7 @@ impl RunnerSession {
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
-    fn is_patient(&self) -> bool {
+    pub(super) fn is_patient(&self) -> bool {
         self.pace.answer >= Duration::from_secs(5)
     }
 

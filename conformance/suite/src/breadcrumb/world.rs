@@ -89,6 +89,13 @@ impl World {
         })
     }
 
+    /// Judges by all frames, and by what the scene knows.
+    pub(super) fn judge_scene(&mut self, judgement: impl Fn(&[Frame], &Scene) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let judgement = judgement(&scene.frames(), scene);
+        self.judge(judgement)
+    }
+
     /// Judges the first call by all frames.
     pub(super) fn judge_first(&mut self, judgement: impl Fn(&[Frame], &Call) -> Judgement) -> Step {
         let first = self.scene()?.calls.first().map(|call| call.id().to_owned()).unwrap_or_default();

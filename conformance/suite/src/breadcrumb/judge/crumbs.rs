@@ -17,7 +17,12 @@ pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
         return Err(wrong(answer, "/id", "a UUID", "the tool does not give the UUID of the new breadcrumb"));
     };
     let Some(held) = held(frames, id) else {
-        return Err(wrong(answer, "/id", "an id that the store knows", "the store holds nothing under this id"));
+        return Err(wrong(
+            answer,
+            "/id",
+            "an id that the store knows",
+            "the store holds nothing under this id",
+        ));
     };
     let wanted = wanted(call);
     for name in ["title", "tags", "context"] {

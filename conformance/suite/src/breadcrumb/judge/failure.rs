@@ -45,7 +45,8 @@ pub fn is_readable(call: &Call, answer: &Answer<'_>) -> Judgement {
         Finding::new(what.to_owned(), hint).actual(Some(error)).at("/context/error").frame(answer.frame)
     };
     let Some(text) = error.as_str() else { return Err(finding("the error is no text").into()) };
-    let is_dump = serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object() || value.is_array());
+    let is_dump =
+        serde_json::from_str::<Value>(text).is_ok_and(|value| value.is_object() || value.is_array());
     if is_dump {
         return Err(finding("the error is a dump of JSON").into());
     }

@@ -62,9 +62,12 @@ pub fn cost_is_an_amount(call: &Call, answer: &Answer<'_>) -> Judgement {
 pub fn has_cost(call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
     match answer.at("/cost_estimate") {
-        None | Some(Value::Null) => {
-            Err(wrong(answer, "/cost_estimate", "an estimate in US dollars", "there is no estimate of the cost"))
-        }
+        None | Some(Value::Null) => Err(wrong(
+            answer,
+            "/cost_estimate",
+            "an estimate in US dollars",
+            "there is no estimate of the cost",
+        )),
         Some(_) => Ok(()),
     }
 }

@@ -457,7 +457,12 @@ mod tests {
     fn what_a_step_brought_is_found_wherever_it_stands() {
         check(json!({"results": {"add": {"result": 42}}}), "add", "result", Some(json!(42)));
         check(json!({"results": {"add": {"result": {"result": 42}}}}), "add", "result", Some(json!(42)));
-        check(json!({"results": [{"id": "add", "output": {"result": 42}}]}), "add", "result", Some(json!(42)));
+        check(
+            json!({"results": [{"id": "add", "output": {"result": 42}}]}),
+            "add",
+            "result",
+            Some(json!(42)),
+        );
         check(json!({"steps": {"add": {"status": "success"}}}), "add", "result", None);
         check(json!({"results": {"add": null}, "errors": {"add": "x"}}), "add", "result", None);
     }

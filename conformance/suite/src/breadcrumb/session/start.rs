@@ -110,7 +110,7 @@ impl RunnerSession {
             let mut tags = self.runner.request_tags.clone();
             tags.push(session);
             let title = format!("Tool Request: {}", call.tool());
-            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single()})
+            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
         };
         self.door.put(&self.room, booth, body).await.map(|_| ())
     }

@@ -5,5 +5,8 @@ mod act;
 mod answer;
 mod arrange;
 mod configuration;
+mod request;
+mod routing;
+mod text;
 mod tool;
 mod workflow;

@@ -192,7 +192,11 @@ fn model_or_page(
     answer: &super::super::answer::Answer<'_>,
     speech: &Speech,
 ) -> Judgement {
-    if call.tool() == "astral" { browser::visits(frames, call, answer) } else { model::is_the_one(frames, call, answer, speech) }
+    if call.tool() == "astral" {
+        browser::visits(frames, call, answer)
+    } else {
+        model::is_the_one(frames, call, answer, speech)
+    }
 }
 
 /// Has the suite look where a claim is seen.
@@ -204,7 +208,8 @@ async fn look(world: &mut World, claim: Claim) -> Step {
         Claim::Image => scene.look_at_image().await,
         Claim::Clicked => {
             // The tool may answer before the page has told of the click.
-            let told = |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
+            let told =
+                |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
             scene.booth.transcript.wait(Duration::from_secs(1).min(scene.session.pace.answer), told).await;
         }
         _ => {}

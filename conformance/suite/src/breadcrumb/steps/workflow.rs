@@ -7,8 +7,8 @@ use cucumber::gherkin;
 use cucumber::{Parameter, given, then, when};
 
 use super::super::answer::Answer;
-use super::super::judge::{self, workflow};
 use super::super::judge::workflow::Expected;
+use super::super::judge::{self, workflow};
 use super::super::world::World;
 use crate::judge::Trouble;
 use crate::world::{FamilyWorld as _, Step};
@@ -55,10 +55,7 @@ impl FromStr for Deed {
 
 /// What a step brings.
 #[derive(Clone, Debug, Parameter)]
-#[param(
-    name = "gain",
-    regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#
-)]
+#[param(name = "gain", regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#)]
 struct Gain(Expected);
 
 impl FromStr for Gain {

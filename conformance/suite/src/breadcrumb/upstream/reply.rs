@@ -137,9 +137,7 @@ fn pieces(said: &Value) -> Vec<&str> {
 /// All models, as most providers list them.
 pub(super) fn models(models: &BTreeSet<String>) -> Value {
     let pricing = json!({"prompt": "0.000001", "completion": "0.000002", "request": "0"});
-    let one = |model: &String| {
-        json!({"id": model, "name": model, "object": "model", "context_length": 8192, "pricing": pricing})
-    };
+    let one = |model: &String| json!({"id": model, "name": model, "object": "model", "context_length": 8192, "pricing": pricing});
     json!({"object": "list", "data": models.iter().map(one).collect::<Vec<_>>()})
 }
 
