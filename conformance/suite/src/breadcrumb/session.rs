@@ -30,6 +30,10 @@ use crate::wire::Wire;
 const RETRY: Duration = Duration::from_millis(250);
 /// For a runner that opens no event stream, before it is asked all the same.
 const LISTENING: Duration = Duration::from_secs(2);
+/// From this deadline on those of the manifest hold.
+const PATIENT: Duration = Duration::from_secs(2);
+/// For the first answer of a browser, which has to be started.
+const SLOW_CHANCE: Duration = Duration::from_secs(15);
 /// What the sentinel of a runner without `echo` adds up.
 const SUM: &str = "20 + 11";
 
@@ -191,12 +195,18 @@ impl RunnerSession {
         let inputs = steps.filter_map(|step| step.get("input")).chain(call.input.as_ref());
         let own: f64 = inputs.filter_map(|input| input.get("seconds")?.as_f64()).sum();
         let own = Duration::try_from_secs_f64(own).unwrap_or_default();
-        self.pace.answer.max(if self.is_patient() { declared } else { Duration::ZERO }) + own
+        let declared = if self.is_patient() { declared } else { declared.min(self.impatience(is_slow)) };
+        self.pace.answer.max(declared) + own
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
     pub(super) fn is_patient(&self) -> bool {
-        self.pace.answer >= Duration::from_secs(5)
+        self.pace.answer >= PATIENT
+    }
+
+    /// How long a runner behind a crooked wire is waited for: what is slow must still get its chance.
+    fn impatience(&self, is_slow: bool) -> Duration {
+        if is_slow { SLOW_CHANCE } else { self.pace.answer }
     }
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
