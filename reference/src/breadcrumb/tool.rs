@@ -8,6 +8,7 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures::future::BoxFuture;
 use jsonschema::Validator;
@@ -57,6 +58,11 @@ pub trait Tool: Send + Sync {
     ///
     /// The input satisfies the input schema. The future is dropped when the call's deadline has passed.
     fn run(&self, call: ToolCall) -> BoxFuture<'_, Result<Value, ToolFailure>>;
+
+    /// How long one call may take, where that is not for the runner to say.
+    fn deadline(&self) -> Option<Duration> {
+        None
+    }
 
     /// Ends what the tool keeps between calls; the runner asks for it once, when it ends itself.
     fn shutdown(&self) -> BoxFuture<'_, ()> {
