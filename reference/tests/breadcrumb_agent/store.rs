@@ -182,3 +182,29 @@ async fn an_agent_needs_its_store_and_a_model() {
     config.model_url = "nowhere".to_owned();
     assert!(matches!(soon(Agent::start(config)).await, Err(AgentError::Config { what: "model_url", .. })));
 }
+
+#[tokio::test]
+async fn a_runner_gives_the_agent_its_tools_and_its_answers() {
+    use callmark_reference::breadcrumb::runner::{Runner, RunnerConfig};
+    use callmark_reference::breadcrumb::store::{StoreConfig, StoreServer};
+    use callmark_reference::breadcrumb::tools;
+
+    let mut store = Store::over(StoreServer::start(StoreConfig::new()).await.expect("a store")).await;
+    let catalog = tools::catalog(&store.client, Vec::new()).expect("a catalogue");
+    let runner = Runner::start(RunnerConfig::new(store.server.url(), catalog)).await.expect("a runner");
+    let model = ScriptedModel::start(any_port()).await.expect("a model");
+    let agent = agent(&store, AgentConfig::new(model.url())).await;
+
+    store.put(&user("sess-1", "What is 6 * 7?")).await;
+    assert_eq!(store.said().await.context["tool_requests"][0]["tool"], "calculator");
+    let last = store.said().await;
+    assert!(last.context["message"].as_str().expect("a text").contains("42"), "{last:?}");
+
+    // A result for the user alone ends the turn: the runner shows it.
+    store.put(&user("sess-1", "Tell me directly: 6 * 8")).await;
+    assert_eq!(store.said().await.context["tool_requests"][0]["return_to_llm"], false);
+    let shown = store.said().await;
+    assert!(shown.context["message"].as_str().expect("a text").contains("48"), "{shown:?}");
+    agent.shutdown().await;
+    runner.shutdown().await;
+}

@@ -115,9 +115,14 @@ pub(crate) struct Store {
 impl Store {
     /// One that holds the catalogue.
     pub(crate) async fn new() -> Self {
-        let server = StoreServer::start(StoreConfig::new()).await.expect("a store");
+        let store = Self::over(StoreServer::start(StoreConfig::new()).await.expect("a store")).await;
+        store.put(&catalog()).await;
+        store
+    }
+
+    /// One that holds what it holds.
+    pub(crate) async fn over(server: StoreServer) -> Self {
         let client = StoreClient::new(&server.url(), None).expect("a client");
-        client.create(&catalog()).await.expect("a catalogue");
         let events = client.events(Vec::new()).await.expect("a stream");
         Self { server, client, events }
     }
