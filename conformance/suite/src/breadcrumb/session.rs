@@ -32,8 +32,8 @@ const RETRY: Duration = Duration::from_millis(250);
 const LISTENING: Duration = Duration::from_secs(2);
 /// From this deadline on those of the manifest hold.
 const PATIENT: Duration = Duration::from_secs(2);
-/// For the first answer of a browser, which has to be started.
-const SLOW_CHANCE: Duration = Duration::from_secs(15);
+/// For a browser to begin, whatever the pace of the rest.
+const BROWSER: Duration = Duration::from_secs(20);
 /// What the sentinel of a runner without `echo` adds up.
 const SUM: &str = "20 + 11";
 
@@ -190,13 +190,18 @@ impl RunnerSession {
         let steps =
             call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
         let mut tools = steps.clone().filter_map(|step| step.get("tool")?.as_str()).chain([call.tool()]);
-        let is_slow = tools.any(|tool| LANGUAGE_MODELS.contains(&tool) || tool == "astral");
+        let is_browser = tools.clone().any(|tool| tool == "astral");
+        let is_slow = is_browser || tools.any(|tool| LANGUAGE_MODELS.contains(&tool));
         let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
         let inputs = steps.filter_map(|step| step.get("input")).chain(call.input.as_ref());
         let own: f64 = inputs.filter_map(|input| input.get("seconds")?.as_f64()).sum();
         let own = Duration::try_from_secs_f64(own).unwrap_or_default();
-        let declared = if self.is_patient() { declared } else { declared.min(self.impatience(is_slow)) };
-        self.pace.answer.max(declared) + own
+        let least = match (self.is_patient(), is_browser) {
+            (true, _) => declared,
+            (false, true) => declared.min(BROWSER),
+            (false, false) => Duration::ZERO,
+        };
+        self.pace.answer.max(least) + own
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
@@ -204,10 +209,6 @@ impl RunnerSession {
         self.pace.answer >= PATIENT
     }
 
-    /// How long a runner behind a crooked wire is waited for: what is slow must still get its chance.
-    fn impatience(&self, is_slow: bool) -> Duration {
-        if is_slow { SLOW_CHANCE } else { self.pace.answer }
-    }
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
     pub fn sentinel(&self, unique: &str, word: &str) -> Call {
