@@ -25,7 +25,7 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "breadcrumb.runner", complete: false },
     Profile { id: "breadcrumb.tools", complete: false },
     Profile { id: "breadcrumb.workflow", complete: false },
-    Profile { id: "breadcrumb.agent", complete: false },
+    Profile { id: "breadcrumb.agent", complete: true },
     Profile { id: "toolbus.server", complete: true },
     Profile { id: "toolbus.artifacts", complete: true },
 ];
