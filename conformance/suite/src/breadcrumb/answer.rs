@@ -23,9 +23,24 @@ impl<'a> Answer<'a> {
         own.filter(|answer| answer.is_one() && answer.is_to(call.id())).collect()
     }
 
-    /// The first answer to a call.
+    /// The first answer to a call, else one that has its tool and names no call at all: an answer with a broken id must
+    /// not look like silence.
     pub fn of(frames: &'a [Frame], call: &Call) -> Option<Self> {
-        Self::all(frames, call).into_iter().next()
+        Self::any(frames, call).into_iter().next()
+    }
+
+    /// All that may be answers to a call: those that name it, then those that name none.
+    pub fn any(frames: &'a [Frame], call: &Call) -> Vec<Self> {
+        let mut all = Self::all(frames, call);
+        let asked: Vec<&str> =
+            frames.iter().filter(|frame| frame.kind == Kind::Put).flat_map(asked).collect();
+        let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
+        all.extend(own.filter(|answer| {
+            let is_of_the_tool =
+                answer.member("tool").is_none_or(|tool| tool.as_str().is_none_or(|tool| tool == call.tool()));
+            answer.is_one() && is_of_the_tool && !asked.iter().any(|id| answer.is_to(id))
+        }));
+        all
     }
 
     /// Whether a breadcrumb of the target is an answer to any call.
@@ -81,4 +96,11 @@ impl<'a> Answer<'a> {
     pub fn error(&self) -> Option<&'a Value> {
         self.member("error").filter(|error| error.as_str() != Some(""))
     }
+}
+
+/// The ids that a breadcrumb of the suite asks under.
+fn asked(frame: &Frame) -> Vec<&str> {
+    let several = frame.member("/context/tool_requests").and_then(Value::as_array);
+    let ids = several.into_iter().flatten().map(|request| request.get("requestId"));
+    ids.chain([frame.member("/context/requestId")]).filter_map(|id| id?.as_str()).collect()
 }

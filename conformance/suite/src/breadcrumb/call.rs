@@ -17,6 +17,8 @@ pub struct Call {
     pub return_to_llm: Option<bool>,
     /// `config_id`.
     pub config_id: Option<String>,
+    /// Members that a scenario writes otherwise, or leaves out.
+    pub odd: Vec<(String, Option<Value>)>,
     /// What its answer must hold to be one of its own: a word, or a number as JSON.
     pub sign: Option<Value>,
     /// When it was asked for.
@@ -32,6 +34,7 @@ impl Call {
             request_id: Some(request_id),
             return_to_llm: Some(true),
             config_id: None,
+            odd: Vec::new(),
             sign: None,
             asked: None,
         }
@@ -62,14 +65,22 @@ impl Call {
                 request.insert(name.to_owned(), value);
             }
         }
+        for (name, value) in &self.odd {
+            match value {
+                Some(value) => request.insert(name.clone(), value.clone()),
+                None => request.shift_remove(name),
+            };
+        }
         Value::Object(request)
     }
 
-    /// As the `context` of a `tool.request.v1`.
-    pub fn single(&self) -> Value {
+    /// As the `context` of a `tool.request.v1`; with its flag where the runner obeys that.
+    pub fn single(&self, routes: bool) -> Value {
         let mut context = self.request();
         if let Some(context) = context.as_object_mut() {
-            context.shift_remove("return_to_llm");
+            if !routes {
+                context.shift_remove("return_to_llm");
+            }
             context.insert("requestedBy".to_owned(), json!("callmark"));
         }
         context

@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::crumb::{INVOCATION, REQUEST};
+use super::props::Props;
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
@@ -25,10 +26,12 @@ pub struct Scene {
     pub unique: String,
     /// The calls that are being prepared or were made, in order.
     pub calls: Vec<Call>,
-    /// The harmless call that showed that the runner is alive.
-    pub sentinel: Option<Call>,
+    /// Harmless calls that show that the runner is alive, the latest last.
+    pub sentinels: Vec<Call>,
     /// Frames that were there when the calls were made.
     pub before: usize,
+    /// What it has beside its calls.
+    pub props: Props,
 }
 
 impl Scene {
@@ -40,8 +43,9 @@ impl Scene {
             session: Arc::clone(session),
             unique,
             calls: Vec::new(),
-            sentinel: None,
+            sentinels: Vec::new(),
             before: 0,
+            props: Props::default(),
         }
     }
 
@@ -57,11 +61,20 @@ impl Scene {
 
     /// A call of a tool with an input that it takes.
     pub fn usual_call(&self, tool: &str) -> Call {
-        let word = format!("word-{}", self.unique);
+        let word = format!("word-{}-{}", self.calls.len() + 1, self.unique);
+        let (expression, product) = product(self.calls.len());
+        let sign = match tool {
+            "echo" | "workflow" => Some(Value::from(word.clone())),
+            "calculator" => Some(product),
+            _ => None,
+        };
         let words = [
             ("message", Value::from(word.clone())),
-            ("expression", json!("6 * 7")),
-            ("seconds", json!(1)),
+            ("expression", Value::from(expression)),
+            ("seconds", self.session.seconds()),
+            ("id", Value::from("")),
+            ("version", json!(1)),
+            ("steps", self.session.steps(&word)),
             ("limit", json!(10)),
             ("tag", Value::from(format!("tag-{}", self.unique))),
             ("schema_name", json!("memo.v1")),
@@ -69,8 +82,14 @@ impl Scene {
             ("tags", json!(["memo", format!("tag-{}", self.unique)])),
             ("context", json!({"text": word})),
         ];
+        if let Some(extra) = self.session.table.extra.get(tool) {
+            return Call::new(tool, extra.input.clone(), self.request_id(tool));
+        }
         let input = filled(&self.session.table.inputs.template(tool, None), &words);
-        Call::new(tool, input, self.request_id(tool))
+        let sign = sign.filter(|sign| {
+            tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word))
+        });
+        Call { sign, ..Call::new(tool, input, self.request_id(tool)) }
     }
 
     /// Everything that was sent and received.
@@ -105,7 +124,7 @@ impl Scene {
     }
 
     /// Asks for calls, in one message where the runner takes invocations.
-    async fn ask(&self, calls: &[Call]) -> Result<(), String> {
+    pub(super) async fn ask(&self, calls: &[Call]) -> Result<(), String> {
         let runner = &self.session.runner;
         if runner.dispatch == Dispatch::Agent {
             return self.put(self.invocation(&calls.iter().map(Call::request).collect())).await;
@@ -114,8 +133,7 @@ impl Scene {
             let mut tags = runner.request_tags.clone();
             tags.push(format!("session:{}", self.session_id()));
             let title = format!("Tool Request: {}", call.tool());
-            let body =
-                json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single()});
+            let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
             self.put(body).await?;
         }
         Ok(())
@@ -124,13 +142,20 @@ impl Scene {
     /// Waits until all calls are answered, or until the deadline of the slowest has passed.
     pub async fn wait(&self) {
         let deadline = self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default();
-        let calls = self.calls.clone();
         self.booth
             .transcript
             .wait(deadline, |frames| {
-                calls.iter().all(|call| Answer::of(frames, call).is_some()).then_some(())
+                self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
             })
             .await;
+    }
+
+    /// Whether a call has had its answer: at the agent, or at the user where that is where it goes.
+    fn is_settled(&self, frames: &[Frame], call: &Call) -> bool {
+        if call.return_to_llm == Some(false) && self.session.runner.routes() {
+            return self.audience(&self.session).shows(frames, call);
+        }
+        Answer::of(frames, call).is_some()
     }
 
     /// Makes a harmless call on the same path, waits for its answer, and then for what may still come.
@@ -138,14 +163,16 @@ impl Scene {
     /// # Errors
     /// Why it does not get there.
     pub async fn prove_alive(&mut self) -> Result<(), String> {
-        let mut sentinel = self.session.sentinel(&self.unique, "alive");
+        let mut sentinel = self.session.sentinel(&self.unique, &format!("alive{}", self.sentinels.len() + 1));
         let asked = Instant::now();
         sentinel.asked = Some(asked);
         self.ask(std::slice::from_ref(&sentinel)).await?;
-        let own = sentinel.clone();
         let deadline = self.session.deadline(&sentinel);
-        self.booth.transcript.wait(deadline, |frames| Answer::of(frames, &own).map(|_| ())).await;
-        self.sentinel = Some(sentinel);
+        self.booth
+            .transcript
+            .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
+            .await;
+        self.sentinels.push(sentinel);
         tokio::time::sleep(self.session.pace.quiet_after(asked.elapsed())).await;
         Ok(())
     }
@@ -157,4 +184,11 @@ impl Scene {
         tokio::time::sleep(at_least.saturating_sub(began.elapsed())).await;
         Ok(())
     }
+}
+
+/// A product that stands nowhere by chance, as an expression and as its value.
+pub fn product(number: usize) -> (String, Value) {
+    let number = number as u64;
+    let (one, other) = (211 + 2 * number, 367 + 6 * number);
+    (format!("{one} * {other}"), json!(one * other))
 }

@@ -116,6 +116,11 @@ impl Shelf {
         Ok(crumb)
     }
 
+    /// Whether something was stored under an idempotency key.
+    pub fn knows_key(&self, key: &str) -> bool {
+        lock(&self.held).keys.contains_key(key)
+    }
+
     /// Changes a breadcrumb.
     ///
     /// # Errors

@@ -133,6 +133,10 @@ impl Desk {
             self.room.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
             return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
         };
+        // Who asks again whether it was stored says nothing new.
+        if key.is_some_and(|key| self.shelf.knows_key(key)) {
+            return refused_as(Refused::Repeated);
+        }
         self.take(said, key)
     }
 

@@ -1,0 +1,174 @@
+//! What becomes of requests: odd ones, several at a time, and how often each is answered.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use serde_json::Value;
+
+use super::routing::Audience;
+use crate::breadcrumb::answer::Answer;
+use crate::breadcrumb::call::Call;
+use crate::breadcrumb::session::RunnerSession;
+use crate::breadcrumb::value::tells;
+use crate::judge::{Finding, Judgement, Trouble};
+use crate::transcript::{Frame, Kind};
+
+/// A call that must not be executed is not.
+pub fn not_executed(frames: &[Frame], call: &Call) -> Judgement {
+    let Some(answer) = Answer::any(frames, call).into_iter().find(Answer::succeeded) else { return Ok(()) };
+    Err(Finding::new(
+        "the request is executed",
+        "execute what is a sound request of an `agent.response.v1`, and answer or leave alone what is not",
+    )
+    .actual(Some(&answer.frame.body))
+    .frame(answer.frame)
+    .into())
+}
+
+/// Nothing was executed but the harmless calls, each once.
+pub fn nothing_executed(frames: &[Frame], harmless: &[Call]) -> Judgement {
+    let mut left: Vec<&Call> = harmless.iter().collect();
+    let answers = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Answer { frame });
+    for answer in answers.filter(|answer| answer.is_one() && answer.succeeded()) {
+        match left.iter().position(|call| answer.is_to(call.id())) {
+            Some(place) => {
+                left.remove(place);
+            }
+            None => {
+                return Err(Finding::new(
+                    "something is executed for a message without tool requests",
+                    "execute the entries of `context.tool_requests` of that very message, and nothing where there are none",
+                )
+                .actual(Some(&answer.frame.body))
+                .frame(answer.frame)
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A call without an id is not answered under the id of another one.
+pub fn under_no_other_id(frames: &[Frame], call: &Call, others: &[Call]) -> Judgement {
+    for other in others {
+        let answers = Answer::all(frames, other);
+        let strange = answers.iter().enumerate().find(|(number, answer)| match &call.sign {
+            Some(sign) => answer.output().is_some_and(|output| tells(output, sign)),
+            None => *number > 0,
+        });
+        if let Some((_, answer)) = strange {
+            return Err(Finding::new(
+                "a request without `requestId` is answered under the id of another request",
+                "take `context.request_id` from the request that is answered, and keep none from one request to the next",
+            )
+            .actual(Some(&answer.frame.body))
+            .at("/context/request_id")
+            .frame(answer.frame)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The runner goes on serving.
+pub fn goes_on(frames: &[Frame], harmless: Option<&Call>) -> Judgement {
+    let Some(call) = harmless.filter(|call| !RunnerSession::is_served(frames, call)) else { return Ok(()) };
+    Err(Finding::new(
+        "the runner does not serve the call that follows",
+        "catch what goes wrong with one call, also with one that cannot be read, and go on with the next",
+    )
+    .expected(call.id())
+    .into())
+}
+
+/// That the runner was seen alive on the same path.
+pub fn is_alive(frames: &[Frame], harmless: &[Call]) -> Judgement {
+    if !harmless.is_empty() && harmless.iter().all(|call| RunnerSession::is_served(frames, call)) {
+        return Ok(());
+    }
+    Err(Trouble::NotObserved("the harmless calls before and after it were not served".to_owned()))
+}
+
+/// One request, one answer.
+pub fn once(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
+    let answers = Answer::all(frames, call);
+    let mut copies: BTreeMap<&str, Vec<&Frame>> = BTreeMap::new();
+    if call.return_to_llm == Some(false) {
+        for frame in audience.shown(frames, call) {
+            copies.entry(frame.text("/schema_name").unwrap_or_default()).or_default().push(frame);
+        }
+        if answers.is_empty() && !audience.shows(frames, call) {
+            return Err(super::answer::missing(frames, call));
+        }
+    } else if Answer::of(frames, call).is_none() {
+        return Err(super::answer::missing(frames, call));
+    }
+    let mut all = vec![answers.iter().map(|answer| answer.frame).collect::<Vec<_>>()];
+    all.extend(copies.into_values());
+    let Some(several) = all.into_iter().find(|frames| frames.len() > 1) else { return Ok(()) };
+    let finding = Finding::new(
+        format!("the call of `{}` is answered {} times", call.tool(), several.len()),
+        "an invocation may be told more than once, and as changed: remember which breadcrumbs were taken, and execute each \
+         request once",
+    );
+    Err(several
+        .iter()
+        .fold(finding, |finding, frame| finding.frame(frame))
+        .expected(1)
+        .actual(Some(&Value::from(several.len())))
+        .into())
+}
+
+/// Each call is answered with what it alone asked for.
+pub fn its_own(frames: &[Frame], call: &Call) -> Judgement {
+    let Some(answer) = Answer::all(frames, call).into_iter().next() else {
+        return Err(super::answer::missing(frames, call));
+    };
+    if RunnerSession::is_own_work(call, &answer) {
+        return Ok(());
+    }
+    let mut finding = Finding::new(
+        format!("the call `{}` is answered with something else than what it asked for", call.id()),
+        "execute every entry of `tool_requests`, and give each answer the id and the output of its own request",
+    );
+    if let Some(sign) = &call.sign {
+        finding = finding.expected(sign.clone());
+    }
+    Err(finding.actual(Some(&answer.frame.body)).at("/context").frame(answer.frame).into())
+}
+
+/// Calls that wait do so at the same time: one after the other would take the sum of their times.
+pub fn side_by_side(frames: &[Frame], calls: &[Call], slack: Duration) -> Judgement {
+    let first = calls.first().ok_or(Trouble::NotObserved("no call was made".to_owned()))?;
+    let asked = frames
+        .iter()
+        .rev()
+        .find(|frame| frame.kind == Kind::Put && frame.body.to_string().contains(first.id()));
+    let asked = asked.ok_or(Trouble::NotObserved("the calls were not made".to_owned()))?;
+    let mut last = asked;
+    for call in calls {
+        let Some(answer) = Answer::of(frames, call) else { return Err(super::answer::missing(frames, call)) };
+        if !answer.succeeded() {
+            return Err(Trouble::NotObserved(format!("the call of `{}` did not succeed", call.tool())));
+        }
+        if answer.frame.at_us > last.at_us {
+            last = answer.frame;
+        }
+    }
+    let seconds: f64 = calls
+        .iter()
+        .filter_map(|call| call.input.as_ref()?.as_object()?.values().find_map(Value::as_f64))
+        .sum();
+    let took = Duration::from_micros(last.at_us - asked.at_us);
+    let allowed = Duration::try_from_secs_f64(seconds * 0.95).unwrap_or_default() + slack;
+    if took < allowed {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("{} timers of one message took as long as one after the other", calls.len()),
+        "start all entries of `tool_requests` at once, and store each answer when it is there",
+    )
+    .frame(asked)
+    .frame(last)
+    .into())
+}

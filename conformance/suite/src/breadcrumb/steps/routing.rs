@@ -1,0 +1,59 @@
+//! Where results go.
+
+use cucumber::then;
+
+use super::super::call::Call;
+use super::super::judge::routing::{self, Audience};
+use super::super::world::World;
+use crate::judge::Judgement;
+use crate::transcript::Frame;
+use crate::world::Step;
+
+#[then("its result comes back to the agent")]
+async fn reaches_agent(world: &mut World) -> Step {
+    world.judge_calls(routing::reaches_agent)
+}
+
+#[then("the user is shown the later result only")]
+async fn stays_with_agent(world: &mut World) -> Step {
+    route(world, |frames, call, audience| match call.return_to_llm {
+        Some(true) => Ok(()),
+        _ => routing::is_serving(frames, call, audience),
+    })?;
+    route(world, |frames, call, audience| match call.return_to_llm {
+        Some(true) => routing::stays_with_agent(frames, call, audience),
+        _ => Ok(()),
+    })
+}
+
+#[then("the user is shown the result")]
+async fn reaches_user(world: &mut World) -> Step {
+    route(world, routing::reaches_user)
+}
+
+#[then("no language model is asked about it, and the agent is not set going")]
+async fn takes_no_turn(world: &mut World) -> Step {
+    route(world, routing::is_serving)?;
+    route(world, routing::takes_no_turn)
+}
+
+#[then("each result goes its own way")]
+async fn own_way(world: &mut World) -> Step {
+    route(world, |frames, call, audience| match call.return_to_llm {
+        Some(true) => {
+            routing::reaches_agent(frames, call)?;
+            routing::stays_with_agent(frames, call, audience)
+        }
+        _ => {
+            routing::reaches_user(frames, call, audience)?;
+            routing::takes_no_turn(frames, call, audience)
+        }
+    })
+}
+
+/// Judges where the result of each call goes.
+fn route(world: &mut World, judgement: impl Fn(&[Frame], &Call, &Audience<'_>) -> Judgement) -> Step {
+    let session = world.session()?;
+    let audience = world.scene()?.audience(&session);
+    world.judge_calls(|frames, call| judgement(frames, call, &audience))
+}

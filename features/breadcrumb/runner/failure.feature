@@ -1,0 +1,43 @@
+@role:breadcrumb.runner
+Feature: A runner and calls that fail
+  A failure is an answer like any other, with another status, and no reason to stop.
+
+  @BRD-56
+  Rule: A tool that fails is answered with the status error, not with a success that describes it
+
+    Scenario Outline: <failure>
+      Given a tool runner
+      And a call with <failure>
+      When the agent makes the call
+      Then the failure is reported as such
+
+      Examples:
+        | failure                       |
+        | an expression that breaks off |
+        | an open bracket               |
+        | words for an expression       |
+        | a word for seconds            |
+        | an update of nothing          |
+
+  @BRD-81
+  Rule: A call that fails does not keep the runner from serving the next one
+
+    Scenario Outline: <failure>
+      Given a tool runner
+      And a call with <failure>
+      When the agent makes the failing call between two harmless ones
+      Then the runner goes on serving
+
+      Examples:
+        | failure                       |
+        | an expression that breaks off |
+        | no expression                 |
+        | a word for seconds            |
+        | an update of nothing          |
+        | a tool that nobody has        |
+
+    Scenario: Many failures
+      Given a tool runner
+      And 40 calls with a tool that nobody has
+      When the agent makes the failing calls between two harmless ones
+      Then the runner goes on serving

@@ -1,0 +1,92 @@
+@role:breadcrumb.runner
+Feature: Where a runner sends results
+  return_to_llm says of each request whether its result comes back to the agent or goes to the user.
+
+  @BRD-33 @cap:runner.routing
+  Rule: What returns to the agent comes back to it
+
+    Scenario Outline: A result of <tool>
+      Given a tool runner
+      And a call of <tool>
+      When the agent makes the call
+      Then its result comes back to the agent
+
+      Examples:
+        | tool       |
+        | calculator |
+        | echo       |
+
+  @BRD-34 @cap:runner.routing
+  Rule: What returns to the agent is not shown to the user ahead of it
+
+    Scenario: The agent says nothing of a sum
+      Given a tool runner
+      And a call of calculator
+      When the agent makes the call, and then one for the user
+      Then the user is shown the later result only
+
+  @BRD-35 @cap:runner.routing
+  Rule: What does not return is shown to the user without a step of the agent
+
+    Scenario Outline: A result of <tool>
+      Given a tool runner
+      And a call of <tool> for the user
+      When the agent makes the call
+      Then the user is shown the result
+
+      Examples:
+        | tool       |
+        | calculator |
+        | echo       |
+
+    Scenario: Two results
+      Given a tool runner
+      And a call of calculator for the user
+      And a call of calculator for the user
+      When the agent makes the calls
+      Then the user is shown the result
+
+  @BRD-36 @cap:runner.routing
+  Rule: No language model is called with what goes to the user
+
+    Scenario: A sum
+      Given a tool runner
+      And a call of calculator for the user
+      When the agent makes the calls and says nothing more
+      Then no language model is asked about it, and the agent is not set going
+
+  @BRD-37 @cap:runner.routing @cap:runner.invocations
+  Rule: Each request of a message goes its own way
+
+    Scenario: For the agent, and for the user
+      Given a tool runner
+      And a call of calculator
+      And a call of calculator for the user
+      When the agent makes the calls and says nothing more
+      Then each result goes its own way
+
+    Scenario: For the user, and for the agent
+      Given a tool runner
+      And a call of calculator for the user
+      And a call of calculator
+      When the agent makes the calls and says nothing more
+      Then each result goes its own way
+
+    Scenario: In turns
+      Given a tool runner
+      And a call of calculator
+      And a call of calculator for the user
+      And a call of calculator
+      And a call of calculator for the user
+      When the agent makes the calls and says nothing more
+      Then each result goes its own way
+
+  @BRD-84 @cap:runner.routing
+  Rule: A single call for the user ends with its value there and takes no turn
+
+    Scenario: Pattern 1
+      Given a tool runner
+      And a call of calculator for the user
+      When the agent makes the calls and says nothing more
+      Then the user is shown the result
+      And no language model is asked about it, and the agent is not set going
