@@ -2,6 +2,7 @@
 //! first scenario.
 
 mod start;
+pub(super) use start::fixtures;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
