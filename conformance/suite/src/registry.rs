@@ -22,10 +22,10 @@ pub const PROFILES: [Profile; 15] = [
     Profile { id: "utp.openapi", complete: true },
     Profile { id: "hub.server", complete: true },
     Profile { id: "hub.agent", complete: true },
-    Profile { id: "breadcrumb.runner", complete: false },
+    Profile { id: "breadcrumb.runner", complete: true },
     Profile { id: "breadcrumb.tools", complete: true },
     Profile { id: "breadcrumb.workflow", complete: true },
-    Profile { id: "breadcrumb.agent", complete: false },
+    Profile { id: "breadcrumb.agent", complete: true },
     Profile { id: "toolbus.server", complete: true },
     Profile { id: "toolbus.artifacts", complete: true },
 ];

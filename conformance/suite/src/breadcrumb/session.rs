@@ -2,6 +2,7 @@
 //! first scenario.
 
 mod start;
+pub(super) use start::fixtures;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -30,6 +31,8 @@ use crate::wire::Wire;
 const RETRY: Duration = Duration::from_millis(250);
 /// For a runner that opens no event stream, before it is asked all the same.
 const LISTENING: Duration = Duration::from_secs(2);
+/// From this deadline on those of the manifest hold.
+const PATIENT: Duration = Duration::from_secs(2);
 /// For a browser to begin, whatever the pace of the rest.
 const BROWSER: Duration = Duration::from_secs(20);
 /// For a language model's tool beside a browser that begins.
@@ -207,8 +210,9 @@ impl RunnerSession {
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
     pub(super) fn is_patient(&self) -> bool {
-        self.pace.answer >= Duration::from_secs(5)
+        self.pace.answer >= PATIENT
     }
+
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
     pub fn sentinel(&self, unique: &str, word: &str) -> Call {

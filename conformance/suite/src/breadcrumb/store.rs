@@ -41,7 +41,9 @@ pub enum Posting {
     /// Breadcrumbs.
     #[default]
     Plain,
-    /// Whole invocations, with a breadcrumb inside.
+    /// Breadcrumbs of an agent, which are judged and not refused: one fault is to break one rule.
+    Loose,
+    /// Likewise whole invocations, with a breadcrumb inside.
     Envelopes,
 }
 
@@ -141,7 +143,9 @@ impl Desk {
     /// Takes what the target posts, as it comes out of the wire.
     fn take(&self, said: Value, key: Option<&str>) -> Response {
         let arrived = match self.posting {
-            Posting::Plain => self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said),
+            Posting::Plain | Posting::Loose => {
+                self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
+            }
             Posting::Envelopes => {
                 let said = self.room.heard(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
                 said.into_iter().map(|said| inner(&said)).collect()
@@ -159,9 +163,11 @@ impl Desk {
         }
         // What was lost on the wire looks stored to its author.
         match first {
-            Some(Err(refused)) => refused_as(refused),
             Some(Ok(crumb)) => answer(&json!({"id": crumb.id})),
-            None => answer(&json!({"id": self.shelf.fresh_id()})),
+            Some(Err(refused)) if self.posting == Posting::Plain || refused == Refused::Repeated => {
+                refused_as(refused)
+            }
+            Some(Err(_)) | None => answer(&json!({"id": self.shelf.fresh_id()})),
         }
     }
 

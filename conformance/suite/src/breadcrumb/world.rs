@@ -123,7 +123,7 @@ impl World {
 }
 
 /// A command line that stores a breadcrumb by hand.
-fn by_hand(frame: &Frame) -> String {
+pub(super) fn by_hand(frame: &Frame) -> String {
     let body = crate::transcript::shorten(&super::evidence::steady(&frame.body)).to_string();
     let quoted = body.replace('\'', r"'\''");
     format!(

@@ -241,7 +241,7 @@ fn text(words: &str) -> Value {
 }
 
 /// The answer on the wire: whole, or in pieces where that was asked for.
-fn spoken(request: &Value, message: Value) -> Reply {
+pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
     let called = message.get("tool_calls").is_some();
     let reason = if called { "tool_calls" } else { "stop" };
     let head = json!({"id": "chatcmpl-suite", "created": 1_767_225_600, "model": "suite"});

@@ -1,14 +1,30 @@
-//! The session of a run with an agent.
+//! The session of a run with an agent that writes invocations: the parties around it, and what was found out before the
+//! first scenario.
+
+mod calibrate;
+mod start;
 
 use std::collections::BTreeSet;
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
 use thiserror::Error;
+use tokio::task::JoinSet;
 
+use super::play::{Play, Plays};
+use super::task::Task;
+use super::tools::{Around, attend};
+use crate::breadcrumb::call::filled;
+use crate::breadcrumb::crumb::USER_MESSAGE;
+use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::CrumbAgentTable;
-use crate::pace::PaceLimits;
+use crate::pace::{Pace, PaceLimits};
+use crate::target::Offspring;
+use crate::transcript::lock;
 use crate::wire::Wire;
 
 /// What a session is opened with.
@@ -34,43 +50,150 @@ pub enum CrumbAgentError {
     /// The manifest says something that cannot be.
     #[error("{0}")]
     Config(String),
+    /// The suite's own servers.
+    #[error("the suite's breadcrumb store or its model cannot listen: {0}")]
+    Listen(String),
+    /// The agent cannot be started.
+    #[error("the agent cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the agent cannot be reached: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the agent says nothing to its user within {seconds} s; it {what}{ended}")]
+    Silent {
+        /// The deadline.
+        seconds: u64,
+        /// What was seen of it.
+        what: &'static str,
+        /// How its process ended, if it did.
+        ended: String,
+    },
 }
 
 impl CrumbAgentError {
     /// Class of the cause.
     pub fn cause(&self) -> Cause {
         match self {
-            Self::Config(_) => Cause::Config,
+            Self::Config(_) | Self::Listen(_) | Self::Start(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
         }
     }
 }
 
 /// An open session.
-#[derive(Debug)]
 pub struct CrumbAgentSession {
     /// The manifest's table.
     pub table: CrumbAgentTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(super) around: Arc<Around>,
+    pub(super) plays: Arc<Plays>,
+    /// Names of tools that the manifest's fixtures add to the catalog.
+    pub(super) further_tools: BTreeSet<String>,
+    works: bool,
+    processes: Mutex<Vec<Offspring>>,
+    nonce: String,
+    seed: u64,
+    // These end with the session.
+    _model: HttpServer,
+    _listening: JoinSet<()>,
+}
+
+impl std::fmt::Debug for CrumbAgentSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CrumbAgentSession").field("works", &self.works).finish_non_exhaustive()
+    }
 }
 
 impl CrumbAgentSession {
-    /// Opens the parties and starts the agent.
+    /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
     ///
     /// # Errors
     /// Why there is nothing to certify.
     pub async fn open(plan: CrumbAgentPlan) -> Result<Arc<Self>, CrumbAgentError> {
-        Ok(Arc::new(Self { table: plan.table }))
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
     }
 
     /// What the target declares, as `@cap:` tags name it.
     pub fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+        let facts = [("agent.envelope", self.table.shows_envelopes()), ("agent.config", self.table.config)];
+        facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()).collect()
     }
 
-    /// Whether the agent did what it was asked to.
+    /// Whether the agent called the tools that it was told to use.
     pub fn works(&self) -> bool {
-        false
+        self.works
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub(super) fn unique(&self, scenario: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.seed.to_string(), scenario, &self.nonce] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        crate::library::hex(&hash.finalize())[..12].to_owned()
+    }
+
+    /// How long the agent's next word may take.
+    pub(super) fn deadline(&self) -> Duration {
+        // Behind a crooked wire, most of what is silent is silent for good.
+        let is_patient = self.pace.answer >= Duration::from_secs(5);
+        self.pace.answer.max(if is_patient { self.table.deadline() } else { Duration::ZERO })
+    }
+
+    /// A scenario comes in, and its tools are attended to.
+    pub(super) fn enter(&self, unique: &str) -> (Arc<Play>, JoinSet<()>) {
+        let play = Play::new(self.around.room.enter(unique));
+        self.plays.add(&play);
+        let mut attending = JoinSet::new();
+        let patience = (self.deadline() / 4).min(Duration::from_secs(2));
+        attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), patience));
+        (play, attending)
+    }
+
+    /// The user asks for a task.
+    ///
+    /// # Errors
+    /// Why that does not get to the agent.
+    pub(super) fn say(&self, play: &Play, task: Task) -> Result<(), String> {
+        let template = self.table.say.clone().unwrap_or_else(|| {
+            json!({"schema_name": USER_MESSAGE, "title": "Message", "tags": ["user:message", "session:{session}"],
+                   "context": {"message": "{text}", "content": "{text}"}})
+        });
+        let words =
+            [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
+        let body = filled(&template, &words);
+        play.add(task);
+        self.around.driver.tell(&self.around.room, &play.booth, body)
+    }
+
+    /// The schema of a breadcrumb in the store.
+    pub(super) fn schema_of(&self, id: &str) -> Option<String> {
+        let crumb = self.around.driver.store.shelf.find(id)?;
+        crumb.schema_name().map(str::to_owned)
+    }
+
+    /// The agent's process, where the suite started it and it ended by itself.
+    pub(super) fn ended(&self) -> Option<String> {
+        lock(&self.processes).iter_mut().find_map(Offspring::ended)
     }
 
     /// Ends what the session started.
-    pub async fn close(&self) {}
+    pub async fn close(&self) {
+        let processes = std::mem::take(&mut *lock(&self.processes));
+        for mut process in processes {
+            process.stop().await;
+        }
+    }
 }

@@ -1,13 +1,23 @@
-//! The World of one scenario with an agent under test.
+//! The World of one scenario with an agent under test that writes invocations.
+
+use std::sync::Arc;
 
 use cucumber::World as CucumberWorld;
 
-use crate::world::{Core, FamilyWorld, Remains};
+use super::judge::Seen;
+use super::scene::Scene;
+use super::session::CrumbAgentSession;
+use super::task::Task;
+use crate::breadcrumb::world::by_hand;
+use crate::judge::{Cause, Judgement, Trouble};
+use crate::transcript::Kind;
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
 pub struct World {
     core: Core,
+    scene: Option<Scene>,
 }
 
 impl std::fmt::Debug for World {
@@ -26,6 +36,72 @@ impl FamilyWorld for World {
     }
 
     fn remains(&self) -> Remains {
-        Remains::default()
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let frames = scene.play.frames();
+        let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
+        let mut names: Vec<(String, String)> = scene.play.tasks().iter().flat_map(Task::names).collect();
+        names.push((scene.unique.clone(), "<unique>".to_owned()));
+        Remains {
+            transcript: Some(Arc::clone(&scene.play.booth.transcript)),
+            names,
+            nonce: None,
+            late: Vec::new(),
+            subject: subject.map(|frame| frame.body.clone()),
+            reproduce: subject.filter(|_| scene.session.table.drive.is_none()).map(by_hand),
+        }
+    }
+}
+
+impl World {
+    /// Opens the scene.
+    pub(super) fn open(&mut self) -> Step {
+        let Some(session) = self.core.stage.crumb_agent.clone() else {
+            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
+        };
+        if let Some(message) = session.ended() {
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+        }
+        self.scene = Some(Scene::new(&session, &self.core.scenario));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// The session, for judgements that look things up.
+    pub(super) fn session(&mut self) -> Result<Arc<CrumbAgentSession>, Halt> {
+        Ok(Arc::clone(&self.scene()?.session))
+    }
+
+    /// Ends the scenario where something did not get to the agent.
+    pub(super) fn reached(&mut self, sent: Result<(), String>) -> Step {
+        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    }
+
+    /// Judges what was seen.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (frames, tasks) = (scene.play.frames(), scene.play.tasks());
+        let (works, trouble) = (scene.session.works(), scene.session.around.driver.trouble());
+        if tasks.is_empty() {
+            return Err(self.suite_fault("no step said anything (`When the user asks`)"));
+        }
+        let seen = Seen::of(&frames, &tasks);
+        let judgement = judgement(&seen);
+        if seen.said.is_empty() && matches!(judgement, Err(Trouble::Broken(_))) {
+            if let Some(message) = trouble {
+                return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+            }
+            if !works {
+                let message = "the agent calls no tool, and never did".to_owned();
+                return Err(self.halt(Trouble::NotObserved(message)));
+            }
+        }
+        self.judge(judgement)
     }
 }

@@ -81,5 +81,14 @@ pub fn since_asked(frames: &[Frame], call: &Call, frame: &Frame) -> Option<Durat
 
 /// How many seconds a timer is asked to wait.
 fn seconds(call: &Call) -> f64 {
-    call.sign.as_ref().and_then(Value::as_f64).unwrap_or(1.0)
+    call.input.as_ref().and_then(first_number).unwrap_or(1.0)
+}
+
+/// The first number that stands in an input.
+fn first_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Array(items) => items.iter().find_map(first_number),
+        Value::Object(members) => members.values().find_map(first_number),
+        plain => plain.as_f64(),
+    }
 }

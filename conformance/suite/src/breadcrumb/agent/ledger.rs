@@ -1,0 +1,119 @@
+//! Which of the planned calls each call of the agent is.
+
+use super::said::{Request, Utterance};
+use super::stock::meant;
+use super::task::{Task, Wish};
+use crate::breadcrumb::crumb::RESPONSE;
+use crate::transcript::{Frame, Kind};
+
+/// A call that the agent made.
+#[derive(Clone, Debug)]
+pub(super) struct Deed {
+    /// Number of the frame.
+    pub frame: u32,
+    /// All of it, so that it is known again.
+    pub call: String,
+    /// Under what id; none where it has none.
+    pub id: Option<String>,
+    /// Whether its result is to come back.
+    pub returns: bool,
+    /// Task, stage and place of the planned call that it is.
+    pub planned: Option<(usize, usize, usize)>,
+}
+
+/// All calls of a scenario, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    pub deeds: Vec<Deed>,
+}
+
+impl Ledger {
+    /// What the frames show.
+    pub(super) fn of(frames: &[Frame], tasks: &[Task]) -> Self {
+        let mut ledger = Self::default();
+        for said in Utterance::all(frames) {
+            for call in said.calls() {
+                let planned = ledger.planned(call, tasks);
+                let id = call.id().map(str::to_owned);
+                let (frame, returns) = (said.frame.n, call.returns());
+                ledger.deeds.push(Deed { frame, call: call.value.to_string(), id, returns, planned });
+            }
+        }
+        ledger
+    }
+
+    /// The planned call that fits best: the one about the same thing, then one that was not made yet, then the latest.
+    fn planned(&self, call: Request<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
+        let tool = meant(call.tool())?;
+        let input = call.value.to_string();
+        let mut best = None;
+        for (task, stage, place, wish) in all(tasks).filter(|(_, _, _, wish)| wish.tool == tool) {
+            let is_fresh = !self.deeds.iter().any(|deed| deed.planned == Some((task, stage, place)));
+            let about = match &wish.key {
+                Some(key) if input.contains(key.as_str()) => 2,
+                Some(_) => 0,
+                None => 1,
+            };
+            let worth = (about, is_fresh, task);
+            if best.is_none_or(|(best, _)| worth > best) {
+                best = Some((worth, (task, stage, place)));
+            }
+        }
+        best.map(|(_, planned)| planned)
+    }
+
+    /// The calls that are a planned one.
+    pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &Deed> {
+        self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
+    }
+
+    /// Whether every stage of a task was gone through, its calls are answered, and the agent has spoken since.
+    pub(super) fn is_over(&self, frames: &[Frame], tasks: &[Task], task: usize) -> bool {
+        let reached = |stage: usize, wishes: &Vec<Wish>| {
+            (0..wishes.len()).all(|place| self.made((task, stage, place)).next().is_some())
+        };
+        if !tasks[task].stages.iter().enumerate().all(|(stage, wishes)| reached(stage, wishes)) {
+            return false;
+        }
+        let own = self.deeds.iter().filter(|deed| deed.planned.is_some_and(|(own, _, _)| own == task));
+        let returning: Vec<&Deed> = own.filter(|deed| deed.returns).collect();
+        let answers: Option<Vec<u32>> = returning
+            .iter()
+            .map(|deed| deed.id.as_deref().map_or(Some(0), |id| response(frames, id).map(|frame| frame.n)))
+            .collect();
+        let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
+        let Some(last) = last else { return true };
+        let own = |said: &&Utterance<'_>| belongs(said, tasks, task);
+        Utterance::all(frames).iter().filter(own).any(|said| said.frame.n > last && !said.is_open())
+    }
+}
+
+/// Whether something was said about a task, or to its user.
+pub(super) fn belongs(said: &Utterance<'_>, tasks: &[Task], task: usize) -> bool {
+    let own = &tasks[task];
+    if tasks.iter().all(|task| task.session == own.session) {
+        return true;
+    }
+    let text = said.whole().to_string();
+    let is_about = |task: &Task| text.contains(&task.mark);
+    let is_to = |task: &Task| text.contains(&task.session);
+    is_about(own) || (is_to(own) && !tasks.iter().any(is_about))
+}
+
+/// The tool's answer to the call with this id, as the suite gave it.
+pub(super) fn response<'a>(frames: &'a [Frame], id: &str) -> Option<&'a Frame> {
+    frames.iter().find(|frame| {
+        frame.kind == Kind::Put
+            && frame.text("/schema_name") == Some(RESPONSE)
+            && frame.text("/context/request_id") == Some(id)
+    })
+}
+
+/// All planned calls with their places.
+pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &Wish)> {
+    tasks.iter().enumerate().flat_map(|(task, own)| {
+        own.stages.iter().enumerate().flat_map(move |(stage, wishes)| {
+            wishes.iter().enumerate().map(move |(place, wish)| (task, stage, place, wish))
+        })
+    })
+}

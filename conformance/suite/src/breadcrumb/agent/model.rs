@@ -1,0 +1,297 @@
+//! The language model that the suite plays: OpenAI-compatible, plain or streamed.
+//!
+//! A task is known by its mark in the conversation, and which answer is due by what the conversation tells, not by how
+//! often the agent asks. Where functions are offered they are called, else the model writes the whole invocation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::play::{Play, Plays};
+use super::stock::plain;
+use super::task::{Input, Next, Reply, Task, Wish};
+use super::told::{Outcome, Told, call_id, numbers, read, text};
+use crate::breadcrumb::crumb::INVOCATION;
+use crate::breadcrumb::room::Room;
+use crate::http_server::{Asked, Reply as HttpReply};
+use crate::runtime::model::spoken;
+use crate::transcript::Kind;
+
+/// What the user hears while tools work.
+const WORKING: &str = "One moment, I am on it.";
+
+/// The model, and what it has learnt of the agent.
+pub(super) struct Model {
+    pub room: Arc<Room>,
+    pub plays: Arc<Plays>,
+    /// Whether functions were ever offered: a request without is then for something else, such as a title.
+    offers: AtomicBool,
+}
+
+/// What the model does next.
+enum Turn {
+    Calls(usize, Vec<Wish>),
+    Words(String),
+}
+
+impl Model {
+    pub(super) fn new(room: &Arc<Room>, plays: &Arc<Plays>) -> Arc<Self> {
+        let (room, plays) = (Arc::clone(room), Arc::clone(plays));
+        Arc::new(Self { room, plays, offers: AtomicBool::new(false) })
+    }
+
+    /// Answers a request over HTTP.
+    pub(super) fn serve(&self, asked: &Asked) -> HttpReply {
+        let path = asked.bare_path();
+        if path.ends_with("/models") {
+            let model = json!({"id": "suite", "object": "model"});
+            return HttpReply::json(200, &json!({"object": "list", "data": [model]}));
+        }
+        if !path.ends_with("/chat/completions") {
+            let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
+            return HttpReply::json(404, &error);
+        }
+        let channel = asked.channel();
+        let Some((play, task)) = self.find(&asked.body["messages"]) else {
+            self.room.heard(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+            return spoken(&asked.body, words("There is nothing to do."));
+        };
+        let heard =
+            self.room.heard_in(&play.booth, Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+        let Some(request) = heard.into_iter().next() else { return HttpReply::Hang };
+        let reply = self.next(&play, task, &request);
+        match self.room.told(&play.booth, Kind::ModelReply, &channel, BTreeMap::new(), reply).pop() {
+            Some(reply) => spoken(&asked.body, reply),
+            None => HttpReply::Hang,
+        }
+    }
+
+    /// What the model says where it is a tool: always a text.
+    pub(super) fn think(&self, messages: &Value) -> String {
+        let Some((play, task)) = self.find(messages) else { return "There is nothing to do.".to_owned() };
+        let (tasks, known) = (play.tasks(), play.known(task));
+        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &tasks[task], &known);
+        written(&tasks[task], &turn(&tasks[task], &told), &told)
+    }
+
+    /// The task that a conversation is about: the one whose mark was said last.
+    fn find(&self, messages: &Value) -> Option<(Arc<Play>, usize)> {
+        let messages = messages.as_array()?;
+        for message in messages.iter().rev() {
+            let text = message.to_string();
+            let mut booth = None;
+            for (at, _) in text.match_indices('-') {
+                let mark = at.checked_sub(12).and_then(|begin| text.get(begin..at));
+                let Some(play) = mark.and_then(|mark| self.plays.of(mark)) else { continue };
+                let tasks = play.tasks();
+                let ours = tasks.iter().position(|task| text[at - 12..].starts_with(&task.mark));
+                booth = ours.map(|task| (play, task)).or(booth);
+            }
+            if booth.is_some() {
+                return booth;
+            }
+        }
+        let all: String = messages.iter().map(text).collect::<Vec<_>>().join("\n");
+        let play = self.plays.by_request(&all)?;
+        let count = play.tasks().len();
+        let told = |task: &usize| play.known(*task).iter().any(|known| all.contains(&known.id));
+        let task = (0..count).rev().find(told)?;
+        Some((play, task))
+    }
+
+    fn next(&self, play: &Play, task: usize, request: &Value) -> Value {
+        let tasks = play.tasks();
+        let task_of = &tasks[task];
+        let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        let told = read(messages, task_of, &play.known(task));
+        let turn = turn(task_of, &told);
+        let functions: Vec<&Value> = request["tools"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(|tool| tool.get("function"))
+            .collect();
+        if functions.is_empty() {
+            if self.offers.load(Ordering::Relaxed) {
+                return words(&match turn {
+                    Turn::Words(words) => words,
+                    Turn::Calls(..) => WORKING.to_owned(),
+                });
+            }
+            return words(&written(task_of, &turn, &told));
+        }
+        self.offers.store(true, Ordering::Relaxed);
+        match turn {
+            Turn::Words(last) => words(&last),
+            Turn::Calls(stage, wishes) => called(&functions, task_of, stage, &wishes, &told),
+        }
+    }
+}
+
+/// What a sound model does, given what it was told.
+fn turn(task: &Task, told: &Told) -> Turn {
+    for (stage, wishes) in task.stages.iter().enumerate() {
+        let outcome = |place: usize| told.outcomes.get(&(stage, place));
+        let is_told = (0..wishes.len()).any(|place| outcome(place).is_some());
+        if !told.called.contains(&stage) && !is_told {
+            return Turn::Calls(stage, wishes.clone());
+        }
+        let waits = |(place, wish): (usize, &Wish)| wish.return_to_llm && outcome(place).is_none();
+        if wishes.iter().enumerate().any(waits) {
+            return Turn::Words(WORKING.to_owned());
+        }
+        let failed = (0..wishes.len()).any(|place| matches!(outcome(place), Some(Outcome::Failure(_))));
+        let goes_on = match task.next {
+            Next::AfterSuccess => !failed,
+            Next::AfterFailure => failed,
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    Turn::Words(last_words(task, told))
+}
+
+/// What the user is told in the end: the outcome of the last stage that there was, call by call.
+fn last_words(task: &Task, told: &Told) -> String {
+    let last = told.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
+    let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);
+    let parts: Vec<String> = outcomes
+        .filter_map(|((stage, place), outcome)| {
+            let wish = task.stages.get(*stage)?.get(*place)?;
+            wish.return_to_llm.then(|| match outcome {
+                Outcome::Output(text) => format!("{}: {text}", wish.label),
+                Outcome::Failure(text) => format!("{} is not to be had: {text}", wish.label),
+            })
+        })
+        .collect();
+    if parts.is_empty() { format!("It is done ({}).", task.mark) } else { parts.join(" ") }
+}
+
+fn words(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+/// The input of a call.
+fn input(wish: &Wish, told: &Told) -> Value {
+    match &wish.input {
+        Input::Given(input) => input.clone(),
+        Input::Addition => {
+            let outcome = told.outcomes.get(&(0, 0));
+            let found = match outcome {
+                Some(Outcome::Output(text)) => numbers(text),
+                _ => Vec::new(),
+            };
+            let terms: Vec<String> = found.iter().map(u64::to_string).collect();
+            let expression = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
+            json!({"expression": expression})
+        }
+    }
+}
+
+/// An id that a model gives to a call where it is asked for one.
+fn request_id(task: &Task, wish: &Wish, (stage, place): (usize, usize)) -> String {
+    format!("{}-{}s{stage}p{place}", wish.tool, task.mark.replace('-', "n"))
+}
+
+/// The call as an item of `tool_requests`.
+fn request(task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+    let mut request = json!({
+        "tool": wish.tool, "input": input(wish, told), "requestId": request_id(task, wish, place),
+        "return_to_llm": wish.return_to_llm,
+    });
+    if let Some(config) = wish.config_id {
+        request["config_id"] = json!(config);
+    }
+    request
+}
+
+/// The whole invocation as a text.
+fn written(task: &Task, turn: &Turn, told: &Told) -> String {
+    let context = match turn {
+        Turn::Words(words) => json!({"message": words}),
+        Turn::Calls(stage, wishes) => {
+            let each = wishes.iter().enumerate();
+            let requests: Vec<Value> =
+                each.map(|(place, wish)| request(task, wish, (*stage, place), told)).collect();
+            json!({"message": WORKING, "tool_requests": requests})
+        }
+    };
+    let tags = ["agent:response".to_owned(), format!("session:{}", task.session)];
+    let breadcrumb =
+        json!({"schema_name": INVOCATION, "title": "Response", "tags": tags, "context": context});
+    json!({"action": "create", "breadcrumb": breadcrumb}).to_string()
+}
+
+/// Calls of the functions that were offered.
+fn called(functions: &[&Value], task: &Task, stage: usize, wishes: &[Wish], told: &Told) -> Value {
+    let calls: Option<Vec<Value>> = wishes
+        .iter()
+        .enumerate()
+        .map(|(place, wish)| {
+            let function = fitting(functions, wish.tool)?;
+            let arguments = arguments(function, task, wish, (stage, place), told);
+            let name = &function["name"];
+            let id = call_id(task, (stage, place));
+            Some(json!({
+                "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()},
+            }))
+        })
+        .collect();
+    match calls {
+        Some(calls) => json!({"role": "assistant", "content": WORKING, "tool_calls": calls}),
+        None => words("I was offered no function for that tool."),
+    }
+}
+
+/// The function for a tool: the one of its name, else one that takes any tool's name.
+fn fitting<'a>(functions: &[&'a Value], tool: &str) -> Option<&'a Value> {
+    let named = |function: &&&Value| plain(function["name"].as_str().unwrap_or_default()) == plain(tool);
+    let takes = |function: &&&Value, names: &[&str]| {
+        names.iter().all(|name| function["parameters"]["properties"].get(*name).is_some())
+    };
+    let exact = functions.iter().find(named);
+    let general = functions.iter().find(|function| takes(function, &["tool", "input"]));
+    let whole = functions.iter().find(|function| takes(function, &["tool_requests"]));
+    exact.or(general).or(whole).copied()
+}
+
+fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+    let properties = function["parameters"]["properties"].as_object();
+    let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
+    let input = input(wish, told);
+    if takes("tool_requests") {
+        return json!({"message": WORKING, "tool_requests": [request(task, wish, place, told)]});
+    }
+    let mut arguments = if takes("input") {
+        Map::from_iter([("input".to_owned(), input)])
+    } else {
+        input.as_object().cloned().unwrap_or_default()
+    };
+    let more = [
+        ("tool", Some(json!(wish.tool))),
+        ("requestId", Some(json!(request_id(task, wish, place)))),
+        ("request_id", Some(json!(request_id(task, wish, place)))),
+        ("return_to_llm", Some(json!(wish.return_to_llm))),
+        ("config_id", wish.config_id.map(Value::from)),
+        ("message", Some(json!(WORKING))),
+    ];
+    for (name, value) in more {
+        if let Some(value) = value.filter(|_| takes(name)) {
+            arguments.entry(name).or_insert(value);
+        }
+    }
+    Value::Object(arguments)
+}
+
+/// The output or the error that a planned answer brings, as an answer's `context` has it.
+pub(super) fn answered(reply: &Reply) -> (&'static str, Vec<(&'static str, Value)>) {
+    match reply {
+        Reply::Output(output) => ("success", vec![("output", output.clone())]),
+        Reply::Failure { error, decoy } => {
+            ("error", vec![("error", json!(error)), ("output", decoy.clone())])
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! One scenario as the parties play it: its tasks, and the messages about them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::ledger::Ledger;
+use super::task::Task;
+use super::told::Known;
+use crate::breadcrumb::room::Booth;
+use crate::transcript::{Frame, lock};
+
+/// A scenario's tasks and messages.
+pub(super) struct Play {
+    pub booth: Arc<Booth>,
+    tasks: Mutex<Vec<Task>>,
+}
+
+impl Play {
+    pub(super) fn new(booth: Arc<Booth>) -> Arc<Self> {
+        Arc::new(Self { booth, tasks: Mutex::default() })
+    }
+
+    pub(super) fn tasks(&self) -> Vec<Task> {
+        lock(&self.tasks).clone()
+    }
+
+    pub(super) fn add(&self, task: Task) {
+        lock(&self.tasks).push(task);
+    }
+
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        self.booth.transcript.frames()
+    }
+
+    /// Under which ids the calls of a task are known.
+    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+        let (frames, tasks) = (self.frames(), self.tasks());
+        let ledger = Ledger::of(&frames, &tasks);
+        let own = ledger.deeds.into_iter().filter_map(|deed| {
+            let (of, stage, place) = deed.planned?;
+            (of == task).then_some(())?;
+            Some(Known { place: (stage, place), id: deed.id? })
+        });
+        own.collect()
+    }
+}
+
+/// All scenarios, by their marks.
+#[derive(Default)]
+pub(super) struct Plays(Mutex<HashMap<String, Arc<Play>>>);
+
+impl Plays {
+    pub(super) fn add(&self, play: &Arc<Play>) {
+        lock(&self.0).insert(play.booth.unique.clone(), Arc::clone(play));
+    }
+
+    /// The play of a scenario.
+    pub(super) fn of(&self, unique: &str) -> Option<Arc<Play>> {
+        lock(&self.0).get(unique).cloned()
+    }
+
+    /// The play in which somebody used one of the ids that stand in a text.
+    pub(super) fn by_request(&self, text: &str) -> Option<Arc<Play>> {
+        let all: Vec<Arc<Play>> = lock(&self.0).values().cloned().collect();
+        all.into_iter().find(|play| {
+            let count = play.tasks().len();
+            (0..count).any(|task| play.known(task).iter().any(|known| text.contains(&known.id)))
+        })
+    }
+}

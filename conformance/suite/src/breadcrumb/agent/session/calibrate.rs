@@ -1,0 +1,117 @@
+//! What is found out before the first scenario: whether the agent calls the tools that it is told to use, and how fast it
+//! is.
+
+use std::time::{Duration, Instant};
+
+use super::{CrumbAgentError, CrumbAgentSession};
+use crate::breadcrumb::agent::driver::Way;
+use crate::breadcrumb::agent::ledger::Ledger;
+use crate::breadcrumb::agent::said::Utterance;
+use crate::breadcrumb::agent::task::{Errand, Task};
+use crate::pace::{Pace, PaceLimits};
+use crate::transcript::Frame;
+
+/// For an agent that opens no event stream, before it is spoken to all the same.
+const LISTENING: Duration = Duration::from_secs(5);
+/// Before an agent that says nothing is spoken to again.
+const AGAIN: Duration = Duration::from_secs(2);
+/// What an agent that says something is given to call its tool, at least.
+const MOMENT: Duration = Duration::from_secs(1);
+
+impl CrumbAgentSession {
+    /// Asks for a note and for a memo: who always does the same does one of them wrong.
+    pub(super) async fn learn(
+        &mut self,
+        limits: &PaceLimits,
+        within: Duration,
+    ) -> Result<(), CrumbAgentError> {
+        if matches!(self.around.driver.way, Way::Store) {
+            let mut listeners = self.around.driver.store.shelf.listeners();
+            let someone = listeners.wait_for(|count| *count > 0);
+            // Who reads lists in turn never listens.
+            let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
+        }
+        let (noted, first) = self.first_word(within).await?;
+        self.pace = Pace::calibrated(first, limits);
+        let began = Instant::now();
+        let saved = noted && self.try_once(Errand::Memo, "second", self.deadline()).await?.1;
+        self.pace = Pace::calibrated(first.max(began.elapsed()), limits);
+        self.works = noted && saved;
+        Ok(())
+    }
+
+    /// Asks until the agent says something. Whether that was the call, and how long it took.
+    async fn first_word(&self, within: Duration) -> Result<(bool, Duration), CrumbAgentError> {
+        let began = Instant::now();
+        for number in 1.. {
+            let asked = Instant::now();
+            let left = within.saturating_sub(began.elapsed());
+            let patience = (AGAIN * number).min(left);
+            let (spoke, called) = self.try_once(Errand::Note, &format!("first {number}"), patience).await?;
+            if spoke {
+                return Ok((called, asked.elapsed()));
+            }
+            let ended = self.ended();
+            if ended.is_some() || began.elapsed() >= within {
+                return Err(self.silent(within, ended));
+            }
+        }
+        Err(self.silent(within, None))
+    }
+
+    /// Asks for a task: whether anything was said, and whether its tool was called.
+    async fn try_once(
+        &self,
+        errand: Errand,
+        name: &str,
+        patience: Duration,
+    ) -> Result<(bool, bool), CrumbAgentError> {
+        let unique = self.unique(&format!("calibration {name}"));
+        let (play, _attending) = self.enter(&unique);
+        let task = Task::new(errand, &unique, 1, format!("sess-{unique}"));
+        self.say(&play, task).map_err(CrumbAgentError::Reach)?;
+        let tasks = play.tasks();
+        let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
+        // The tool that it was told to use, with what it was told to use it for.
+        let called = |frames: &[Frame]| {
+            let ledger = Ledger::of(frames, &tasks);
+            let wish = &tasks[0].stages[0][0];
+            let all = Utterance::all(frames);
+            let is_meant = all.iter().flat_map(Utterance::calls).any(|call| {
+                let input = call.input().map(ToString::to_string).unwrap_or_default();
+                wish.key.as_ref().is_some_and(|key| input.contains(key.as_str()))
+                    && !input.contains("Use the tool")
+            });
+            (is_meant && ledger.made((0, 0, 0)).next().is_some()).then_some(())
+        };
+        let transcript = &play.booth.transcript;
+        let began = Instant::now();
+        if transcript.wait(patience, spoke).await.is_none() {
+            return Ok((false, false));
+        }
+        let moment = MOMENT.max(patience.saturating_sub(began.elapsed()).min(self.deadline()));
+        if transcript.wait(moment, called).await.is_none() {
+            return Ok((true, false));
+        }
+        let over = |frames: &[Frame]| Ledger::of(frames, &tasks).is_over(frames, &tasks, 0).then_some(());
+        transcript.wait(MOMENT.min(self.deadline()), over).await;
+        Ok((true, true))
+    }
+
+    fn silent(&self, within: Duration, ended: Option<String>) -> CrumbAgentError {
+        if let Some(why) = self.around.driver.trouble() {
+            return CrumbAgentError::Reach(why);
+        }
+        let listens = !matches!(self.around.driver.way, Way::Store)
+            || *self.around.driver.store.shelf.listeners().borrow() > 0;
+        CrumbAgentError::Silent {
+            seconds: within.as_secs(),
+            what: if listens {
+                "was told of a `user.message.v1`, and says nothing with `schema_name` `agent.response.v1`"
+            } else {
+                "never opened the event stream of the store at `CALLMARK_STORE_URL`"
+            },
+            ended: ended.map_or_else(String::new, |ended| format!("; {ended}")),
+        }
+    }
+}

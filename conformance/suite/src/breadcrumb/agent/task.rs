@@ -1,0 +1,383 @@
+//! What a user wants: the words, the calls that get it, and what the tools answer.
+//!
+//! Every value in an answer follows from the scenario's mark, so nobody can know it who was not told.
+
+use std::str::FromStr;
+
+use cucumber::Parameter;
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::stock::{CALCULATOR, FALLBACK, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+
+/// The kinds of tasks, as features name them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    name = "errand",
+    regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a memo to be saved|a memo to be checked|\
+             a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
+             an addition that fails|two notes of which one fails|a question with a fallback"
+)]
+pub(super) enum Errand {
+    /// Look something up and tell it.
+    Note,
+    /// Two of these, in one message.
+    TwoNotes,
+    /// Look something up; nobody reads the answer but the user.
+    NoteShown,
+    /// What is found decides whether something else is done.
+    NoteDecides,
+    /// Work something out for the user to see.
+    Sum,
+    /// Save something, and that is all.
+    Memo,
+    /// Save something, and tell whether that worked.
+    MemoChecked,
+    /// Ask a language model, with a configuration.
+    Question,
+    /// Look two numbers up and add them.
+    Addition,
+    /// As above, and the tool fails.
+    NoteFails,
+    SumFails,
+    QuestionFails,
+    AdditionFails,
+    /// The second of two lookups fails.
+    HalfFails,
+    /// The first of two language models fails.
+    FallsBack,
+}
+
+impl FromStr for Errand {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "a note" => Self::Note,
+            "two notes at once" => Self::TwoNotes,
+            "a note to be shown" => Self::NoteShown,
+            "a note that decides" => Self::NoteDecides,
+            "a sum" => Self::Sum,
+            "a memo to be saved" => Self::Memo,
+            "a memo to be checked" => Self::MemoChecked,
+            "a question" => Self::Question,
+            "numbers to be added" => Self::Addition,
+            "a note that fails" => Self::NoteFails,
+            "a sum that fails" => Self::SumFails,
+            "a question that fails" => Self::QuestionFails,
+            "an addition that fails" => Self::AdditionFails,
+            "two notes of which one fails" => Self::HalfFails,
+            "a question with a fallback" => Self::FallsBack,
+            _ => return Err(format!("`{text}` is no task")),
+        })
+    }
+}
+
+/// What a tool answers.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Reply {
+    /// `success` with this output.
+    Output(Value),
+    /// `error` with this text, and an output that nobody must use.
+    Failure { error: String, decoy: Value },
+}
+
+/// What a call is made with.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Input {
+    /// This.
+    Given(Value),
+    /// An expression that adds the numbers which the first stage brought.
+    Addition,
+}
+
+/// A call that the task needs.
+#[derive(Clone, Debug)]
+pub(super) struct Wish {
+    /// What it is about, for the answer to the user.
+    pub label: String,
+    pub tool: &'static str,
+    pub input: Input,
+    /// What is found in the input of this call and of no other, where there is such a thing.
+    pub key: Option<String>,
+    pub return_to_llm: bool,
+    pub config_id: Option<&'static str>,
+    pub reply: Reply,
+}
+
+/// When the second stage is gone through.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Next {
+    /// Where the first one brought what it should.
+    AfterSuccess,
+    /// Where it failed.
+    AfterFailure,
+}
+
+/// A task.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    /// Stands in the user's words, and in no other task's.
+    pub mark: String,
+    /// The conversation that it belongs to, as tags name it.
+    pub session: String,
+    /// What the user says.
+    pub words: String,
+    /// The calls; those of one stage are made in one message.
+    pub stages: Vec<Vec<Wish>>,
+    /// When the second stage follows.
+    pub next: Next,
+    /// Whether the last answer of a stage comes first.
+    pub backwards: bool,
+}
+
+/// A number that follows from the mark.
+pub(super) fn number(mark: &str, what: &str) -> u64 {
+    let digest = Sha256::digest(format!("{mark} {what}"));
+    let head = digest.iter().take(4).fold(0_u64, |all, byte| all << 8 | u64::from(*byte));
+    1_000_000 + head % 8_999_999
+}
+
+impl Task {
+    /// The nth task of a scenario.
+    pub(super) fn new(errand: Errand, unique: &str, ordinal: usize, session: String) -> Self {
+        Draft { mark: format!("{unique}-{ordinal}"), session }.task(errand)
+    }
+
+    /// Numbers that this task made up, and a stable name for each.
+    pub(super) fn names(&self) -> Vec<(String, String)> {
+        let of = |what: &str| number(&self.mark, what);
+        let mut names: Vec<(String, String)> =
+            MADE_UP.iter().map(|what| (of(what).to_string(), format!("<{what}>"))).collect();
+        names.push(((of("first") + of("second")).to_string(), "<sum>".to_owned()));
+        names
+    }
+}
+
+/// Numbers that a task makes up.
+const MADE_UP: [&str; 5] = ["first", "second", "decoy", "left", "right"];
+
+struct Draft {
+    mark: String,
+    session: String,
+}
+
+impl Draft {
+    fn number(&self, what: &str) -> u64 {
+        number(&self.mark, what)
+    }
+
+    fn named(&self, word: &str) -> String {
+        format!("{word}-{}", self.mark)
+    }
+
+    /// A lookup of a word, which brings a number.
+    fn note(&self, word: &str, what: &str) -> Wish {
+        let query = self.named(word);
+        Wish {
+            label: query.clone(),
+            tool: NOTES,
+            input: Input::Given(json!({"query": query})),
+            key: Some(query),
+            return_to_llm: true,
+            config_id: None,
+            reply: Reply::Output(json!({"notes": [format!("The level is {}.", self.number(what))]})),
+        }
+    }
+
+    fn memo(&self, return_to_llm: bool) -> Wish {
+        let text = format!("The pump of {} runs again.", self.named("garnet"));
+        Wish {
+            label: self.named("garnet"),
+            tool: MEMO,
+            input: Input::Given(json!({"text": text})),
+            key: Some(self.named("garnet")),
+            return_to_llm,
+            config_id: None,
+            reply: Reply::Output(json!({"saved": true, "receipt": self.number("first")})),
+        }
+    }
+
+    fn sum(&self, return_to_llm: bool) -> Wish {
+        let (left, right) = (self.number("left"), self.number("right"));
+        Wish {
+            label: format!("the sum of {}", self.mark),
+            tool: CALCULATOR,
+            input: Input::Given(json!({"expression": format!("{left} + {right}")})),
+            key: Some(left.to_string()),
+            return_to_llm,
+            config_id: None,
+            reply: Reply::Output(json!({"result": left + right})),
+        }
+    }
+
+    fn question(&self, tool: &'static str) -> Wish {
+        let topic = self.named("opal");
+        let question = format!("What is the number of {topic}? Answer with the number alone.");
+        let content = format!("The number is {}.", self.number("first"));
+        Wish {
+            label: topic.clone(),
+            tool,
+            input: Input::Given(json!({"messages": [{"role": "user", "content": question}]})),
+            key: Some(topic),
+            return_to_llm: true,
+            config_id: None,
+            reply: Reply::Output(json!({"content": content, "model": "m-quartz"})),
+        }
+    }
+
+    /// A lookup of two numbers, and their sum.
+    fn addition(&self) -> [Wish; 2] {
+        let (first, second) = (self.number("first"), self.number("second"));
+        let notes = json!({"notes": [format!("The levels are {first} and {second}.")]});
+        let lookup = Wish { reply: Reply::Output(notes), ..self.note("quartz", "first") };
+        let sum = Wish {
+            label: format!("the sum of {}", self.mark),
+            tool: CALCULATOR,
+            input: Input::Addition,
+            key: None,
+            return_to_llm: true,
+            config_id: None,
+            reply: Reply::Output(json!({"result": first + second})),
+        };
+        [lookup, sum]
+    }
+
+    /// The same call, and the tool fails.
+    fn failing(&self, wish: Wish) -> Wish {
+        let decoy = self.number("decoy");
+        let decoy = match wish.tool {
+            CALCULATOR => json!({"result": decoy}),
+            NOTES => json!({"notes": [format!("The level is {decoy}.")]}),
+            _ => json!({"content": format!("The number is {decoy}."), "model": "m-quartz"}),
+        };
+        let error = format!("the service is closed for repairs until noon ({})", self.named("notice"));
+        Wish { reply: Reply::Failure { error, decoy }, ..wish }
+    }
+
+    fn task(self, errand: Errand) -> Task {
+        let note = || self.note("quartz", "first");
+        let quartz = self.named("quartz");
+        let lookup = format!("Use the tool `{NOTES}` to search for `{quartz}`");
+        let (left, right) = (self.number("left"), self.number("right"));
+        let work_out =
+            format!("Use the tool `{CALCULATOR}` to work out `{left} + {right}` for {}", self.mark);
+        let ask = format!(
+            "Use the tool `{PRIMARY}` to ask a language model for the number of `{}`",
+            self.named("opal")
+        );
+        let save = format!(
+            "Use the tool `{MEMO}` to save this memo: `The pump of {} runs again.`",
+            self.named("garnet")
+        );
+        let two = || vec![self.note("topaz", "first"), self.note("amber", "second")];
+        let both = format!(
+            "Use the tool `{NOTES}` twice, in one message, to search for `{}` and for `{}`, and tell me what each note \
+             says: the name, a colon, what was found, in this order.",
+            self.named("topaz"),
+            self.named("amber")
+        );
+        let add = format!(
+            "{lookup}, and then the tool `{CALCULATOR}` to add the two numbers of the note. Tell me the sum."
+        );
+        let mut task = Task {
+            mark: self.mark.clone(),
+            session: self.session.clone(),
+            words: String::new(),
+            stages: Vec::new(),
+            next: Next::AfterSuccess,
+            backwards: false,
+        };
+        (task.words, task.stages) = match errand {
+            Errand::Note => {
+                (format!("{lookup}, and tell me in a sentence what the note says."), vec![vec![note()]])
+            }
+            Errand::NoteFails => {
+                let words = format!("{lookup}, and tell me in a sentence what the note says.");
+                (words, vec![vec![self.failing(note())]])
+            }
+            Errand::NoteShown => {
+                let wish = Wish { return_to_llm: false, ..note() };
+                (format!("{lookup}. Show me what is found as it is; you need not read it."), vec![vec![wish]])
+            }
+            Errand::NoteDecides => {
+                let memo = self.memo(false);
+                let words = format!("{lookup}. If it tells of a level above zero: {save}");
+                (words, vec![vec![note()], vec![memo]])
+            }
+            Errand::TwoNotes => (both, vec![two()]),
+            Errand::HalfFails => {
+                let [topaz, amber] = [self.note("topaz", "first"), self.note("amber", "second")];
+                (both, vec![vec![topaz, self.failing(amber)]])
+            }
+            Errand::Sum => {
+                let words = format!("{work_out}. The result is all that I need; you need not comment on it.");
+                (words, vec![vec![self.sum(false)]])
+            }
+            Errand::SumFails => {
+                let words = format!("{work_out}, and tell me in a sentence what comes out.");
+                (words, vec![vec![self.failing(self.sum(true))]])
+            }
+            Errand::Memo => {
+                (format!("{save} I need no word about what becomes of it."), vec![vec![self.memo(false)]])
+            }
+            Errand::MemoChecked => {
+                (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
+            }
+            Errand::Question => {
+                let wish = Wish { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
+                let words = format!(
+                    "{ask}, with the configuration {PRIMARY_CONFIG}. Then tell me in a sentence of your own what it said."
+                );
+                (words, vec![vec![wish]])
+            }
+            Errand::QuestionFails => {
+                let words = format!("{ask}. Then tell me in a sentence of your own what it said.");
+                (words, vec![vec![self.failing(self.question(PRIMARY))]])
+            }
+            Errand::Addition | Errand::AdditionFails => {
+                let [lookup, sum] = self.addition();
+                let sum = if errand == Errand::AdditionFails { self.failing(sum) } else { sum };
+                (add, vec![vec![lookup], vec![sum]])
+            }
+            Errand::FallsBack => {
+                let stages = vec![vec![self.failing(self.question(PRIMARY))], vec![self.question(FALLBACK)]];
+                (format!("{ask}. If that fails, use `{FALLBACK}` for it. Tell me what it said."), stages)
+            }
+        };
+        task.backwards = matches!(errand, Errand::TwoNotes | Errand::HalfFails);
+        if errand == Errand::FallsBack {
+            task.next = Next::AfterFailure;
+        }
+        task
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_two_numbers_of_a_task_are_alike() {
+        let names = Task::new(Errand::Addition, "0123456789ab", 1, "sess".to_owned()).names();
+        let mut numbers: Vec<&String> = names.iter().map(|(number, _)| number).collect();
+        numbers.sort();
+        numbers.dedup();
+        assert_eq!(numbers.len(), names.len());
+    }
+
+    #[test]
+    fn the_users_words_name_every_tool() {
+        for errand in
+            [Errand::Question, Errand::FallsBack, Errand::Addition, Errand::NoteDecides, Errand::Sum]
+        {
+            let task = Task::new(errand, "0123456789ab", 2, "sess".to_owned());
+            assert!(
+                task.stages.iter().flatten().all(|wish| task.words.contains(&format!("`{}`", wish.tool))),
+                "{}",
+                task.words
+            );
+            assert!(task.words.contains(&task.mark), "{}", task.words);
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! What the language model was told of its calls: read from the conversation that the agent sends.
+//!
+//! The model believes it. Where it sees an error it sees a failure, where it sees nothing but an output it sees that; so
+//! an agent that hides a failure, or pairs an answer with the wrong call, is led into saying so.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::task::{Reply, Task};
+
+/// Characters of an outcome that the model repeats.
+const REPEATED: usize = 400;
+/// Members that say the most, best first.
+const TELLING: [&str; 6] = ["content", "notes", "result", "numbers", "text", "saved"];
+
+/// What a call came to, as far as the model knows.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Outcome {
+    Output(String),
+    Failure(String),
+}
+
+/// What a conversation says of a task: its calls are named by stage and place.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Told {
+    pub outcomes: BTreeMap<(usize, usize), Outcome>,
+    /// Stages whose calls the model has made.
+    pub called: BTreeSet<usize>,
+}
+
+/// A call under the ids that it may be told of.
+#[derive(Clone, Debug)]
+pub(super) struct Known {
+    pub place: (usize, usize),
+    /// That of the agent.
+    pub id: String,
+}
+
+/// The model's own id of a call.
+pub(super) fn call_id(task: &Task, (stage, place): (usize, usize)) -> String {
+    format!("call_{}_{stage}_{place}", task.mark)
+}
+
+/// Reads a conversation.
+pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
+    let mut told = Told::default();
+    let is_begin = |message: &Value| message["role"] == "user" && text(message).contains(&task.mark);
+    let begin = messages.iter().position(is_begin).unwrap_or_default();
+    for message in &messages[begin..] {
+        let words = text(message);
+        if message["role"] == "assistant" {
+            let ids =
+                message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["id"].as_str());
+            let own: Vec<&str> = ids.collect();
+            for (stage, wishes) in task.stages.iter().enumerate() {
+                let is_called = |place| own.contains(&call_id(task, (stage, place)).as_str());
+                if (0..wishes.len()).any(is_called) {
+                    told.called.insert(stage);
+                }
+            }
+            let named = known.iter().filter(|known| words.contains(&known.id));
+            told.called.extend(named.map(|known| known.place.0));
+            continue;
+        }
+        for (stage, wishes) in task.stages.iter().enumerate() {
+            for (place, wish) in wishes.iter().enumerate() {
+                if message["tool_call_id"] == call_id(task, (stage, place)).as_str() {
+                    told.outcomes.insert((stage, place), outcome(&words, &wish.reply));
+                }
+            }
+        }
+        if message["role"] == "tool"
+            && message["tool_call_id"].as_str().is_some_and(|id| id.contains(&task.mark))
+        {
+            continue;
+        }
+        for own in known {
+            let reply = &task.stages[own.place.0][own.place.1].reply;
+            if let Some(part) = about(&words, own, known) {
+                told.outcomes.insert(own.place, outcome(&part, reply));
+            }
+        }
+    }
+    told
+}
+
+/// The text of a message, however it is built.
+pub(super) fn text(message: &Value) -> String {
+    match &message["content"] {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => {
+            let texts: Vec<&str> = blocks.iter().filter_map(|block| block["text"].as_str()).collect();
+            texts.join("\n")
+        }
+        _ => String::new(),
+    }
+}
+
+/// The part of a text that is about one call: the object that names its id, else what follows the id.
+fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
+    let at = words.find(&own.id)?;
+    for (begin, _) in words.match_indices(['{', '[']) {
+        let first = serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next();
+        if let Some(found) = first.and_then(Result::ok).as_ref().and_then(|json| named(json, &own.id)) {
+            return Some(found.to_string());
+        }
+    }
+    let after = at + own.id.len();
+    let others = known.iter().filter(|other| other.id != own.id);
+    let end = others.filter_map(|other| words[after..].find(&other.id)).min();
+    Some(words[after..].chars().take(end.unwrap_or(usize::MAX)).collect())
+}
+
+/// The object within a value that has a member with this id.
+fn named<'a>(value: &'a Value, id: &str) -> Option<&'a Value> {
+    match value {
+        Value::Object(members) => {
+            let own = ["request_id", "requestId"]
+                .iter()
+                .any(|name| members.get(*name).is_some_and(|own| own == id));
+            if own { Some(value) } else { members.values().find_map(|member| named(member, id)) }
+        }
+        Value::Array(items) => items.iter().find_map(|item| named(item, id)),
+        _ => None,
+    }
+}
+
+/// What a text about a call says.
+fn outcome(words: &str, reply: &Reply) -> Outcome {
+    let begin = words.find('{').unwrap_or(words.len());
+    let json = serde_json::from_str(words).ok();
+    let json = json
+        .or_else(|| serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next()?.ok());
+    if let Some(json @ Value::Object(_)) = json {
+        return of_json(&json);
+    }
+    let knows = match reply {
+        Reply::Failure { error, .. } => words.contains(error.as_str()),
+        Reply::Output(_) => false,
+    };
+    if knows { Outcome::Failure(short(words)) } else { Outcome::Output(short(words)) }
+}
+
+fn of_json(json: &Value) -> Outcome {
+    let place = ["context", "response", "tool_response"].iter().find_map(|name| json.get(*name));
+    let place = place.filter(|place| place.is_object()).unwrap_or(json);
+    let error = place.get("error").filter(|error| !error.is_null() && *error != "" && *error != false);
+    let failed = match place["status"].as_str() {
+        Some("success") => false,
+        Some(_) => true,
+        None => error.is_some() || place["success"] == false || place["ok"] == false,
+    };
+    if failed {
+        let error = error.or_else(|| place.get("message")).unwrap_or(place);
+        return Outcome::Failure(short(&leaves(error)));
+    }
+    let output = place.get("output").or_else(|| place.get("result").filter(|result| result.is_object()));
+    let output = output.unwrap_or(place);
+    let telling = TELLING.iter().find_map(|name| output.get(*name));
+    Outcome::Output(short(&leaves(telling.unwrap_or(output))))
+}
+
+/// Everything that a value says, without the names of its members.
+fn leaves(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(leaves).collect::<Vec<_>>().join(", "),
+        Value::Object(members) => members.values().map(leaves).collect::<Vec<_>>().join(", "),
+        Value::Null => String::new(),
+        plain => plain.to_string(),
+    }
+}
+
+fn short(text: &str) -> String {
+    text.chars().take(REPEATED).collect::<String>().trim().to_owned()
+}
+
+/// The numbers of a text, but for those that are parts of words.
+pub(super) fn numbers(text: &str) -> Vec<u64> {
+    let words = text.split(|letter: char| !letter.is_alphanumeric() && letter != '-');
+    words.filter(|word| word.len() < 12).filter_map(|word| word.parse().ok()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::super::task::Errand;
+    use super::*;
+
+    fn task() -> Task {
+        Task::new(Errand::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())
+    }
+
+    fn known() -> Vec<Known> {
+        let known = |place, id: &str| Known { place, id: id.to_owned() };
+        vec![known((0, 0), "web-notes-1"), known((0, 1), "web-notes-2")]
+    }
+
+    fn check(messages: Value, expect: &[((usize, usize), Outcome)]) {
+        let task = task();
+        let messages = messages.as_array().expect("messages");
+        let told = read(messages, &task, &known());
+        let expect: BTreeMap<_, _> = expect.iter().cloned().collect();
+        assert_eq!(told.outcomes, expect, "{messages:?}");
+    }
+
+    fn output(text: &str) -> Outcome {
+        Outcome::Output(text.to_owned())
+    }
+
+    fn failure(text: &str) -> Outcome {
+        Outcome::Failure(text.to_owned())
+    }
+
+    #[test]
+    fn answers_are_known_by_the_models_id() {
+        let user = json!({"role": "user", "content": task().words});
+        let tool = |place, content: &str| json!({"role": "tool", "tool_call_id": call_id(&task(), (0, place)), "content": content});
+        check(json!([user, tool(1, "{\"notes\": [\"b\"]}")]), &[((0, 1), output("b"))]);
+        check(
+            json!([
+                user,
+                tool(0, "{\"status\": \"error\", \"error\": \"no\", \"output\": {\"notes\": [\"x\"]}}")
+            ]),
+            &[((0, 0), failure("no"))],
+        );
+        check(json!([user, tool(0, "{\"output\": {\"notes\": [\"x\"]}}")]), &[((0, 0), output("x"))]);
+        check(json!([user, tool(0, "just words")]), &[((0, 0), output("just words"))]);
+    }
+
+    #[test]
+    fn answers_in_texts_are_known_by_the_request() {
+        let say = |content: String| json!([{"role": "user", "content": task().words}, {"role": "user", "content": content}]);
+        let first = json!({"request_id": "web-notes-1", "status": "success", "output": {"notes": ["a"]}});
+        let second = json!({"request_id": "web-notes-2", "status": "error", "error": "no"});
+        let both = [((0, 0), output("a")), ((0, 1), failure("no"))];
+        check(say(format!("Results: {}", json!([first, second]))), &both);
+        check(say(format!("{second}\n{first}")), &both);
+        check(say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
+    }
+
+    #[test]
+    fn numbers_stand_alone() {
+        assert_eq!(
+            numbers("The levels are 1234567 and 7654321. (quartz-0123456789ab-1)"),
+            [1_234_567, 7_654_321]
+        );
+    }
+}

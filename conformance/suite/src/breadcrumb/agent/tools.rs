@@ -1,0 +1,133 @@
+//! The tools, as the suite plays them: they answer what the agent asks for as its task has it.
+//!
+//! A call is answered once, however often it is sent. A call whose result is for the user is not answered: the agent has
+//! no part in what comes of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::driver::Driver;
+use super::ledger::{Deed, Ledger};
+use super::model::{Model, answered};
+use super::play::Play;
+use super::said::{Utterance, single};
+use super::stock::meant;
+use super::task::{Reply, Task};
+use crate::breadcrumb::crumb::RESPONSE;
+use crate::breadcrumb::room::Room;
+use crate::manifest::LANGUAGE_MODELS;
+use crate::transcript::Frame;
+
+/// Longer than any scenario lasts.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The parties around an agent.
+pub(super) struct Around {
+    pub room: Arc<Room>,
+    pub driver: Driver,
+    pub model: Arc<Model>,
+}
+
+/// Answers the calls of one scenario until it is dropped.
+pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Duration) {
+    let mut done = 0;
+    let mut answered = HashSet::new();
+    loop {
+        let newest = |frames: &[Frame]| frames.last().map(|frame| frame.n).filter(|newest| *newest > done);
+        let Some(newest) = play.booth.transcript.wait(LONG, newest).await else { return };
+        let frames = play.frames();
+        for frame in frames.iter().filter(|frame| frame.n > done && frame.n <= newest) {
+            for (id, messages) in thoughts(frame) {
+                if answered.insert(id.clone()) {
+                    let content = around.model.think(&messages);
+                    let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
+                    around.respond(&play, None, &id, "openrouter", &Reply::Output(output));
+                }
+            }
+            around.answer(&play, frame.n, patience, &mut answered).await;
+        }
+        done = newest;
+    }
+}
+
+/// The requests by which an agent asks a language model what to do, and their messages.
+fn thoughts(frame: &Frame) -> Vec<(String, Value)> {
+    let Some(said) = Utterance::of(frame) else {
+        let single = single(frame)
+            .filter(|_| matches!(frame.kind, crate::transcript::Kind::Crumb | crate::transcript::Kind::Said));
+        let found = single.and_then(|context| {
+            let is_model = LANGUAGE_MODELS.contains(&meant(context["tool"].as_str()?)?);
+            let id = context.get("requestId").or_else(|| context.get("request_id"))?.as_str()?;
+            is_model.then(|| (id.to_owned(), context["input"]["messages"].clone()))
+        });
+        return found.into_iter().collect();
+    };
+    let requests = said.requests();
+    let thoughts = requests.iter().filter(|request| request.is_thought());
+    let each = thoughts
+        .filter_map(|request| Some((request.id()?.to_owned(), request.input()?.get("messages")?.clone())));
+    each.collect()
+}
+
+impl Around {
+    /// Answers the calls of one message.
+    async fn answer(&self, play: &Arc<Play>, frame: u32, patience: Duration, answered: &mut HashSet<String>) {
+        let tasks = play.tasks();
+        let ledger = Ledger::of(&play.frames(), &tasks);
+        let own: Vec<Deed> = ledger.deeds.into_iter().filter(|deed| deed.frame == frame).collect();
+        let is_due = |deed: &Deed, answered: &HashSet<String>| {
+            deed.returns && deed.id.is_some() && !answered.contains(&deed.call)
+        };
+        let mut due: Vec<Deed> = own.into_iter().filter(|deed| is_due(deed, answered)).collect();
+        let stage = due.iter().find_map(|deed| deed.planned.filter(|(task, _, _)| tasks[*task].backwards));
+        if let Some((task, stage, _)) = stage {
+            let all = siblings(play, &tasks, task, stage, patience).await;
+            due = all.into_iter().filter(|deed| is_due(deed, answered)).collect();
+            due.reverse();
+        }
+        for deed in due {
+            let id = deed.id.unwrap_or_default();
+            let planned =
+                deed.planned.map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
+            if let Some((task, wish)) = planned {
+                self.respond(play, Some(task), &id, wish.tool, &wish.reply);
+            } else {
+                let error = "there is no such tool here".to_owned();
+                self.respond(play, None, &id, "unknown", &Reply::Failure { error, decoy: json!({}) });
+            }
+            answered.insert(deed.call);
+        }
+    }
+
+    /// Gives the agent the answer to a call.
+    fn respond(&self, play: &Play, task: Option<&Task>, id: &str, tool: &str, reply: &Reply) {
+        let tasks = play.tasks();
+        let Some(task) = task.or(tasks.last()) else { return };
+        let (status, members) = answered(reply);
+        let mut context = json!({"request_id": id, "tool": tool, "status": status});
+        for (name, value) in members {
+            context[name] = value;
+        }
+        let tags = ["tool:response".to_owned(), format!("request:{id}"), format!("session:{}", task.session)];
+        let body = json!({
+            "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
+        });
+        // An agent that has ended is found out by who waits for it.
+        let _ = self.driver.tell(&self.room, &play.booth, body);
+    }
+}
+
+/// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
+async fn siblings(play: &Play, tasks: &[Task], task: usize, stage: usize, patience: Duration) -> Vec<Deed> {
+    let count = tasks[task].stages[stage].len();
+    let is_whole = |frames: &[Frame]| {
+        let ledger = Ledger::of(frames, tasks);
+        (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
+    };
+    play.booth.transcript.wait(patience, is_whole).await;
+    let ledger = Ledger::of(&play.frames(), tasks);
+    (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
+}

@@ -1,0 +1,57 @@
+@role:breadcrumb.agent
+Feature: An agent deals with what its tools answer
+  Answers come in any order and name their call. Each has a status, which is looked at first.
+
+  @BRD-58
+  Rule: Answers are matched to calls by request_id
+
+    Scenario: The answer to the second of two calls comes first
+      Given an agent
+      And a user who wants two notes at once
+      When the user asks
+      Then each answer is told as that of its call
+
+  @BRD-82
+  Rule: Nothing in an answer of status error is a result
+
+    Scenario Outline: The failure of <errand> has an output all the same
+      Given an agent
+      And a user who wants <errand>
+      When the user asks
+      Then nothing of the failure is told or used as a result
+
+      Examples:
+        | errand                       |
+        | a note that fails            |
+        | a sum that fails             |
+        | a question that fails        |
+        | an addition that fails       |
+        | two notes of which one fails |
+        | a question with a fallback   |
+
+  @BRD-83
+  Rule: An error is followed by some action
+
+    Scenario Outline: The agent reacts to the failure of <errand>
+      Given an agent
+      And a user who wants <errand>
+      When the user asks
+      Then the agent tries again, tells the user or calls another tool
+
+      Examples:
+        | errand                       |
+        | a note that fails            |
+        | a sum that fails             |
+        | a question that fails        |
+        | an addition that fails       |
+        | two notes of which one fails |
+        | a question with a fallback   |
+
+  @BRD-86
+  Rule: The answer of a language model is worked into a last message
+
+    Scenario: The language model answers
+      Given an agent
+      And a user who wants a question
+      When the user asks
+      Then a message without a call follows
