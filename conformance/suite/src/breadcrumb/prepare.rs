@@ -93,7 +93,10 @@ impl Scene {
         let is_wish = |name: &str| ["title", "tags", "context"].contains(&name);
         let wish = words.into_iter().filter(|(name, _)| is_wish(name));
         let sign = wish.map(|(name, value)| (name.to_owned(), value)).collect();
-        Call { sign: Some(sign), ..Call::new("breadcrumb-create", input, self.request_id("breadcrumb-create")) }
+        Call {
+            sign: Some(sign),
+            ..Call::new("breadcrumb-create", input, self.request_id("breadcrumb-create"))
+        }
     }
 
     /// A call of `echo`.
