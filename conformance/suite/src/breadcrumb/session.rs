@@ -210,7 +210,6 @@ impl RunnerSession {
         self.pace.answer >= PATIENT
     }
 
-
     /// A harmless call which shows that the runner is alive, with a sign of its own.
     pub fn sentinel(&self, unique: &str, word: &str) -> Call {
         let id = |tool: &str| format!("{tool}-{word}-{unique}");
