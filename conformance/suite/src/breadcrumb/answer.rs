@@ -32,7 +32,8 @@ impl<'a> Answer<'a> {
     /// All that may be answers to a call: those that name it, then those that name none.
     pub fn any(frames: &'a [Frame], call: &Call) -> Vec<Self> {
         let mut all = Self::all(frames, call);
-        let asked: Vec<&str> = frames.iter().filter(|frame| frame.kind == Kind::Put).flat_map(asked).collect();
+        let asked: Vec<&str> =
+            frames.iter().filter(|frame| frame.kind == Kind::Put).flat_map(asked).collect();
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
         all.extend(own.filter(|answer| {
             let is_of_the_tool =

@@ -73,10 +73,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Makes calls between two signs of life, and waits for what comes of them.
-    pub async fn make_between(&mut self) -> Result<(), String> {
+    /// Makes calls between two signs of life. Odd ones may be left unanswered, failing ones are waited for.
+    pub async fn make_between(&mut self, is_answered: bool) -> Result<(), String> {
         self.prove_alive().await?;
         self.make().await?;
+        if is_answered {
+            self.wait().await;
+        }
         self.prove_alive().await
     }
 
@@ -119,7 +122,8 @@ impl Scene {
             context["tool_requests"] = requests;
         }
         let tags = json!(["agent:response", format!("session:{}", self.session_id())]);
-        self.put(json!({"schema_name": INVOCATION, "title": "Response", "tags": tags, "context": context})).await?;
+        self.put(json!({"schema_name": INVOCATION, "title": "Response", "tags": tags, "context": context}))
+            .await?;
         self.prove_alive().await
     }
 
@@ -145,7 +149,9 @@ impl Scene {
         let title = format!("Pump log {}", self.unique);
         self.session
             .door
-            .store(&json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}))
+            .store(
+                &json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}),
+            )
             .await
     }
 
@@ -167,7 +173,8 @@ impl Scene {
 
 /// A template without members for keys.
 fn without_keys(template: &Value) -> Value {
-    let is_key = |value: &Value| value.as_str().is_some_and(|text| ["{secret_id}", "{api_key}"].contains(&text));
+    let is_key =
+        |value: &Value| value.as_str().is_some_and(|text| ["{secret_id}", "{api_key}"].contains(&text));
     match template {
         Value::Object(members) => Value::Object(
             members

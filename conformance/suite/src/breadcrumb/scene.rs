@@ -82,7 +82,9 @@ impl Scene {
             return Call::new(tool, extra.input.clone(), self.request_id(tool));
         }
         let input = filled(&self.session.table.inputs.template(tool, None), &words);
-        let sign = sign.filter(|sign| tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word)));
+        let sign = sign.filter(|sign| {
+            tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word))
+        });
         Call { sign, ..Call::new(tool, input, self.request_id(tool)) }
     }
 
@@ -127,8 +129,7 @@ impl Scene {
             let mut tags = runner.request_tags.clone();
             tags.push(format!("session:{}", self.session_id()));
             let title = format!("Tool Request: {}", call.tool());
-            let body =
-                json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
+            let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
             self.put(body).await?;
         }
         Ok(())
@@ -139,7 +140,9 @@ impl Scene {
         let deadline = self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default();
         self.booth
             .transcript
-            .wait(deadline, |frames| self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(()))
+            .wait(deadline, |frames| {
+                self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
+            })
             .await;
     }
 

@@ -23,7 +23,8 @@ fn is_near(number: Option<f64>, sign: f64) -> bool {
 /// Whether a text has a number, with or without separators between its thousands, and maybe with decimals.
 fn text_tells(text: &str, number: u64) -> bool {
     let digits = number.to_string();
-    let is_separator = |sign: char| matches!(sign, ',' | '.' | '\'' | '’' | '_' | ' ' | '\u{a0}' | '\u{202f}');
+    let is_separator =
+        |sign: char| matches!(sign, ',' | '.' | '\'' | '’' | '_' | ' ' | '\u{a0}' | '\u{202f}');
     let signs: Vec<char> = text.chars().collect();
     (0..signs.len()).any(|start| {
         let begins = start == 0 || !signs[start - 1].is_alphanumeric();
@@ -63,7 +64,13 @@ mod tests {
         ] {
             assert!(tells(&body, &json!(77437)), "{body}");
         }
-        for body in [json!({"expression": "211 * 367"}), json!(774_370), json!("a77437"), json!("177437"), json!("774371")] {
+        for body in [
+            json!({"expression": "211 * 367"}),
+            json!(774_370),
+            json!("a77437"),
+            json!("177437"),
+            json!("774371"),
+        ] {
             assert!(!tells(&body, &json!(77437)), "{body}");
         }
     }

@@ -61,11 +61,14 @@ pub fn in_context(answer: &Answer<'_>) -> Judgement {
     }
     match context {
         Some(_) => Ok(()),
-        None => Err(Finding::new("the answer has no `context`", "put the members of the answer into an object `context`")
-            .actual(body.get("context"))
-            .at("/context")
-            .frame(answer.frame)
-            .into()),
+        None => Err(Finding::new(
+            "the answer has no `context`",
+            "put the members of the answer into an object `context`",
+        )
+        .actual(body.get("context"))
+        .at("/context")
+        .frame(answer.frame)
+        .into()),
     }
 }
 
@@ -124,12 +127,15 @@ pub fn status(answer: &Answer<'_>) -> Judgement {
     if ["success", "error"].contains(&answer.status()) {
         return Ok(());
     }
-    Err(Finding::new("the status is neither `success` nor `error`", "write one of the two words, in small letters")
-        .expected("success or error")
-        .actual(answer.member("status"))
-        .at("/context/status")
-        .frame(answer.frame)
-        .into())
+    Err(Finding::new(
+        "the status is neither `success` nor `error`",
+        "write one of the two words, in small letters",
+    )
+    .expected("success or error")
+    .actual(answer.member("status"))
+    .at("/context/status")
+    .frame(answer.frame)
+    .into())
 }
 
 /// A success has an object as its output.

@@ -55,7 +55,8 @@ pub fn admits_failure(call: &Call, answer: &Answer<'_>) -> Judgement {
     .actual(Some(&answer.frame.body))
     .at("/context/status")
     .frame(answer.frame);
-    let is_tolerated = call.tool().starts_with("breadcrumb-") && answer.at("/success") == Some(&Value::Bool(false));
+    let is_tolerated =
+        call.tool().starts_with("breadcrumb-") && answer.at("/success") == Some(&Value::Bool(false));
     Err(if is_tolerated { finding.recommended() } else { finding }.into())
 }
 
@@ -149,7 +150,9 @@ fn strings(value: &Value) -> Vec<&str> {
 pub fn context_unaltered(frames: &[Frame], title: &str, context: &Value) -> Judgement {
     let made = frames.iter().find(|frame| frame.kind == Kind::Crumb && frame.text("/title") == Some(title));
     let Some(frame) = made else {
-        return Err(Trouble::NotObserved("no breadcrumb was stored under the title that the call gives".to_owned()));
+        return Err(Trouble::NotObserved(
+            "no breadcrumb was stored under the title that the call gives".to_owned(),
+        ));
     };
     let stored = frame.body.get("context").unwrap_or(&Value::Null);
     for (name, value) in context.as_object().into_iter().flatten() {

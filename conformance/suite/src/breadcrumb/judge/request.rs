@@ -111,7 +111,12 @@ pub fn once(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement
         "an invocation may be told more than once, and as changed: remember which breadcrumbs were taken, and execute each \
          request once",
     );
-    Err(several.iter().fold(finding, |finding, frame| finding.frame(frame)).expected(1).actual(Some(&Value::from(several.len()))).into())
+    Err(several
+        .iter()
+        .fold(finding, |finding, frame| finding.frame(frame))
+        .expected(1)
+        .actual(Some(&Value::from(several.len())))
+        .into())
 }
 
 /// Each call is answered with what it alone asked for.
@@ -135,7 +140,10 @@ pub fn its_own(frames: &[Frame], call: &Call) -> Judgement {
 /// Calls that wait do so at the same time: one after the other would take the sum of their times.
 pub fn side_by_side(frames: &[Frame], calls: &[Call], slack: Duration) -> Judgement {
     let first = calls.first().ok_or(Trouble::NotObserved("no call was made".to_owned()))?;
-    let asked = frames.iter().rev().find(|frame| frame.kind == Kind::Put && frame.body.to_string().contains(first.id()));
+    let asked = frames
+        .iter()
+        .rev()
+        .find(|frame| frame.kind == Kind::Put && frame.body.to_string().contains(first.id()));
     let asked = asked.ok_or(Trouble::NotObserved("the calls were not made".to_owned()))?;
     let mut last = asked;
     for call in calls {
@@ -147,7 +155,10 @@ pub fn side_by_side(frames: &[Frame], calls: &[Call], slack: Duration) -> Judgem
             last = answer.frame;
         }
     }
-    let seconds: f64 = calls.iter().filter_map(|call| call.input.as_ref()?.as_object()?.values().find_map(Value::as_f64)).sum();
+    let seconds: f64 = calls
+        .iter()
+        .filter_map(|call| call.input.as_ref()?.as_object()?.values().find_map(Value::as_f64))
+        .sum();
     let took = Duration::from_micros(last.at_us - asked.at_us);
     let allowed = Duration::try_from_secs_f64(seconds * 0.95).unwrap_or_default() + slack;
     if took < allowed {

@@ -73,7 +73,10 @@ fn told(frame: &Frame, call: &Call) -> bool {
 pub fn reaches_agent(frames: &[Frame], call: &Call) -> Judgement {
     let all = Answer::any(frames, call);
     let sign = call.sign.as_ref();
-    if all.iter().any(|answer| sign.is_none_or(|sign| answer.output().is_some_and(|output| tells(output, sign)))) {
+    if all
+        .iter()
+        .any(|answer| sign.is_none_or(|sign| answer.output().is_some_and(|output| tells(output, sign))))
+    {
         return Ok(());
     }
     let mut finding = Finding::new(
@@ -98,7 +101,9 @@ pub fn stays_with_agent(frames: &[Frame], call: &Call, audience: &Audience<'_>) 
     };
     let answered = Answer::of(frames, call).map_or(u32::MAX, |answer| answer.frame.n);
     if audience.has_agent && answered < frame.n {
-        return Err(Trouble::NotObserved("what the user was shown may be what the target's agent said".to_owned()));
+        return Err(Trouble::NotObserved(
+            "what the user was shown may be what the target's agent said".to_owned(),
+        ));
     }
     Err(Finding::new(
         format!("the user is shown the raw result of `{}` ahead of the agent", call.tool()),
@@ -136,7 +141,10 @@ pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> J
 pub fn takes_no_turn(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
     let Some(frame) = audience.turns(frames, call).into_iter().next() else { return Ok(()) };
     Err(Finding::new(
-        format!("the result of `{}`, which goes to the user, sets a language model or the agent going", call.tool()),
+        format!(
+            "the result of `{}`, which goes to the user, sets a language model or the agent going",
+            call.tool()
+        ),
         "where `return_to_llm` is `false`, store the result for the user and stop there",
     )
     .actual(Some(&frame.body))

@@ -62,8 +62,10 @@ impl FromStr for Part {
     }
 }
 
-#[then(regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
-                request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$")]
+#[then(
+    regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
+                request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
+)]
 async fn is(world: &mut World, virtue: Virtue) -> Step {
     world.judge_answers(|call, given| match virtue {
         Virtue::Schema => answer::schema(given),

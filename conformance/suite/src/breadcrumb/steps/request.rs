@@ -8,7 +8,9 @@ use crate::world::Step;
 
 #[then("it is not executed")]
 async fn not_executed(world: &mut World) -> Step {
-    world.judge_scene(|frames, scene| scene.calls.iter().try_for_each(|call| request::not_executed(frames, call)))
+    world.judge_scene(|frames, scene| {
+        scene.calls.iter().try_for_each(|call| request::not_executed(frames, call))
+    })
 }
 
 #[then("nothing is executed for it")]
@@ -57,6 +59,10 @@ async fn side_by_side(world: &mut World) -> Step {
 async fn unaffected(world: &mut World) -> Step {
     let first = world.scene()?.calls.first().map(|call| call.id().to_owned());
     world.judge_answers(|call, answer| {
-        if first.as_deref() == Some(call.id()) { outcome::has_failed(answer) } else { outcome::success(call, answer) }
+        if first.as_deref() == Some(call.id()) {
+            outcome::has_failed(answer)
+        } else {
+            outcome::success(call, answer)
+        }
     })
 }
