@@ -4,6 +4,7 @@
 //! It knows nothing of the suite that judges it: there are no test hooks here, and the suite reaches it over
 //! sockets like any other implementation.
 
+pub mod breadcrumb;
 pub mod broker;
 pub mod hub;
 pub mod toolbus;

@@ -168,6 +168,8 @@ pub(crate) enum Family {
     Toolbus,
     /// The Hub of the Tool Execution Contract, or with `--agent` its agent
     Hub,
+    /// A breadcrumb store with a tool runner and an agent; with `--runner` or `--agent` only that
+    Breadcrumb,
 }
 
 /// What a manifest is for.
@@ -189,6 +191,10 @@ pub(crate) enum Kind {
     Hub,
     /// An agent, the Hub's client
     Agent,
+    /// A tool runner of the Universal Tool Invocation standard
+    Breadcrumb,
+    /// An agent that writes invocations of that standard
+    BreadcrumbAgent,
 }
 
 #[derive(Debug, Args)]
@@ -203,7 +209,7 @@ pub(crate) struct ServeArguments {
     /// Where HTTP listens
     #[arg(long, value_name = "ADDR", default_value = "127.0.0.1:0", env = "CALLMARK_LISTEN")]
     pub(crate) listen: SocketAddr,
-    /// toolbus: speak MCP on standard input and output, not over HTTP
+    /// toolbus: speak MCP on standard input and output, not over HTTP; breadcrumb --runner: speak JSON lines
     #[arg(long)]
     pub(crate) stdio: bool,
     /// Keep state here, over restarts. Default: in memory
@@ -212,15 +218,18 @@ pub(crate) struct ServeArguments {
     /// utp: make one call of each kind, print what travels, and end
     #[arg(long)]
     pub(crate) tour: bool,
-    /// utp: have an agent of the demo project take a turn with this instruction, print what travels, and end
+    /// utp, breadcrumb: have an agent take a turn with this instruction, print what travels, and end
     #[arg(long, value_name = "TEXT", conflicts_with = "tour")]
     pub(crate) turn: Option<String>,
-    /// utp: print every message on the bus while serving
+    /// utp, breadcrumb: print every message while serving
     #[arg(long)]
     pub(crate) watch: bool,
-    /// hub: serve the agent instead, which takes its Hub from CALLMARK_HUB_URL and CALLMARK_HUB_SECRET
+    /// hub, breadcrumb: serve the agent alone, which finds its Hub or its store in the environment
     #[arg(long, conflicts_with = "mock")]
     pub(crate) agent: bool,
+    /// breadcrumb: serve the tool runner alone, whose store is at CALLMARK_STORE_URL
+    #[arg(long, conflicts_with = "agent")]
+    pub(crate) runner: bool,
     /// hub: serve a mock Hub that answers as this file says, and tells what is wrong with requests
     #[arg(long, value_name = "FILE")]
     pub(crate) mock: Option<PathBuf>,

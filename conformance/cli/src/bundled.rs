@@ -8,6 +8,7 @@ mod reference;
 use std::path::Path;
 use std::time::Duration;
 
+use callmark_reference::breadcrumb::browser::Browser;
 use callmark_reference::utp;
 use callmark_suite::manifest::{Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
@@ -40,6 +41,10 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
     }
     if let Some(breadcrumb) = &mut manifest.breadcrumb {
         breadcrumb.start = Some(serve(&["breadcrumb", "--runner"]));
+        // Without a browser on this machine there is no browser tool to certify.
+        if Browser::find().is_none() {
+            breadcrumb.catalog.remove("astral");
+        }
         if let Some(agent) = &mut breadcrumb.agent {
             agent.start = Some(serve(&["breadcrumb", "--agent"]));
         }

@@ -14,8 +14,10 @@ use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
+use callmark_suite::transcript::Frame;
 use callmark_suite::utp::capture::Exercise;
 use miette::Diagnostic as _;
+use serde::Serialize;
 
 use crate::args::{CertifyArguments, Format};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
@@ -300,14 +302,21 @@ fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
     write_transcript(&path, output).map_err(|error| cannot_write(&path, &error))
 }
 
+/// A line of `transcript.jsonl`.
+#[derive(Serialize)]
+struct Line<'a> {
+    scenario: &'a str,
+    frame: &'a Frame,
+}
+
 /// One line a message; written as it goes, since a talkative target makes it long.
 fn write_transcript(path: &Path, output: &RunOutput) -> std::io::Result<()> {
     use std::io::Write as _;
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
     for (scenario, frames) in output.transcripts() {
         for frame in &frames {
-            let line = serde_json::json!({"scenario": scenario, "frame": frame});
-            writeln!(file, "{line}")?;
+            serde_json::to_writer(&mut file, &Line { scenario, frame })?;
+            file.write_all(b"\n")?;
         }
     }
     file.flush()

@@ -2,11 +2,14 @@
 
 use std::sync::Arc;
 
+use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
+use callmark_suite::breadcrumb::session::RunnerSession;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::ManagementSession;
 use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
 use callmark_suite::pace::PaceLimits;
+use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::toolbus::call::Probe;
 use callmark_suite::toolbus::session::ToolbusSession;
@@ -91,12 +94,21 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(session) = &set.stage.agent {
         sound &= agent(session);
     }
+    if let Some(session) = &set.stage.runtime {
+        sound &= runtime(session);
+    }
+    if let Some(session) = &set.stage.runner {
+        sound &= runner(session);
+    }
+    if let Some(session) = &set.stage.crumb_agent {
+        sound &= crumb_agent(session);
+    }
     set.strike().await;
     if let Some(broker) = broker {
         broker.stop().await;
     }
     let _ = std::fs::remove_file(&log);
-    for name in ["toolbus.log", "hub.log", "agent.log", "registry.log"] {
+    for name in ["toolbus.log", "hub.log", "agent.log", "registry.log", "runner.log", "crumb-agent.log"] {
         let _ = std::fs::remove_file(log.with_file_name(name));
     }
     if sound {
@@ -216,6 +228,49 @@ fn agent(session: &AgentSession) -> bool {
     for capability in session.capabilities() {
         println!("  ok {capability}");
     }
+    true
+}
+
+/// What the calibration of a session with an agent runtime found.
+fn runtime(session: &RuntimeSession) -> bool {
+    if !session.works() {
+        let message = "a turn was started, and no tool call of its model came out as a command: check that it takes \
+                       turns below `runtime.v1` and its model from `CALLMARK_MODEL_URL`";
+        bad("runtime", "fixture", message);
+        return false;
+    }
+    good("runtime", "turns a tool call of its model into a command");
+    true
+}
+
+/// What the calibration of a session with a tool runner found.
+fn runner(session: &RunnerSession) -> bool {
+    if !session.works() {
+        let message = "it answers the first call without the output of the tool: check its `tool.response.v1`, and \
+                       `breadcrumb.inputs` if the tool takes another input";
+        bad("runner", "implementation", message);
+        return false;
+    }
+    good("runner", "executes a call, and answers it by its id");
+    good(
+        "pace",
+        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
+    );
+    for capability in session.capabilities() {
+        println!("  ok {capability}");
+    }
+    true
+}
+
+/// What the calibration of a session with an agent that writes invocations found.
+fn crumb_agent(session: &CrumbAgentSession) -> bool {
+    if !session.works() {
+        let message = "its user told it to use a tool, and no invocation with that tool came in their session: check \
+                       that it takes its store from `CALLMARK_STORE_URL` and its model from `CALLMARK_MODEL_URL`";
+        bad("agent", "fixture", message);
+        return false;
+    }
+    good("agent", "writes an invocation with the tool that its user asks for");
     true
 }
 

@@ -13,6 +13,8 @@ const RUNTIME: &str = include_str!("init-runtime.toml");
 const PMO: &str = include_str!("init-pmo.toml");
 const OPENAPI: &str = include_str!("init-openapi.toml");
 const REGISTRY: &str = include_str!("init-registry.toml");
+const BREADCRUMB: &str = include_str!("init-breadcrumb.toml");
+const BREADCRUMB_AGENT: &str = include_str!("init-breadcrumb-agent.toml");
 
 fn template(kind: Kind) -> &'static str {
     match kind {
@@ -24,6 +26,8 @@ fn template(kind: Kind) -> &'static str {
         Kind::Pmo => PMO,
         Kind::Openapi => OPENAPI,
         Kind::Registry => REGISTRY,
+        Kind::Breadcrumb => BREADCRUMB,
+        Kind::BreadcrumbAgent => BREADCRUMB_AGENT,
     }
 }
 
@@ -65,5 +69,7 @@ mod tests {
         check(Kind::Pmo, &["utp.pmo"]);
         check(Kind::Openapi, &["utp.openapi"]);
         check(Kind::Registry, &["utp.registry"]);
+        check(Kind::Breadcrumb, &["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]);
+        check(Kind::BreadcrumbAgent, &["breadcrumb.agent"]);
     }
 }

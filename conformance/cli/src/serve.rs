@@ -1,5 +1,7 @@
-//! `serve`: run the reference implementation. `utp` does it for UTP.
+//! `serve`: run the reference implementation. `utp` does it for UTP, `breadcrumb` for the Universal Tool Invocation
+//! standard.
 
+mod breadcrumb;
 mod utp;
 
 use std::sync::Arc;
@@ -29,6 +31,9 @@ pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
             Family::Hub if arguments.agent => serve_agent(arguments).await,
             Family::Hub if arguments.mock.is_some() => mock::serve(arguments).await,
             Family::Hub => serve_hub(arguments).await,
+            Family::Breadcrumb if arguments.runner => breadcrumb::runner(arguments).await,
+            Family::Breadcrumb if arguments.agent => breadcrumb::agent().await,
+            Family::Breadcrumb => breadcrumb::all(arguments).await,
         }
     })
 }

@@ -3,12 +3,13 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use callmark_reports::record::{Direction, FrameExcerpt};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
@@ -30,13 +31,15 @@ const MAX_HEADERS: usize = 64;
 const MAX_COPIES: usize = 8;
 /// Bytes of a document that are kept.
 const DOCUMENT: usize = 1024 * 1024;
+/// Deepest nesting of a body that is packed; JSON is read to a depth of 128.
+const MAX_DEPTH: usize = 100;
 /// Characters of one string in an excerpt.
 const EXCERPT_STRING: usize = 400;
 /// Members or items of one container in an excerpt.
 const EXCERPT_MEMBERS: usize = 60;
 
 /// What a message is, whatever it travelled on.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, serde::Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// Worker to Tool Service.
@@ -179,7 +182,7 @@ impl Kind {
 }
 
 /// One message.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Frame {
     /// Number within the transcript, from 1.
     pub n: u32,
@@ -263,14 +266,45 @@ pub struct Transcript {
 
 #[derive(Debug, Default)]
 struct Frames {
+    /// The first ones, as JSON, once nobody is expected to look at them soon.
+    packed: Vec<u8>,
+    /// How many those are.
+    first: usize,
     kept: Vec<Frame>,
     weight: usize,
     seen: usize,
 }
 
 impl Frames {
+    fn len(&self) -> usize {
+        self.first + self.kept.len()
+    }
+
+    fn all(&self) -> Cow<'_, [Frame]> {
+        if self.first == 0 {
+            return Cow::Borrowed(&self.kept);
+        }
+        // What was packed was JSON before, and no deeper than can be read back.
+        let mut all: Vec<Frame> = serde_json::from_slice(&self.packed).unwrap_or_default();
+        all.extend_from_slice(&self.kept);
+        Cow::Owned(all)
+    }
+
+    fn pack(&mut self) {
+        let is_deep = self.kept.iter().any(|frame| depth(&frame.body) > MAX_DEPTH);
+        if self.first > 0 || self.kept.is_empty() || is_deep {
+            return;
+        }
+        if let Ok(packed) = serde_json::to_vec(&self.kept) {
+            self.packed = packed;
+            self.packed.shrink_to_fit();
+            self.first = self.kept.len();
+            self.kept = Vec::new();
+        }
+    }
+
     fn has_room_for(&self, message: &Message) -> bool {
-        self.kept.len() < MAX_FRAMES && self.weight < MAX_WEIGHT && !self.is_flooded_with(message)
+        self.len() < MAX_FRAMES && self.weight < MAX_WEIGHT && !self.is_flooded_with(message)
     }
 
     /// Keeps what there is room for.
@@ -317,14 +351,14 @@ impl Transcript {
                 let at_us = u64::try_from(self.began.elapsed().as_micros()).unwrap_or(u64::MAX);
                 frames.push(n, at_us, message);
             }
-            frames.kept.len()
+            frames.len()
         };
         self.count.send_if_modified(|count| std::mem::replace(count, kept) != kept);
     }
 
     /// Everything so far.
     pub fn frames(&self) -> Vec<Frame> {
-        lock(&self.frames).kept.clone()
+        lock(&self.frames).all().into_owned()
     }
 
     /// Number of messages seen, stored or not.
@@ -334,7 +368,12 @@ impl Transcript {
 
     /// Looks at the frames without copying them.
     pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
-        look(&lock(&self.frames).kept)
+        look(&lock(&self.frames).all())
+    }
+
+    /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.
+    pub fn pack(&self) {
+        lock(&self.frames).pack();
     }
 
     /// Waits until `find` finds something in the frames, at most for `deadline`.
@@ -356,6 +395,16 @@ impl Transcript {
             }
         };
         tokio::time::timeout(deadline, search).await.ok().flatten()
+    }
+}
+
+/// How deep a value is nested.
+fn depth(value: &Value) -> usize {
+    let deepest = |depths: &mut dyn Iterator<Item = usize>| 1 + depths.max().unwrap_or_default();
+    match value {
+        Value::Array(items) => deepest(&mut items.iter().map(depth)),
+        Value::Object(members) => deepest(&mut members.values().map(depth)),
+        _ => 0,
     }
 }
 
@@ -455,6 +504,25 @@ mod tests {
         assert_eq!(waiter.await.expect("no panic"), Some(()));
         let never = transcript.wait(Duration::ZERO, |_| None::<()>).await;
         assert_eq!(never, None);
+    }
+
+    #[test]
+    fn a_packed_transcript_shows_the_same() {
+        let (packed, plain) = (Transcript::default(), Transcript::default());
+        let body =
+            json!({"n": [0.1, 1e300, -7, u64::MAX, null], "text": "\u{1f41f}\u{0}", "deep": {"a": [[]]}});
+        for transcript in [&packed, &plain] {
+            transcript.record(Message { body: body.clone(), ..message(1) });
+        }
+        packed.pack();
+        for transcript in [&packed, &plain] {
+            transcript.record(message(2));
+        }
+        let bodies = |transcript: &Transcript| {
+            transcript.with(|frames| frames.iter().map(|frame| frame.body.clone()).collect::<Vec<_>>())
+        };
+        assert_eq!(bodies(&packed), bodies(&plain));
+        assert_eq!((packed.frames().len(), packed.seen()), (2, 2));
     }
 
     #[test]

@@ -89,7 +89,8 @@ impl Stage {
     /// What was made up for the run and must not be stored.
     pub fn secrets(&self) -> Vec<String> {
         let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
-        upstream.flat_map(|upstream| upstream.plan.keys.iter().flat_map(Key::forms)).collect()
+        let keys = upstream.flat_map(|upstream| upstream.plan.keys.iter().flat_map(Key::forms));
+        keys.chain(self.runner.iter().flat_map(|session| session.secrets())).collect()
     }
 
     /// Why nothing that the target does counts as a pass in `profile`.

@@ -2,8 +2,8 @@
 //! pages of its browser.
 //!
 //! `shelf` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
-//! `room` gives each to the scenario that it belongs to. `session` starts the runner and learns about it, `scene` is one
-//! scenario's calls, `call` what they ask, `answer` what came back. `judge` looks at frames.
+//! `room` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser sees. `session` starts the runner and learns about it, `scene` is one
+//! scenario's calls, `props` what they need, `call` what they ask, `answer` what came back. `judge` looks at frames.
 //! An agent under test is in `agent`.
 
 pub mod agent;
@@ -15,6 +15,8 @@ pub mod evidence;
 pub mod exchange;
 pub mod judge;
 mod lines;
+pub mod pages;
+pub mod props;
 pub mod room;
 pub mod scene;
 pub mod session;
@@ -22,5 +24,6 @@ pub mod shelf;
 mod steps;
 pub mod store;
 mod system;
+pub mod upstream;
 pub mod value;
 pub mod world;

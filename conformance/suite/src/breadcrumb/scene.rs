@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::crumb::{INVOCATION, REQUEST};
+use super::props::Props;
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
@@ -29,6 +30,8 @@ pub struct Scene {
     pub sentinels: Vec<Call>,
     /// Frames that were there when the calls were made.
     pub before: usize,
+    /// What it has beside its calls.
+    pub props: Props,
 }
 
 impl Scene {
@@ -42,6 +45,7 @@ impl Scene {
             calls: Vec::new(),
             sentinels: Vec::new(),
             before: 0,
+            props: Props::default(),
         }
     }
 
@@ -57,7 +61,10 @@ impl Scene {
 
     /// A call of a tool with an input that it takes.
     pub fn usual_call(&self, tool: &str) -> Call {
-        let word = format!("word-{}-{}", self.calls.len() + 1, self.unique);
+        let word = match self.calls.len() {
+            0 => format!("word-{}", self.unique),
+            earlier => format!("word-{}-{}", earlier + 1, self.unique),
+        };
         let (expression, product) = product(self.calls.len());
         let sign = match tool {
             "echo" | "workflow" => Some(Value::from(word.clone())),

@@ -16,7 +16,9 @@ use tokio::task::JoinSet;
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::door::Door;
+use super::pages::Pages;
 use super::room::Room;
+use super::upstream::Upstream;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
@@ -28,6 +30,10 @@ use crate::wire::Wire;
 const RETRY: Duration = Duration::from_millis(250);
 /// For a runner that opens no event stream, before it is asked all the same.
 const LISTENING: Duration = Duration::from_secs(2);
+/// From this deadline on those of the manifest hold.
+const PATIENT: Duration = Duration::from_secs(2);
+/// For the first answer of a browser, which has to be started.
+const SLOW_CHANCE: Duration = Duration::from_secs(15);
 /// What the sentinel of a runner without `echo` adds up.
 const SUM: &str = "20 + 11";
 
@@ -57,6 +63,9 @@ pub enum RunnerError {
     /// The suite's own servers.
     #[error("the suite's breadcrumb store cannot listen: {0}")]
     Listen(String),
+    /// The suite's own language models.
+    #[error("the suite's language models cannot listen: {0}")]
+    Upstream(String),
     /// The runner cannot be started.
     #[error("the runner cannot be started: {0}")]
     Start(String),
@@ -81,7 +90,7 @@ impl RunnerError {
     /// Class of the cause.
     pub fn cause(&self) -> Cause {
         match self {
-            Self::Config(_) | Self::Start(_) | Self::Listen(_) => Cause::Config,
+            Self::Config(_) | Self::Start(_) | Self::Listen(_) | Self::Upstream(_) => Cause::Config,
             Self::Reach(_) => Cause::Reachability,
             Self::Silent { .. } => Cause::Implementation,
         }
@@ -100,6 +109,14 @@ pub struct RunnerSession {
     pub pace: Pace,
     pub(super) door: Door,
     pub(super) room: Arc<Room>,
+    /// The language models.
+    pub(super) upstream: Option<Upstream>,
+    /// The pages for a browser.
+    pub(super) pages: Option<Pages>,
+    /// The keys of all configurations, made up for the run.
+    pub(super) keys: Vec<String>,
+    /// Where the runner runs.
+    pub(super) directory: PathBuf,
     works: bool,
     process: Mutex<Option<Offspring>>,
     nonce: String,
@@ -141,10 +158,21 @@ impl RunnerSession {
             ("runner.invocations", self.runner.dispatch == crate::manifest::Dispatch::Agent),
             ("tool.extra", !table.extra.is_empty()),
             ("tool.language_model", has_model),
+            ("tool.config", has_model && self.can_configure()),
             ("shared_files", self.tools.shared_files),
         ];
         all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
         all
+    }
+
+    /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.
+    pub(super) fn can_configure(&self) -> bool {
+        self.door.shelf().is_some() || self.tools.config.template().to_string().contains("{api_key}")
+    }
+
+    /// What was made up for the run and must not be stored.
+    pub fn secrets(&self) -> Vec<String> {
+        self.keys.clone()
     }
 
     /// Whether the sentinel's tool did its work.
@@ -159,16 +187,26 @@ impl RunnerSession {
 
     /// How long the answer to a call may take.
     pub fn deadline(&self, call: &Call) -> Duration {
-        let is_slow = LANGUAGE_MODELS.contains(&call.tool()) || call.tool() == "astral";
+        let steps =
+            call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
+        let mut tools = steps.clone().filter_map(|step| step.get("tool")?.as_str()).chain([call.tool()]);
+        let is_slow = tools.any(|tool| LANGUAGE_MODELS.contains(&tool) || tool == "astral");
         let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
-        let own = call.input.as_ref().and_then(|input| input.get("seconds")).and_then(Value::as_f64);
-        let own = own.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()).unwrap_or_default();
-        self.pace.answer.max(if self.is_patient() { declared } else { Duration::ZERO }) + own
+        let inputs = steps.filter_map(|step| step.get("input")).chain(call.input.as_ref());
+        let own: f64 = inputs.filter_map(|input| input.get("seconds")?.as_f64()).sum();
+        let own = Duration::try_from_secs_f64(own).unwrap_or_default();
+        let declared = if self.is_patient() { declared } else { declared.min(self.impatience(is_slow)) };
+        self.pace.answer.max(declared) + own
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
     pub(super) fn is_patient(&self) -> bool {
-        self.pace.answer >= Duration::from_secs(5)
+        self.pace.answer >= PATIENT
+    }
+
+    /// How long a runner behind a crooked wire is waited for: what is slow must still get its chance.
+    fn impatience(&self, is_slow: bool) -> Duration {
+        if is_slow { SLOW_CHANCE } else { self.pace.answer }
     }
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
@@ -275,7 +313,12 @@ impl RunnerSession {
     }
 }
 
-fn hash(parts: &[&str]) -> String {
+/// The id of the secret that holds a key of the run.
+pub(super) fn secret_id(key: usize) -> String {
+    format!("5ec0e700-41d2-4c7e-9b36-00000000000{key}")
+}
+
+pub(super) fn hash(parts: &[&str]) -> String {
     let mut hash = Sha256::new();
     for part in parts {
         hash.update(part.as_bytes());

@@ -40,7 +40,7 @@ impl FamilyWorld for World {
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
         Remains {
             transcript: Some(Arc::clone(&scene.booth.transcript)),
-            names: vec![(scene.unique.clone(), "<unique>".to_owned())],
+            names: scene.names(),
             nonce: None,
             late: Vec::new(),
             subject: subject.map(|frame| frame.body.clone()),
@@ -94,6 +94,12 @@ impl World {
         let scene = self.scene()?;
         let judgement = judgement(&scene.frames(), scene);
         self.judge(judgement)
+    }
+
+    /// Judges the first call by all frames.
+    pub(super) fn judge_first(&mut self, judgement: impl Fn(&[Frame], &Call) -> Judgement) -> Step {
+        let first = self.scene()?.calls.first().map(|call| call.id().to_owned()).unwrap_or_default();
+        self.judge_calls(|frames, call| if call.id() == first { judgement(frames, call) } else { Ok(()) })
     }
 
     /// Judges each call by all frames.

@@ -154,6 +154,9 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
                 let left = Remains { world: world.remains(), notes, judged: None };
+                if let Some(transcript) = &left.world.transcript {
+                    transcript.pack();
+                }
                 lock(&sink).insert(id.clone(), left);
                 world.leave();
             }

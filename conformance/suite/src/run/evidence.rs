@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use serde_json::Value;
 
+use super::parts::Parts;
 use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
@@ -53,7 +54,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
         Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
     }
-    let names = Names { whole, parts, nonce: remains.world.nonce.clone() };
+    let names = Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() };
     let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
@@ -199,7 +200,7 @@ pub(super) struct Names {
     /// Whole strings.
     pub whole: BTreeMap<String, String>,
     /// Parts of strings.
-    pub parts: Vec<(String, String)>,
+    pub parts: Parts,
     /// End of the unique part of every id of the run; without one, ids and times stay as they are.
     pub nonce: Option<String>,
 }
@@ -213,7 +214,7 @@ impl Names {
             Some(nonce) => without_nonce(text, nonce),
             None => text.to_owned(),
         };
-        self.parts.iter().fold(text, |text, (from, to)| text.replace(from, to))
+        self.parts.replace(text)
     }
 
     /// A subject, or an HTTP method and path whose segments may be ids.

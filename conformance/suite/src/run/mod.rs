@@ -4,6 +4,7 @@
 
 mod engine;
 mod evidence;
+mod parts;
 mod remains;
 pub mod tags;
 mod verdict;
@@ -137,8 +138,9 @@ pub struct RunOutput {
 impl RunOutput {
     /// The messages of every scenario, by scenario id, without the manifest's secrets.
     pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
+        let names = remains::secrets(&self.secrets);
         self.remains
             .iter()
-            .map(|(id, remains)| (id.as_str(), remains::without_secrets(remains.frames(), &self.secrets)))
+            .map(move |(id, remains)| (id.as_str(), remains::without_secrets(remains.frames(), &names)))
     }
 }

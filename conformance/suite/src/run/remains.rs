@@ -1,6 +1,7 @@
 //! What a scenario leaves behind for the verdict, the evidence and the transcript.
 
 use super::evidence::Names;
+use super::parts::Parts;
 use crate::transcript::Frame;
 use crate::world;
 
@@ -23,13 +24,17 @@ impl Remains {
     }
 }
 
+/// What stands in place of secrets.
+pub(super) fn secrets(secrets: &[String]) -> Names {
+    let parts = secrets.iter().map(|secret| (secret.clone(), "***".to_owned()));
+    Names { parts: Parts::new(parts), ..Names::default() }
+}
+
 /// Frames as they may be stored.
-pub(super) fn without_secrets(mut frames: Vec<Frame>, secrets: &[String]) -> Vec<Frame> {
-    if secrets.is_empty() {
+pub(super) fn without_secrets(mut frames: Vec<Frame>, names: &Names) -> Vec<Frame> {
+    if names.parts.is_empty() {
         return frames;
     }
-    let parts = secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    let names = Names { parts, ..Names::default() };
     for frame in &mut frames {
         frame.body = names.rename(&frame.body);
         frame.channel = names.text(&frame.channel);

@@ -9,21 +9,25 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RunnerError, RunnerPlan, RunnerSession};
+use super::{RunnerError, RunnerPlan, RunnerSession, hash, secret_id};
 use crate::breadcrumb::call::Call;
 use crate::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::breadcrumb::door::Door;
 use crate::breadcrumb::lines::{self, Input};
+use crate::breadcrumb::pages::Pages;
 use crate::breadcrumb::room::{Booth, Room};
 use crate::breadcrumb::store::{Posting, Store};
 use crate::breadcrumb::system::System;
-use crate::manifest::{BreadcrumbTable, Dispatch};
+use crate::breadcrumb::upstream::Upstream;
+use crate::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::pace::Pace;
 use crate::target::{Launch, Offspring, Pipes, free_address};
 use crate::transcript::Kind;
 
 /// For the event stream of a system to open.
 const OPENING: Duration = Duration::from_secs(10);
+/// Keys of a run.
+const KEYS: usize = 2;
 /// Bytes of a file of fixtures.
 const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
@@ -33,6 +37,20 @@ pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerErro
     let room = Arc::new(Room::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
+    let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
+    let listen = table.upstream_listen.as_deref();
+    let upstream = match has_model {
+        true => Some(Upstream::start(listen, &room).await.map_err(RunnerError::Upstream)?),
+        false => None,
+    };
+    let pages = match table.catalog.contains("astral") {
+        true => Some(Pages::start(&room).await.map_err(RunnerError::Listen)?),
+        false => None,
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let nonce = format!("{now:x}{}", std::process::id());
+    let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
+    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let door = if let Some(base) = &table.store {
         Door::System(follow(&table, base, &room, &mut listening).await?)
     } else {
@@ -43,7 +61,10 @@ pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerErro
             let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
             stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
         }
-        process = start(&table, &directory, log, &store)?;
+        for (number, key) in keys.iter().enumerate() {
+            store.shelf.keep_secret(&secret_id(number), &format!("key-{number}"), key);
+        }
+        process = start(&table, &directory, log, &store, upstream.as_ref())?;
         match process.as_mut().filter(|_| table.lines).and_then(Offspring::pipes) {
             Some((input, output)) => {
                 let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
@@ -59,16 +80,19 @@ pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerErro
             None => Door::Store(store),
         }
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(RunnerSession {
         runner: table.runner.clone().unwrap_or_default(),
         tools: table.tools.clone().unwrap_or_default(),
         pace: Pace::calibrated(Duration::from_secs(1), &limits),
         door,
         room,
+        upstream,
+        pages,
+        keys,
+        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
         works: false,
         process: Mutex::new(process),
-        nonce: format!("{now:x}{}", std::process::id()),
+        nonce,
         seed,
         table,
         _listening: listening,
@@ -126,12 +150,14 @@ fn start(
     directory: &Path,
     log: std::path::PathBuf,
     store: &Store,
+    upstream: Option<&Upstream>,
 ) -> Result<Option<Offspring>, RunnerError> {
     let Some(command) = &table.start else { return Ok(None) };
     // What an earlier run left there says nothing about this one.
     let _ = std::fs::remove_file(&log);
-    let words: BTreeMap<&str, String> =
+    let mut words: BTreeMap<&str, String> =
         BTreeMap::from([("store_url", store.url()), ("listen", free_address().map_err(RunnerError::Start)?)]);
+    words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
     let fill = |text: &String| {
         words.iter().fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
     };
@@ -142,7 +168,11 @@ fn start(
         removed: Vec::new(),
         log,
     };
-    let around = [("CALLMARK_STORE_URL", words["store_url"].as_str()), ("CALLMARK_LISTEN", &words["listen"])];
+    let around: Vec<(String, &str)> = words
+        .iter()
+        .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))
+        .collect();
+    let around: Vec<(&str, &str)> = around.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let pipes = if table.lines { Pipes::Both } else { Pipes::None };
     launch.spawn(&around, pipes).map(Some).map_err(RunnerError::Start)
 }

@@ -4,6 +4,9 @@
 mod act;
 mod answer;
 mod arrange;
+mod configuration;
 mod request;
 mod routing;
 mod text;
+mod tool;
+mod workflow;

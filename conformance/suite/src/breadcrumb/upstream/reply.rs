@@ -1,0 +1,180 @@
+//! How providers put what a model says: the chat completions of `OpenRouter`, Venice and others, and Ollama's own two forms,
+//! plain or in pieces.
+
+use std::collections::BTreeSet;
+
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use serde_json::{Value, json};
+
+/// When all answers were made.
+const CREATED: u64 = 1_767_225_600;
+/// The same as Ollama has it.
+const CREATED_AT: &str = "2026-01-01T00:00:00Z";
+
+/// The form of a request and its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Dialect {
+    /// `POST …/chat/completions`.
+    Completions,
+    /// `POST /api/chat`.
+    Chat,
+    /// `POST /api/generate`.
+    Generate,
+}
+
+impl Dialect {
+    /// What is spoken at a path.
+    pub fn of(path: &str) -> Option<Self> {
+        let known = [
+            ("/chat/completions", Self::Completions),
+            ("/api/chat", Self::Chat),
+            ("/api/generate", Self::Generate),
+        ];
+        known.into_iter().find(|(end, _)| path.ends_with(end)).map(|(_, dialect)| dialect)
+    }
+
+    /// Whether an answer comes in pieces unless it is asked for otherwise.
+    pub(super) fn streams(self) -> bool {
+        self != Self::Completions
+    }
+
+    /// The response for what is said: `status`, `text`, `model`, `prompt_tokens`, `completion_tokens`.
+    pub(super) fn render(self, said: &Value, is_streamed: bool) -> Response {
+        let status = said.get("status").and_then(Value::as_u64).and_then(|status| u16::try_from(status).ok());
+        let status = status.and_then(|status| StatusCode::from_u16(status).ok()).unwrap_or(StatusCode::OK);
+        let plain = |body: &Value| {
+            (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+        };
+        match (self, status.is_success(), is_streamed) {
+            (Self::Completions, false, _) => {
+                plain(&json!({"error": {"message": said["text"], "code": status.as_u16()}}))
+            }
+            (_, false, _) => plain(&json!({"error": said["text"]})),
+            (Self::Completions, true, false) => plain(&completion(said)),
+            (_, true, false) => plain(&self.whole(said)),
+            (Self::Completions, true, true) => {
+                ([(header::CONTENT_TYPE, "text/event-stream")], events(said)).into_response()
+            }
+            (_, true, true) => {
+                ([(header::CONTENT_TYPE, "application/x-ndjson")], self.lines(said)).into_response()
+            }
+        }
+    }
+
+    /// An answer of Ollama.
+    fn whole(self, said: &Value) -> Value {
+        let mut answer = json!({
+            "model": said["model"], "created_at": CREATED_AT, "done": true, "done_reason": "stop",
+            "prompt_eval_count": said["prompt_tokens"], "eval_count": said["completion_tokens"],
+            "total_duration": 1_000_000, "eval_duration": 500_000,
+        });
+        self.speak(&mut answer, &said["text"]);
+        answer
+    }
+
+    /// The same in pieces, one line each.
+    fn lines(self, said: &Value) -> String {
+        let mut lines = String::new();
+        for piece in pieces(said) {
+            let mut line = json!({"model": said["model"], "created_at": CREATED_AT, "done": false});
+            self.speak(&mut line, &Value::from(piece));
+            lines.push_str(&format!("{line}\n"));
+        }
+        let mut last = self.whole(said);
+        self.speak(&mut last, &Value::from(""));
+        lines + &format!("{last}\n")
+    }
+
+    fn speak(self, answer: &mut Value, text: &Value) {
+        if self == Self::Generate {
+            answer["response"] = text.clone();
+        } else {
+            answer["message"] = json!({"role": "assistant", "content": text});
+        }
+    }
+}
+
+fn usage(said: &Value) -> Value {
+    let count = |name: &str| said.get(name).and_then(Value::as_u64).unwrap_or_default();
+    let (prompt, completion) = (count("prompt_tokens"), count("completion_tokens"));
+    json!({
+        "prompt_tokens": prompt, "completion_tokens": completion, "total_tokens": prompt + completion,
+        "cost": 0.000_02,
+    })
+}
+
+fn completion(said: &Value) -> Value {
+    let message = json!({"role": "assistant", "content": said["text"]});
+    json!({
+        "id": "gen-suite", "object": "chat.completion", "created": CREATED, "model": said["model"],
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}], "usage": usage(said),
+    })
+}
+
+/// A completion in pieces, as server-sent events.
+fn events(said: &Value) -> String {
+    let chunk = |delta: Value, reason: Value| {
+        json!({
+            "id": "gen-suite", "object": "chat.completion.chunk", "created": CREATED, "model": said["model"],
+            "choices": [{"index": 0, "delta": delta, "finish_reason": reason}],
+        })
+    };
+    let mut chunks: Vec<Value> = vec![chunk(json!({"role": "assistant", "content": ""}), Value::Null)];
+    chunks.extend(pieces(said).into_iter().map(|piece| chunk(json!({"content": piece}), Value::Null)));
+    let mut last = chunk(json!({}), json!("stop"));
+    last["usage"] = usage(said);
+    chunks.push(last);
+    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
+    events + "data: [DONE]\n\n"
+}
+
+/// A text word by word.
+fn pieces(said: &Value) -> Vec<&str> {
+    said["text"].as_str().unwrap_or_default().split_inclusive(' ').collect()
+}
+
+/// All models, as most providers list them.
+pub(super) fn models(models: &BTreeSet<String>) -> Value {
+    let pricing = json!({"prompt": "0.000001", "completion": "0.000002", "request": "0"});
+    let one = |model: &String| json!({"id": model, "name": model, "object": "model", "context_length": 8192, "pricing": pricing});
+    json!({"object": "list", "data": models.iter().map(one).collect::<Vec<_>>()})
+}
+
+/// All models, as Ollama lists them.
+pub(super) fn tags(models: &BTreeSet<String>) -> Value {
+    let one = |model: &String| json!({"name": model, "model": model, "size": 1, "modified_at": CREATED_AT});
+    json!({"models": models.iter().map(one).collect::<Vec<_>>()})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said() -> Value {
+        json!({"status": 200, "text": "Jet black.", "model": "m", "prompt_tokens": 20, "completion_tokens": 17})
+    }
+
+    #[test]
+    fn pieces_make_up_the_whole() {
+        let events = events(&said());
+        let chunks: Vec<Value> = events
+            .lines()
+            .filter_map(|line| line.strip_prefix("data: "))
+            .filter_map(|data| serde_json::from_str(data).ok())
+            .collect();
+        let text: String =
+            chunks.iter().filter_map(|chunk| chunk["choices"][0]["delta"]["content"].as_str()).collect();
+        assert_eq!(text, "Jet black.");
+        assert_eq!(chunks.last().map(|chunk| &chunk["usage"]["total_tokens"]), Some(&json!(37)));
+        assert!(events.ends_with("data: [DONE]\n\n"), "{events}");
+    }
+
+    #[test]
+    fn each_form_has_its_place_for_the_text() {
+        assert_eq!(completion(&said())["choices"][0]["message"]["content"], "Jet black.");
+        assert_eq!(Dialect::Chat.whole(&said())["message"]["content"], "Jet black.");
+        assert_eq!(Dialect::Generate.whole(&said())["response"], "Jet black.");
+        assert_eq!(Dialect::Generate.lines(&said()).lines().count(), 3);
+    }
+}

@@ -1,0 +1,52 @@
+//! Parts of strings, and what stands in their place: all of them replaced in one pass.
+
+use aho_corasick::{AhoCorasick, MatchKind};
+
+/// Parts of strings with their names. Where several begin at one place, the longest is meant.
+#[derive(Debug, Default)]
+pub(super) struct Parts {
+    automaton: Option<AhoCorasick>,
+    parts: Vec<String>,
+    names: Vec<String>,
+}
+
+impl Parts {
+    /// Parts that are empty have no name.
+    pub(super) fn new(parts: impl IntoIterator<Item = (String, String)>) -> Self {
+        let (parts, names): (Vec<String>, Vec<String>) =
+            parts.into_iter().filter(|(part, _)| !part.is_empty()).unzip();
+        let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&parts).ok();
+        Self { automaton, parts, names }
+    }
+
+    /// Whether there are none.
+    pub(super) fn is_empty(&self) -> bool {
+        self.parts.is_empty()
+    }
+
+    /// The text with the names in place of the parts.
+    pub(super) fn replace(&self, text: String) -> String {
+        match &self.automaton {
+            Some(automaton) if automaton.is_match(&text) => automaton.replace_all(&text, &self.names),
+            Some(_) => text,
+            // Too many for one automaton: one after the other takes longer, and leaves nothing out.
+            None => {
+                let pairs = self.parts.iter().zip(&self.names);
+                pairs.fold(text, |text, (part, name)| text.replace(part, name))
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_longest_part_is_replaced() {
+        let pairs = [("abc", "<1>"), ("abcdef", "<2>"), ("", "<3>")];
+        let parts = Parts::new(pairs.map(|(from, to)| (from.to_owned(), to.to_owned())));
+        assert_eq!(parts.replace("xabcdefabcx".to_owned()), "x<2><1>x");
+        assert_eq!(Parts::default().replace("abc".to_owned()), "abc");
+    }
+}

@@ -1,0 +1,68 @@
+@role:breadcrumb.tools
+Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
+  What these tools say about the store is what the store holds.
+
+  @BRD-69 @cap:tool.breadcrumb-create
+  Rule: A new breadcrumb is in the store under the id that is given
+
+    Scenario: A memo with tags and a context
+      Given a tool runner
+      And a sound call of breadcrumb-create
+      When the agent makes the call
+      Then the output names a breadcrumb that the store holds
+
+  @BRD-70
+  Rule: A breadcrumb tool says true for what succeeded
+
+    @cap:tool.breadcrumb-create
+    Scenario: For a new breadcrumb
+      Given a tool runner
+      And a sound call of breadcrumb-create
+      When the agent makes the call
+      Then the output is a success
+
+    @cap:tool.breadcrumb-update
+    Scenario: For a change
+      Given a tool runner
+      And a sound call of breadcrumb-update
+      When the agent makes the call
+      Then the output is a success
+
+  @BRD-71 @cap:tool.breadcrumb-update
+  Rule: After a change the new version is the one that the store has
+
+    Scenario: A breadcrumb gets another title
+      Given a tool runner
+      And a sound call of breadcrumb-update
+      When the agent makes the call
+      Then the output has the version of the store
+
+  @BRD-72 @cap:tool.breadcrumb-search
+  Rule: A search lists what was stored just before
+
+    Scenario Outline: With <number> in the store
+      Given a tool runner
+      And a search for <number> stored breadcrumbs
+      When the agent makes the call
+      Then the output has all that was stored
+
+      Examples:
+        | number |
+        | 0      |
+        | 1      |
+        | 3      |
+
+  @BRD-73 @cap:tool.breadcrumb-search
+  Rule: A search counts its results
+
+    Scenario Outline: With <number> in the store
+      Given a tool runner
+      And a search for <number> stored breadcrumbs
+      When the agent makes the call
+      Then the output counts its results
+
+      Examples:
+        | number |
+        | 0      |
+        | 1      |
+        | 3      |

@@ -1,0 +1,100 @@
+@role:breadcrumb.tools
+Feature: calculator, random, echo and timer
+  The utility tools do what their names say, and each has its own member of the output for it.
+
+  @BRD-64 @cap:tool.calculator
+  Rule: A calculator gives the value of the expression as a number
+
+    Scenario Outline: The value of <expression>
+      Given a tool runner
+      And a call of calculator for "<expression>"
+      When the agent makes the call
+      Then the result is <value>
+
+      Examples: The four operations
+        | expression | value |
+        | 25 * 4     | 100   |
+        | 31 + 11    | 42    |
+        | 2 - 9      | -7    |
+        | 9 / 4      | 2.25  |
+        | 1.5 * 4    | 6     |
+
+      Examples: Operators that go before others
+        | expression  | value |
+        | 2 + 3 * 4   | 14    |
+        | 20 - 8 / 4  | 18    |
+        | 10 - 4 - 3  | 3     |
+        | 100 / 5 / 2 | 10    |
+
+      Examples: Parentheses and signs
+        | expression          | value |
+        | (7 + 5) / 3         | 4     |
+        | 2 * (3 + 4) * 5     | 70    |
+        | ((1 + 2) * (3 + 4)) | 21    |
+        | -3 + 5              | 2     |
+        | 4 * -2              | -8    |
+        | 0 * 7               | 0     |
+
+      Examples: Decimals and blanks
+        | expression | value |
+        | 0.5 + 0.25 | 0.75  |
+        | 0.1 + 0.2  | 0.3   |
+        | 6*7        | 42    |
+        | 1200 * 300 | 360000 |
+
+  @BRD-65 @cap:tool.random
+  Rule: random gives at least one number
+
+    Scenario: A number without any wish
+      Given a tool runner
+      And a sound call of random
+      When the agent makes the call
+      Then the output has a number
+
+  @BRD-66 @cap:tool.echo
+  Rule: echo gives the message back just as it was sent
+
+    Scenario Outline: The message "<message>"
+      Given a tool runner
+      And a call of echo for "<message>"
+      When the agent makes the call
+      Then the output is the message
+
+      Examples:
+        | message              |
+        | Hej på dig, Kåre!    |
+        | MiXeD cAsE, 100 %    |
+        | a < b && c > d       |
+        | 42                   |
+        | true                 |
+        | 雨が降る 🌧            |
+        | $1 and ${x} and {y}  |
+
+    Scenario: A message with blanks around it
+      Given a tool runner
+      And a call of echo for "  two blanks  each  "
+      When the agent makes the call
+      Then the output is the message
+
+    Scenario: A message that no other call has
+      Given a tool runner
+      And a sound call of echo
+      When the agent makes the call
+      Then the output is the message
+
+  @cap:tool.timer
+  Rule: timer waits as long as it is asked to, and says so
+
+    @BRD-67
+    Scenario: It says how long
+      Given a tool runner
+      And a sound call of timer
+      When the agent makes the call
+      Then the output says how long it waited
+
+    @BRD-68
+    Scenario: It does not answer before
+      Given a tool runner
+      And a sound call of timer
+      When the agent makes the call
+      Then the output comes when the time is over

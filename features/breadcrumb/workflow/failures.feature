@@ -1,0 +1,105 @@
+@role:breadcrumb.workflow @cap:tool.workflow @cap:tool.echo
+Feature: A workflow with a step that fails
+  Whether a workflow goes on or ends there is its own affair; that something failed is told.
+
+  @BRD-100
+  Rule: A workflow does not hide a failed step
+
+    @cap:tool.calculator
+    Scenario: An expression that is none
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input        |
+        | faulty | calculator | 1 +          |
+        | fine   | echo       | flint-{mark} |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow tells that faulty failed
+
+    @cap:tool.calculator
+    Scenario: The last step of a chain
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input              | dependencies |
+        | fine   | echo       | flint-{mark}       |              |
+        | faulty | calculator | (${fine.echo} + )  | fine         |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow tells that faulty failed
+
+    Scenario: A tool that there is not
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool         | input        |
+        | fine   | echo         | flint-{mark} |
+        | faulty | no-such-tool | flint-{mark} |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow tells that faulty failed
+
+    @level:should
+    Scenario: Two steps that wait for each other
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input           | dependencies |
+        | egg   | echo | ${hen.echo} egg | hen          |
+        | hen   | echo | ${egg.echo} hen | egg          |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow tells of trouble
+
+    @level:should
+    Scenario: A dependency that is no step
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool | input         | dependencies |
+        | fine | echo | flint-{mark}  | nobody       |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow tells of trouble
+
+  @BRD-101
+  Rule: A workflow in which nothing failed has no errors
+
+    @cap:tool.calculator
+    Scenario: Independent steps
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool       | input        |
+        | say | echo       | flint-{mark} |
+        | sum | calculator | 310 + 14     |
+      When the agent makes the call
+      Then the workflow has no errors
+
+    Scenario: A chain
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input         | dependencies |
+        | a   | echo | {mark}        |              |
+        | b   | echo | ${a.echo} b   | a            |
+      When the agent makes the call
+      Then the workflow has no errors
+
+  @BRD-102 @cap:tool.calculator
+  Rule: A step that depends on a failed one should not run with a reference left in its input
+
+    Scenario: A step that echoes what there is not
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input                      | dependencies |
+        | faulty | calculator | 1 +                        |              |
+        | next   | echo       | {mark}: ${faulty.result} | faulty       |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow leaves no reference in the input of a step
+
+    @cap:tool.breadcrumb-create
+    Scenario: A step that stores what there is not
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool              | input                      | dependencies |
+        | faulty | calculator        | 1 +                        |              |
+        | keep   | breadcrumb-create | {mark}: ${faulty.result} | faulty       |
+      And a sound workflow beside it
+      When the agent makes the call
+      Then the workflow leaves no reference in the input of a step

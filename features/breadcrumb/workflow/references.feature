@@ -1,0 +1,132 @@
+@role:breadcrumb.workflow @cap:tool.workflow
+Feature: References to earlier steps
+  `${stepId.field}` in a step's input stands for that part of what an earlier step put out.
+
+  @BRD-94
+  Rule: A reference is replaced by that part of the earlier output
+
+    @cap:tool.echo
+    Scenario: A member
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input        | dependencies |
+        | first | echo | amber-{mark} |              |
+        | next  | echo | ${first.echo} | first       |
+      When the agent makes the call
+      Then step next brings "amber-{mark}"
+
+    @cap:tool.calculator
+    Scenario: A number
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input           | dependencies |
+        | first | calculator | 310 + 14        |              |
+        | next  | calculator | ${first.result} * 2 | first    |
+      When the agent makes the call
+      Then step next brings "648"
+
+    @cap:tool.random @cap:tool.calculator
+    Scenario: An item of an array
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool       | input                     | dependencies |
+        | draw | random     |                           |              |
+        | add  | calculator | ${draw.numbers[0]} + 1000 | draw         |
+      When the agent makes the call
+      Then step add brings the number of draw and 1000
+
+    @cap:tool.calculator @cap:tool.ollama_local
+    Scenario: A member of a member
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool         | input                         | dependencies |
+        | ask | ollama_local | Colour of coal, {mark}?       |              |
+        | sum | calculator   | ${ask.usage.total_tokens} + 0 | ask          |
+      When the agent makes the call
+      Then step sum brings "{tokens}"
+
+    @cap:tool.echo @cap:tool.breadcrumb-search
+    Scenario: A member of an item
+      Given a tool runner
+      And a stored breadcrumb
+      And a workflow of these steps
+        | id   | tool              | input                    | dependencies |
+        | find | breadcrumb-search |                          |              |
+        | say  | echo              | ${find.breadcrumbs[0].id} | find        |
+      When the agent makes the call
+      Then step say brings "{stored}"
+
+    @cap:tool.echo @cap:tool.breadcrumb-create
+    Scenario: Deep in an input
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool              | input         | dependencies |
+        | first | echo              | amber-{mark}  |              |
+        | keep  | breadcrumb-create | ${first.echo} | first        |
+      When the agent makes the call
+      Then a step has stored "amber-{mark}"
+
+    @cap:tool.echo
+    Scenario Outline: A step whose id is <id>
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool | input        | dependencies |
+        | <id> | echo | amber-{mark} |              |
+        | next | echo | ${<id>.echo} | <id>         |
+      When the agent makes the call
+      Then step next brings "amber-{mark}"
+
+      Examples:
+        | id     |
+        | step_2 |
+        | Fetch  |
+        | a      |
+
+      @level:should
+      Examples: A hyphen
+        | id     |
+        | step-1 |
+
+    @cap:tool.echo
+    Scenario: A value that looks like a pattern
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input                 | dependencies |
+        | first | echo | $& $1 $$ "{mark}" |             |
+        | next  | echo | ${first.echo}     | first       |
+      When the agent makes the call
+      Then step next brings what first brings
+
+  @BRD-95
+  Rule: A reference is replaced at its place in a text, and each of several
+
+    @cap:tool.echo
+    Scenario Outline: In <input>
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input        | dependencies |
+        | one | echo | amber-{mark} |              |
+        | two | echo | beryl-{mark} |              |
+        | say | echo | <input>      | one two      |
+      When the agent makes the call
+      Then step say brings "<expected>"
+
+      Examples:
+        | input                             | expected                                         |
+        | Stone: ${one.echo}                | Stone: amber-{mark}                              |
+        | ${one.echo} it is                 | amber-{mark} it is                               |
+        | (${one.echo})                     | (amber-{mark})                                   |
+        | ${one.echo}-${two.echo}           | amber-{mark}-beryl-{mark}                        |
+        | ${two.echo}${one.echo}            | beryl-{mark}amber-{mark}                         |
+        | ${one.echo}, again ${one.echo}    | amber-{mark}, again amber-{mark}                 |
+        | $5 for ${one.echo}, {no} more     | $5 for amber-{mark}, {no} more                   |
+
+    @cap:tool.random @cap:tool.calculator
+    Scenario: In an expression
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool       | input                        | dependencies |
+        | draw | random     |                              |              |
+        | add  | calculator | 500 + ${draw.numbers[0]} + 7 | draw         |
+      When the agent makes the call
+      Then step add brings the number of draw and 507

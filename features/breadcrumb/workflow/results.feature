@@ -1,0 +1,122 @@
+@role:breadcrumb.workflow @cap:tool.workflow
+Feature: What a workflow brings
+  A workflow runs each step with its tool and hands back what the tools put out.
+
+  @BRD-90
+  Rule: A workflow takes steps with id, tool, input and, where needed, dependencies
+
+    @cap:tool.echo
+    Scenario: Steps without dependencies
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input        |
+        | one | echo | flint-{mark} |
+        | two | echo | slate-{mark} |
+      When the agent makes the call
+      Then the workflow completes every step
+
+    @cap:tool.random @cap:tool.calculator
+    Scenario: A step that depends on another
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool       | input                  | dependencies |
+        | draw | random     |                        |              |
+        | add  | calculator | ${draw.numbers[0]} + 9 | draw         |
+      When the agent makes the call
+      Then the workflow completes every step
+
+    @cap:tool.echo
+    Scenario: One step
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool | input        |
+        | only | echo | flint-{mark} |
+      When the agent makes the call
+      Then the workflow completes every step
+
+  @BRD-91
+  Rule: Each step runs the tool that it names on its own input
+
+    @cap:tool.echo @cap:tool.calculator
+    Scenario: Different tools
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input        |
+        | say   | echo       | flint-{mark} |
+        | sum   | calculator | 310 + 14     |
+        | other | calculator | 12 * 12      |
+        | again | echo       | slate-{mark} |
+      When the agent makes the call
+      Then step say brings "flint-{mark}"
+      And step sum brings "324"
+      And step other brings "144"
+      And step again brings "slate-{mark}"
+
+    @cap:tool.breadcrumb-create
+    Scenario: A step that stores something
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool              | input        |
+        | keep | breadcrumb-create | flint-{mark} |
+      When the agent makes the call
+      Then a step has stored "flint-{mark}"
+
+  @BRD-92
+  Rule: The results have one entry for each step, keyed by its id
+
+    @cap:tool.echo @cap:tool.calculator
+    Scenario: Three steps
+      Given a tool runner
+      And a workflow of these steps
+        | id      | tool       | input        | dependencies |
+        | say     | echo       | flint-{mark} |              |
+        | sum     | calculator | 310 + 14     |              |
+        | step-3b | echo       | ${say.echo}! | say          |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
+  @BRD-93
+  Rule: An entry of the results is what the step's tool put out
+
+    @cap:tool.echo @cap:tool.calculator
+    Scenario: Of echo and calculator
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool       | input        |
+        | say | echo       | flint-{mark} |
+        | sum | calculator | 310 + 14     |
+      When the agent makes the call
+      Then the workflow brings the outputs of the tools
+
+    @cap:tool.random
+    Scenario: Of random
+      Given a tool runner
+      And a workflow of these steps
+        | id   | tool   | input |
+        | draw | random |       |
+      When the agent makes the call
+      Then the workflow brings the outputs of the tools
+
+  @BRD-103
+  Rule: A workflow is answered once under its own id
+
+    @cap:tool.echo
+    Scenario: Nothing that its steps send has this id
+      Given a tool runner
+      And a workflow of these steps
+        | id  | tool | input        | dependencies |
+        | one | echo | flint-{mark} |              |
+        | two | echo | ${one.echo}! | one          |
+      When the agent makes the call, and nothing more comes
+      Then the workflow is answered once
+
+    @cap:tool.echo @cap:tool.calculator
+    Scenario: A workflow with a failing step
+      Given a tool runner
+      And a workflow of these steps
+        | id     | tool       | input        | dependencies |
+        | faulty | calculator | 1 +          |              |
+        | two    | echo       | flint-{mark} | faulty       |
+      And a sound workflow beside it
+      When the agent makes the call, and nothing more comes
+      Then the workflow is answered once

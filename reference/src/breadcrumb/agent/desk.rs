@@ -1,0 +1,353 @@
+//! Where sessions are run: each has a task of its own, so that they go side by side and the messages of one go one
+//! after another.
+//!
+//! Answers find their session by `request_id`; each id is taken from the list with its first answer, so that a second
+//! one, or one to somebody else's request, finds nobody. Everything here is bounded: sessions, what waits for one,
+//! and how long it is remembered when nothing happens in it.
+
+use std::collections::{HashMap, HashSet, VecDeque};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::{mpsc, oneshot};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, timeout_at};
+
+use super::config::{AgentConfig, AgentError, Deadlines};
+use super::conversation::{Act, Conversation, Response};
+use super::ids::Mint;
+use super::knowledge::{CATALOG, CONFIG, Knowledge, Known};
+use super::model::{Mind, Model};
+use super::offer::functions;
+use super::utterance::Utterance;
+use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient};
+use crate::utp::Log;
+
+pub(super) const USER_MESSAGE: &str = "user.message.v1";
+pub(super) const TOOL_RESPONSE: &str = "tool.response.v1";
+
+/// How many sessions there may be at once.
+const SESSIONS: usize = 1024;
+/// How much may wait for a session.
+const QUEUE: usize = 64;
+/// How long a session is remembered in which nothing happens.
+const IDLE: Duration = Duration::from_secs(60 * 60);
+/// How many messages of users are remembered as heard.
+const HEARD: usize = 4096;
+/// How many catalogues and configurations are read from the store.
+const LISTED: u32 = 100;
+/// How long sessions may take to end.
+const END_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Where utterances go. A seam: a conversation does not care how it is heard.
+pub(super) trait Mouth: Send + Sync {
+    /// Says it; the text of an error is for the log.
+    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>>;
+}
+
+/// All sessions of an agent.
+pub(super) struct Desk {
+    shared: Arc<Shared>,
+    tasks: Mutex<JoinSet<()>>,
+}
+
+struct Shared {
+    mind: Box<dyn Mind>,
+    mouth: Arc<dyn Mouth>,
+    /// Where tools and configurations are looked up before each turn.
+    store: Option<StoreClient>,
+    knowledge: Mutex<Knowledge>,
+    sessions: Mutex<Sessions>,
+    mint: Mint,
+    deadlines: Deadlines,
+    log: Log,
+}
+
+#[derive(Default)]
+struct Sessions {
+    running: HashMap<String, mpsc::Sender<Incoming>>,
+    /// Which session waits for the answer to a request.
+    open: HashMap<String, String>,
+    heard: HashSet<String>,
+    heard_order: VecDeque<String>,
+}
+
+/// Something for one session, and whom to tell when all that follows from it at once is done.
+struct Incoming {
+    heard: Heard,
+    done: oneshot::Sender<()>,
+}
+
+enum Heard {
+    Message(String),
+    Response(Response),
+}
+
+/// What a breadcrumb set going.
+pub(super) struct Going {
+    /// In which session.
+    pub(super) session: String,
+    /// Ends, by value or by error, when the agent has spoken or has nothing more to do.
+    pub(super) done: oneshot::Receiver<()>,
+}
+
+impl Desk {
+    pub(super) fn new(
+        config: AgentConfig,
+        store: Option<StoreClient>,
+        mouth: Arc<dyn Mouth>,
+    ) -> Result<Self, AgentError> {
+        let model = Model::new(&config.model_url, config.model, config.model_key, config.deadlines.model)?;
+        Ok(Self::with_mind(Box::new(model), store, mouth, config.deadlines, config.log))
+    }
+
+    pub(super) fn with_mind(
+        mind: Box<dyn Mind>,
+        store: Option<StoreClient>,
+        mouth: Arc<dyn Mouth>,
+        deadlines: Deadlines,
+        log: Log,
+    ) -> Self {
+        let shared = Shared {
+            mind,
+            mouth,
+            store,
+            knowledge: Mutex::default(),
+            sessions: Mutex::default(),
+            mint: Mint::random(),
+            deadlines,
+            log,
+        };
+        Self { shared: Arc::new(shared), tasks: Mutex::default() }
+    }
+
+    /// Hears a breadcrumb; nothing where it sets nothing going.
+    pub(super) fn hear(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+        match breadcrumb.schema_name.as_deref()? {
+            USER_MESSAGE => self.hear_message(breadcrumb),
+            TOOL_RESPONSE => self.hear_response(breadcrumb),
+            CATALOG | CONFIG => {
+                locked(&self.shared.knowledge).hear(breadcrumb);
+                None
+            }
+            _ => None,
+        }
+    }
+
+    /// Reads tools and configurations from the store, where there is one.
+    pub(super) async fn refresh(&self) {
+        self.shared.refresh().await;
+    }
+
+    /// Ends all sessions; what the model is asked just now is waited for a little.
+    pub(super) async fn shutdown(&self) {
+        locked(&self.shared.sessions).running.clear();
+        let mut tasks = std::mem::take(&mut *locked(&self.tasks));
+        let ended = async { while tasks.join_next().await.is_some() {} };
+        // Those that have not ended by then end with `tasks`.
+        let _ = tokio::time::timeout(END_DEADLINE, ended).await;
+    }
+
+    fn hear_message(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+        let session = breadcrumb.tags.iter().find_map(|tag| tag.strip_prefix("session:"));
+        let text = ["message", "content"].iter().find_map(|name| {
+            breadcrumb.context.get(*name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
+        });
+        let (Some(session), Some(text)) = (session.filter(|id| !id.is_empty()), text) else {
+            (self.shared.log)("a message without session or text was passed over");
+            return None;
+        };
+        let mut sessions = locked(&self.shared.sessions);
+        if !sessions.is_new(&breadcrumb.id) {
+            return None;
+        }
+        if !sessions.running.contains_key(session) {
+            if sessions.running.len() >= SESSIONS {
+                (self.shared.log)("a message was passed over: there are too many sessions");
+                return None;
+            }
+            let (sender, receiver) = mpsc::channel(QUEUE);
+            sessions.running.insert(session.to_owned(), sender);
+            let mut tasks = locked(&self.tasks);
+            while tasks.try_join_next().is_some() {}
+            tasks.spawn(run(Arc::clone(&self.shared), session.to_owned(), receiver));
+        }
+        self.send(&sessions, session, Heard::Message(text.to_owned()))
+    }
+
+    fn hear_response(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+        let response = Response::read(breadcrumb)?;
+        let mut sessions = locked(&self.shared.sessions);
+        let session = sessions.open.remove(&response.request_id)?;
+        self.send(&sessions, &session, Heard::Response(response))
+    }
+
+    fn send(&self, sessions: &Sessions, session: &str, heard: Heard) -> Option<Going> {
+        let (done, told) = oneshot::channel();
+        let sent = sessions.running.get(session)?.try_send(Incoming { heard, done });
+        if sent.is_err() {
+            (self.shared.log)("something was passed over: too much waits for its session");
+        }
+        sent.ok().map(|()| Going { session: session.to_owned(), done: told })
+    }
+}
+
+impl std::fmt::Debug for Desk {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Desk").finish_non_exhaustive()
+    }
+}
+
+/// One session, until nothing happens in it any more or the desk is closed.
+async fn run(shared: Arc<Shared>, id: String, mut incoming: mpsc::Receiver<Incoming>) {
+    let mut conversation = Conversation::new(id.clone());
+    let mut backlog: VecDeque<Incoming> = VecDeque::new();
+    let mut late = Instant::now();
+    loop {
+        let waiting = conversation.is_waiting();
+        let first = if conversation.is_idle() { backlog.pop_front() } else { None };
+        let next = if let Some(next) = first {
+            next
+        } else {
+            let until = if waiting { late } else { Instant::now() + IDLE };
+            match timeout_at(until, incoming.recv()).await {
+                Ok(Some(next)) => next,
+                Ok(None) => return,
+                Err(_elapsed) if waiting => {
+                    let after = shared.deadlines.response;
+                    let act = conversation.gave_up(&format!("the tool did not answer within {after:?}"));
+                    shared.forget(&id);
+                    if shared.follow(&mut conversation, act).await {
+                        late = Instant::now() + after;
+                    }
+                    continue;
+                }
+                Err(_elapsed) if shared.retire(&id, &incoming) => return,
+                Err(_elapsed) => continue,
+            }
+        };
+        let act = match next.heard {
+            Heard::Message(_) if !conversation.is_idle() => {
+                if backlog.len() < QUEUE {
+                    backlog.push_back(next);
+                }
+                continue;
+            }
+            Heard::Message(text) => {
+                shared.refresh().await;
+                conversation.message(&text)
+            }
+            Heard::Response(response) => conversation.answered(response),
+        };
+        if shared.follow(&mut conversation, act).await {
+            late = Instant::now() + shared.deadlines.response;
+        }
+        // Nobody may be waiting for this.
+        let _ = next.done.send(());
+    }
+}
+
+impl Shared {
+    /// Does what is to be done until something is to be heard; whether anything was said.
+    async fn follow(&self, conversation: &mut Conversation, mut act: Act) -> bool {
+        loop {
+            act = match act {
+                Act::Rest => return false,
+                Act::Ask => {
+                    let known = self.known();
+                    let said = self.mind.ask(conversation.question(&known), functions(&known)).await;
+                    if let Err(reason) = &said {
+                        (self.log)(&format!("the model failed: {reason}"));
+                    }
+                    // Of what is known by now, not of what it was told: tools come and go.
+                    conversation.said(said, &self.known(), &self.mint)
+                }
+                Act::Say(utterance) => {
+                    self.say(conversation, &utterance).await;
+                    return true;
+                }
+            };
+        }
+    }
+
+    async fn say(&self, conversation: &mut Conversation, utterance: &Utterance) {
+        // Before it is said: the answers may be faster than the store.
+        self.expect(utterance);
+        match self.mouth.speak(utterance).await {
+            Ok(()) => (self.log)(&format!("said, with {} calls", utterance.requests.len())),
+            Err(error) => {
+                (self.log)(&format!("could not be said: {error}"));
+                self.forget(&utterance.session);
+                conversation.abandon();
+            }
+        }
+    }
+
+    fn known(&self) -> Arc<Known> {
+        locked(&self.knowledge).known()
+    }
+
+    fn expect(&self, utterance: &Utterance) {
+        let mut sessions = locked(&self.sessions);
+        for id in utterance.awaited() {
+            sessions.open.insert(id.to_owned(), utterance.session.clone());
+        }
+    }
+
+    /// No answer is expected in this session any more.
+    fn forget(&self, session: &str) {
+        locked(&self.sessions).open.retain(|_, waiting| waiting != session);
+    }
+
+    /// Takes a session from the list, unless something came for it meanwhile.
+    fn retire(&self, session: &str, incoming: &mpsc::Receiver<Incoming>) -> bool {
+        let mut sessions = locked(&self.sessions);
+        let unused = incoming.is_empty();
+        if unused {
+            sessions.running.remove(session);
+        }
+        unused
+    }
+
+    async fn refresh(&self) {
+        let Some(store) = &self.store else { return };
+        for schema in [CATALOG, CONFIG] {
+            let query = ListQuery {
+                schema_name: Some(schema.to_owned()),
+                limit: Some(LISTED),
+                ..ListQuery::default()
+            };
+            match store.list(&query).await {
+                Ok(breadcrumbs) => {
+                    let mut knowledge = locked(&self.knowledge);
+                    for breadcrumb in &breadcrumbs {
+                        knowledge.hear(breadcrumb);
+                    }
+                }
+                Err(error) => (self.log)(&format!("`{schema}` cannot be read: {error}")),
+            }
+        }
+    }
+}
+
+impl Sessions {
+    fn is_new(&mut self, id: &str) -> bool {
+        if !self.heard.insert(id.to_owned()) {
+            return false;
+        }
+        self.heard_order.push_back(id.to_owned());
+        if self.heard_order.len() > HEARD
+            && let Some(oldest) = self.heard_order.pop_front()
+        {
+            self.heard.remove(&oldest);
+        }
+        true
+    }
+}
+
+/// A task that panicked has left nothing half done that matters here.
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}

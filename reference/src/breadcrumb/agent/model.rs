@@ -1,0 +1,139 @@
+//! The language model: one request to an OpenAI-compatible API, `POST {model_url}/chat/completions`.
+//!
+//! Read leniently, since servers differ: arguments may be text or already an object, ids may be missing.
+//! Deliberately absent: streaming and a second attempt.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use url::Url;
+
+use super::config::AgentError;
+use crate::breadcrumb::llm::exchange::{Exchange, http_url};
+use crate::utp::Secret;
+
+/// How many calls of one answer are looked at.
+const MAX_CALLS: usize = 32;
+
+/// Who decides. A seam: the conversation does not care who it is.
+pub(super) trait Mind: Send + Sync {
+    /// The next message of a conversation, or in a few words why there is none.
+    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>>;
+}
+
+/// What the model said.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Said {
+    pub(super) content: Option<String>,
+    pub(super) calls: Vec<Called>,
+}
+
+/// A function that the model wants called.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Called {
+    pub(super) id: String,
+    pub(super) name: String,
+    /// As the model wrote them; often JSON.
+    pub(super) arguments: String,
+}
+
+/// A model behind HTTP.
+pub(super) struct Model {
+    url: Url,
+    name: String,
+    key: Option<Secret>,
+    exchange: Exchange,
+}
+
+impl Model {
+    pub(super) fn new(
+        base: &str,
+        name: String,
+        key: Option<Secret>,
+        deadline: Duration,
+    ) -> Result<Self, AgentError> {
+        let url = http_url(base, "/chat/completions")
+            .map_err(|reason| AgentError::Config { what: "model_url", reason })?;
+        Ok(Self { url, name, key, exchange: Exchange::new(deadline) })
+    }
+
+    async fn complete(&self, messages: Vec<Value>, functions: Vec<Value>) -> Result<Said, String> {
+        let mut body = json!({"model": self.name, "messages": messages, "stream": false});
+        // An empty array is refused by some servers.
+        if !functions.is_empty() {
+            body["tools"] = Value::Array(functions);
+        }
+        let answer = self.exchange.post_json(&self.url, self.key.as_ref(), &body).await;
+        let answer = answer.map_err(|fault| fault.to_string())?;
+        if !(200..300).contains(&answer.status) {
+            return Err(format!("it answered with status {}", answer.status));
+        }
+        let message = answer.body.as_ref().and_then(|body| body.pointer("/choices/0/message"));
+        message.and_then(Said::read).ok_or_else(|| "its answer is no chat completion".to_owned())
+    }
+}
+
+impl Mind for Model {
+    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>> {
+        Box::pin(self.complete(messages, functions))
+    }
+}
+
+impl Said {
+    fn read(message: &Value) -> Option<Self> {
+        let message = message.as_object()?;
+        let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+        let calls = calls.take(MAX_CALLS).enumerate().map(|(at, call)| Called {
+            id: match call["id"].as_str() {
+                Some(id) if !id.trim().is_empty() => id.to_owned(),
+                _ => format!("call_{}", at + 1),
+            },
+            name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
+            arguments: match &call["function"]["arguments"] {
+                Value::String(text) => text.clone(),
+                // Left out by servers whose models call a function that takes nothing.
+                Value::Null => String::new(),
+                object => object.to_string(),
+            },
+        });
+        let content = message.get("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
+        Some(Self { content: content.map(str::to_owned), calls: calls.collect() })
+    }
+
+    /// As a message of the conversation that goes on.
+    pub(super) fn as_message(&self) -> Value {
+        let calls = self.calls.iter().map(|call| {
+            json!({"id": call.id, "type": "function",
+                   "function": {"name": call.name, "arguments": call.arguments}})
+        });
+        json!({"role": "assistant", "content": self.content, "tool_calls": calls.collect::<Value>()})
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+
+    use super::Said;
+
+    #[test]
+    fn messages_are_read_as_servers_write_them() {
+        fn check(message: &Value, content: Option<&str>, calls: &[(&str, &str, &str)]) {
+            let said = Said::read(message).expect("a message");
+            let read = said.calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments));
+            assert_eq!((said.content.as_deref(), read.collect::<Vec<_>>().as_slice()), (content, calls));
+        }
+        check(&json!({"content": "42"}), Some("42"), &[]);
+        check(&json!({"content": " ", "tool_calls": null}), None, &[]);
+        let calls = json!([
+            {"id": "c7", "function": {"name": "echo", "arguments": "{}"}},
+            {"function": {"name": "random", "arguments": {"input": {}}}},
+            {"id": "", "function": {"name": "random"}}
+        ]);
+        let expect =
+            [("c7", "echo", "{}"), ("call_2", "random", r#"{"input":{}}"#), ("call_3", "random", "")];
+        check(&json!({"content": null, "tool_calls": calls}), None, &expect);
+        assert_eq!(Said::read(&json!("42")), None);
+    }
+}

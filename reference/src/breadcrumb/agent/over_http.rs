@@ -1,0 +1,179 @@
+//! An agent that is spoken with over HTTP: each breadcrumb is posted, and the answer is what the agent says to it.
+//!
+//! An answer waits until the agent has spoken or has nothing more to do before something else is heard: then it is
+//! one invocation, or 204. What the agent says when nobody asks, because a tool did not answer in time, is kept for
+//! the next breadcrumb of its session. On a loopback address `Host` has to be a loopback name, which keeps out pages
+//! whose own name was made to point here; bodies have to be declared as JSON, which such pages may not send unasked.
+
+use std::collections::{HashMap, VecDeque};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use axum::body::to_bytes;
+use axum::extract::{Request, State};
+use axum::http::header::{CONTENT_TYPE, HOST};
+use axum::http::{HeaderMap, Method, StatusCode};
+use axum::response::{IntoResponse, Response};
+use axum::{Json, Router};
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::config::{AgentConfig, AgentError};
+use super::desk::{Desk, Mouth};
+use super::lines::{heard, store};
+use super::utterance::Utterance;
+use crate::breadcrumb::listen::{Bounds, Listening};
+
+/// How large a breadcrumb may be.
+const BODY_BYTES: usize = 4 * 1024 * 1024;
+/// How long a client may take to send it.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// How long an answer waits for what the agent says.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(120);
+const BOUNDS: Bounds = Bounds { connections: 256, stall: Duration::from_secs(30) };
+/// How much that nobody asked for is kept, in one session and in all.
+const KEPT: usize = 16;
+const KEPT_SESSIONS: usize = 1024;
+
+/// An agent that listens for HTTP. Dropping it ends it.
+pub struct HttpAgent {
+    desk: Arc<Desk>,
+    listening: Listening,
+}
+
+struct Served {
+    desk: Arc<Desk>,
+    outbox: Arc<Outbox>,
+    loopback: bool,
+}
+
+/// What was said and not yet fetched, by session, oldest first.
+#[derive(Default)]
+struct Outbox(Mutex<HashMap<String, VecDeque<Value>>>);
+
+impl HttpAgent {
+    /// Starts an agent and listens; port 0 takes any port.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration cannot be used or the address cannot be listened on.
+    pub async fn start(config: AgentConfig, address: SocketAddr) -> Result<Self, AgentError> {
+        let outbox = Arc::new(Outbox::default());
+        let store = store(&config)?;
+        let desk = Arc::new(Desk::new(config, store, Arc::clone(&outbox) as Arc<dyn Mouth>)?);
+        let failed = |source| AgentError::Listen { address, source };
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let loopback = address.ip().is_loopback();
+        let served = Arc::new(Served { desk: Arc::clone(&desk), outbox, loopback });
+        let router = Router::new().fallback(serve).with_state(served);
+        let listening = Listening::start(listener, router, BOUNDS).map_err(failed)?;
+        Ok(Self { desk, listening })
+    }
+
+    /// The address that it listens on, with the port that was taken.
+    pub fn address(&self) -> SocketAddr {
+        self.listening.address()
+    }
+
+    /// `http://127.0.0.1:port`; any path will do.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address())
+    }
+
+    /// Closes the listener and ends all sessions.
+    pub async fn shutdown(self) {
+        self.desk.shutdown().await;
+        self.listening.shutdown().await;
+    }
+}
+
+impl std::fmt::Debug for HttpAgent {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("HttpAgent").field("listening", &self.listening).finish_non_exhaustive()
+    }
+}
+
+async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response {
+    if served.loopback && !names_loopback(request.headers()) {
+        return refused(StatusCode::FORBIDDEN, "`Host` is no loopback name");
+    }
+    if request.method() == Method::GET {
+        return "ok".into_response();
+    }
+    if request.method() != Method::POST {
+        return refused(StatusCode::METHOD_NOT_ALLOWED, "breadcrumbs are posted here");
+    }
+    if !declares_json(request.headers()) {
+        return refused(StatusCode::UNSUPPORTED_MEDIA_TYPE, "`Content-Type` must be `application/json`");
+    }
+    let body = match tokio::time::timeout(BODY_DEADLINE, to_bytes(request.into_body(), BODY_BYTES)).await {
+        Ok(Ok(body)) => body,
+        Ok(Err(_)) => {
+            return refused(StatusCode::PAYLOAD_TOO_LARGE, "the breadcrumb is too long, or broke off");
+        }
+        Err(_elapsed) => return refused(StatusCode::REQUEST_TIMEOUT, "the breadcrumb did not come in time"),
+    };
+    let Some(breadcrumb) = serde_json::from_slice(&body).ok().and_then(heard) else {
+        return refused(StatusCode::UNPROCESSABLE_ENTITY, "this is no breadcrumb");
+    };
+    let Some(going) = served.desk.hear(&breadcrumb) else {
+        return StatusCode::NO_CONTENT.into_response();
+    };
+    // Whether it is told or given up: what there is to fetch is in the outbox.
+    let _ = tokio::time::timeout(ANSWER_DEADLINE, going.done).await;
+    match served.outbox.fetch(&going.session) {
+        Some(invocation) => Json(invocation).into_response(),
+        None => StatusCode::NO_CONTENT.into_response(),
+    }
+}
+
+impl Outbox {
+    fn fetch(&self, session: &str) -> Option<Value> {
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let said = kept.get_mut(session)?;
+        let oldest = said.pop_front();
+        if said.is_empty() {
+            kept.remove(session);
+        }
+        oldest
+    }
+}
+
+impl Mouth for Outbox {
+    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if kept.len() >= KEPT_SESSIONS && !kept.contains_key(&utterance.session) {
+                return Err("nobody fetches what is said".to_owned());
+            }
+            let said = kept.entry(utterance.session.clone()).or_default();
+            if said.len() >= KEPT {
+                said.pop_front();
+            }
+            said.push_back(utterance.envelope());
+            Ok(())
+        })
+    }
+}
+
+fn declares_json(headers: &HeaderMap) -> bool {
+    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
+}
+
+fn names_loopback(headers: &HeaderMap) -> bool {
+    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
+    let name = match host.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next(),
+        None => host.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+fn refused(status: StatusCode, text: &str) -> Response {
+    (status, Json(json!({"error": text}))).into_response()
+}

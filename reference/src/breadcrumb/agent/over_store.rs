@@ -1,0 +1,98 @@
+//! An agent that lives at a store: it listens to the event stream and posts what it says.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use tokio::task::JoinHandle;
+
+use super::config::{AgentConfig, AgentError, Capture};
+use super::desk::{Desk, Mouth, TOOL_RESPONSE, USER_MESSAGE};
+use super::utterance::Utterance;
+use crate::breadcrumb::client::{Events, ListQuery, StoreClient};
+
+/// How often something is posted to a store that does not answer, and how long is waited in between.
+const ATTEMPTS: u32 = 4;
+const PAUSE: Duration = Duration::from_millis(200);
+
+/// A running agent. Dropping it ends it.
+#[derive(Debug)]
+pub struct Agent {
+    desk: Arc<Desk>,
+    listening: JoinHandle<()>,
+}
+
+impl Agent {
+    /// Starts an agent; when this returns it hears what happens from then on.
+    ///
+    /// # Errors
+    ///
+    /// When the configuration cannot be used, or the store cannot be listened to.
+    pub async fn start(config: AgentConfig) -> Result<Self, AgentError> {
+        let url = config.store_url.as_deref().ok_or_else(|| AgentError::Config {
+            what: "store_url",
+            reason: "an agent at a store needs it".to_owned(),
+        })?;
+        let store = StoreClient::new(url, config.store_token.as_ref())?;
+        let mouth = Arc::new(Poster { store: store.clone(), capture: config.capture });
+        let desk = Arc::new(Desk::new(config, Some(store.clone()), mouth)?);
+        let watched = [USER_MESSAGE, TOOL_RESPONSE]
+            .map(|schema| ListQuery { schema_name: Some(schema.to_owned()), ..ListQuery::default() });
+        let events = store.events(watched.to_vec()).await?;
+        desk.refresh().await;
+        let listening = tokio::spawn(listen(events, Arc::clone(&desk)));
+        Ok(Self { desk, listening })
+    }
+
+    /// Stops listening and ends all sessions.
+    pub async fn shutdown(self) {
+        self.listening.abort();
+        self.desk.shutdown().await;
+    }
+}
+
+impl Drop for Agent {
+    fn drop(&mut self) {
+        self.listening.abort();
+    }
+}
+
+async fn listen(mut events: Events, desk: Arc<Desk>) {
+    while let Some(event) = events.next().await {
+        // Over a store nobody waits for what comes of it.
+        drop(desk.hear(&event));
+    }
+}
+
+/// Posts what is said.
+struct Poster {
+    store: StoreClient,
+    capture: Capture,
+}
+
+impl Mouth for Poster {
+    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            let body = match self.capture {
+                Capture::Breadcrumb => utterance.breadcrumb(),
+                Capture::Envelope => utterance.envelope(),
+            };
+            // The same key each time: an attempt whose answer was lost may have succeeded.
+            let key = uuid::Uuid::new_v4().to_string();
+            let mut attempt = 1;
+            loop {
+                match self.store.create_once(&body, &key).await {
+                    Ok(()) => return Ok(()),
+                    Err(error) => {
+                        let refused = error.status().is_some_and(|status| (400..500).contains(&status));
+                        if refused || attempt >= ATTEMPTS {
+                            return Err(error.to_string());
+                        }
+                    }
+                }
+                tokio::time::sleep(PAUSE * attempt).await;
+                attempt += 1;
+            }
+        })
+    }
+}

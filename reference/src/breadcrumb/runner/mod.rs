@@ -1,0 +1,226 @@
+//! The runner: it executes the requests of invocations and routes what comes out (Standard, "Field definitions").
+//!
+//! 1. `request` reads the requests of a message, one by one, so that a fault of one is no fault of the others;
+//! 2. `config` fetches what a `config_id` stands for;
+//! 3. `engine` runs the requests, and gives every one of them exactly one answer;
+//! 4. `answer` writes the answers: to the agent, or to the user;
+//! 5. here it is connected to a store, [`lines`] connects it to standard input and output.
+//!
+//! A request with `return_to_llm: true` is answered by a `tool.response.v1`. With `false` that is a record which sets
+//! nobody going, and an `agent.response.v1` of the same session shows the value to the user.
+//!
+//! Deliberately absent: whatever wakes an agent (it listens by itself), and retries of tools.
+
+mod answer;
+mod config;
+mod engine;
+pub mod lines;
+mod request;
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinHandle;
+
+use self::engine::{Engine, Outlet};
+use super::client::{Events, ListQuery, StoreClient, StoreClientError};
+use super::execution::DEADLINE;
+use super::tool::{Catalog, Secret, ToolDefinition};
+use crate::utp::{Log, no_log};
+
+/// The schema under which a catalogue is published.
+const CATALOG_SCHEMA: &str = "tool.catalog.v1";
+/// How often the catalogue is tried to be published when others change it at the same time.
+const PUBLISH_ATTEMPTS: u32 = 3;
+
+/// How a runner is set up.
+#[derive(Clone)]
+#[non_exhaustive]
+pub struct RunnerConfig {
+    /// Where the store is.
+    pub store_url: String,
+    /// What the store asks for.
+    pub store_token: Option<Secret>,
+    /// The tools.
+    pub catalog: Catalog,
+    /// The tag of the breadcrumbs that belong to runners like this one.
+    pub workspace: String,
+    /// How long a call may take, unless its tool says otherwise.
+    pub deadline: Duration,
+    /// How long open calls may take to end when the runner does.
+    pub patience: Duration,
+    /// Where log lines go; they hold no input, output or secret.
+    pub log: Log,
+}
+
+impl RunnerConfig {
+    /// A silent runner of `workspace:tools`.
+    pub fn new(store_url: impl Into<String>, catalog: Catalog) -> Self {
+        Self {
+            store_url: store_url.into(),
+            store_token: None,
+            catalog,
+            workspace: "workspace:tools".to_owned(),
+            deadline: DEADLINE,
+            patience: Duration::from_secs(2),
+            log: no_log(),
+        }
+    }
+}
+
+impl fmt::Debug for RunnerConfig {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("RunnerConfig")
+            .field("store_url", &self.store_url)
+            .field("catalog", &self.catalog)
+            .field("workspace", &self.workspace)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Why a runner did not start, or could not go on.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// The store could not be used.
+    #[error("cannot {what}")]
+    Store {
+        /// What was to be done.
+        what: &'static str,
+        /// What the store or the way to it says.
+        source: StoreClientError,
+    },
+    /// Lines could not be read or written.
+    #[error("cannot {what} lines")]
+    Lines {
+        /// `read` or `write`.
+        what: &'static str,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+}
+
+/// A running runner. Dropping it ends it and all calls without waiting.
+#[derive(Debug)]
+pub struct Runner {
+    stop: watch::Sender<bool>,
+    running: Option<JoinHandle<()>>,
+}
+
+impl Runner {
+    /// Listens to the store and publishes the catalogue; when this returns, no invocation is missed any more.
+    ///
+    /// # Errors
+    ///
+    /// When the store cannot be used.
+    pub async fn start(config: RunnerConfig) -> Result<Self, RunnerError> {
+        let failed = |what| move |source| RunnerError::Store { what, source };
+        let store = StoreClient::new(&config.store_url, config.store_token.as_ref())
+            .map_err(failed("use the store"))?;
+        let watched = [("agent.response.v1", "agent:response"), ("tool.request.v1", "tool:request")];
+        let watched = watched.map(|(schema_name, tag)| ListQuery {
+            tag: Some(tag.to_owned()),
+            schema_name: Some(schema_name.to_owned()),
+            ..ListQuery::default()
+        });
+        let events = store.events(watched.to_vec()).await.map_err(failed("listen to the store"))?;
+        publish(&store, &config).await.map_err(failed("publish the catalogue"))?;
+        (config.log)(&format!("serves {:?}", config.catalog));
+        let engine = Engine::new(&config, store.clone(), Outlet::Store(store));
+        let (stop, stopped) = watch::channel(false);
+        let running = tokio::spawn(serve(Arc::new(engine), events, stopped, config.patience));
+        Ok(Self { stop, running: Some(running) })
+    }
+
+    /// Takes no more invocations, and returns when the open calls are answered, or given up after a while.
+    pub async fn shutdown(mut self) {
+        self.stop.send_replace(true);
+        if let Some(running) = self.running.take() {
+            // It bounds itself; an error would be a panic, which is over, too.
+            let _ = running.await;
+        }
+    }
+}
+
+impl Drop for Runner {
+    fn drop(&mut self) {
+        if let Some(running) = &self.running {
+            running.abort();
+        }
+    }
+}
+
+async fn serve(
+    engine: Arc<Engine>,
+    mut events: Events,
+    mut stopped: watch::Receiver<bool>,
+    patience: Duration,
+) {
+    let mut open = engine::Open::default();
+    loop {
+        tokio::select! {
+            () = told(&mut stopped) => break,
+            () = open.ended(), if !open.is_empty() => {}
+            event = events.next() => {
+                let Some(event) = event else { break };
+                tokio::select! {
+                    () = told(&mut stopped) => break,
+                    () = open.admit(&engine, event) => {}
+                }
+            }
+        }
+    }
+    drop(events);
+    if tokio::time::timeout(patience, open.all_ended()).await.is_err() {
+        engine.log("gave up calls that were still open");
+    }
+    let tools: Vec<_> = engine.catalog.tools().cloned().collect();
+    for tool in tools {
+        if tokio::time::timeout(patience, tool.shutdown()).await.is_err() {
+            engine.log(&format!("`{}` did not end in time", tool.definition().name));
+        }
+    }
+}
+
+/// Returns when the runner is told to end, or dropped.
+async fn told(stopped: &mut watch::Receiver<bool>) {
+    let _ = stopped.wait_for(|stop| *stop).await;
+}
+
+/// The breadcrumb that says which tools there are.
+fn catalog_breadcrumb(config: &RunnerConfig) -> Value {
+    let tools: Vec<_> = config.catalog.definitions().map(ToolDefinition::to_json).collect();
+    json!({
+        "schema_name": CATALOG_SCHEMA,
+        "title": "Tool catalogue",
+        "tags": ["tool:catalog", config.workspace],
+        "context": {"workspace": config.workspace, "totalTools": tools.len(), "tools": tools},
+    })
+}
+
+/// Puts the catalogue into the place of the workspace's last one, if there was one.
+async fn publish(store: &StoreClient, config: &RunnerConfig) -> Result<(), StoreClientError> {
+    let query = ListQuery {
+        tag: Some(config.workspace.clone()),
+        schema_name: Some(CATALOG_SCHEMA.to_owned()),
+        limit: Some(1),
+        offset: 0,
+    };
+    let catalog = catalog_breadcrumb(config);
+    for attempt in 1.. {
+        let Some(last) = store.list(&query).await?.pop() else { break };
+        if Some(&last.context) == catalog["context"].as_object() {
+            return Ok(());
+        }
+        match store.patch(&last.id, &catalog, Some(last.version)).await {
+            // Somebody was quicker.
+            Err(error) if error.status() == Some(412) && attempt < PUBLISH_ATTEMPTS => {}
+            outcome => return outcome,
+        }
+    }
+    store.create(&catalog).await.map(drop)
+}

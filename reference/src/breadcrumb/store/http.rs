@@ -1,0 +1,369 @@
+//! The requests of the store: who may make them, how long they may be, and what is answered.
+//!
+//! A web page must not reach a store on the loopback: `Host` has to be a loopback name there, which keeps out pages
+//! whose own name was made to point here, and so has the `Origin` of a request that has one.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, Bytes};
+use axum::extract::{Path, RawQuery, Request, State};
+use axum::http::header::{AUTHORIZATION, CACHE_CONTROL, CONTENT_TYPE, HOST, IF_MATCH, ORIGIN};
+use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
+use axum::middleware::{Next, from_fn_with_state};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use futures::StreamExt as _;
+use jiff::Timestamp;
+use serde_json::{Map, Value, json};
+use sha2::{Digest as _, Sha256};
+use subtle::ConstantTimeEq as _;
+
+use super::database::{Query, WriteError};
+use super::record::Parts;
+use super::{Core, new_id};
+
+/// How much of a refused body is read all the same, so that its sender gets to see the refusal.
+const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
+/// How long that may take.
+const DISCARD_DEADLINE: Duration = Duration::from_secs(2);
+/// No header that the store keeps may be longer.
+const KEY_BYTES: usize = 256;
+/// How many breadcrumbs a list has, and may have.
+const LISTED: u32 = 50;
+const MOST_LISTED: u32 = 1000;
+/// The contexts of a list end after so many bytes.
+const LISTED_BYTES: usize = 4 * 1024 * 1024;
+/// How many a search finds.
+const FOUND: u32 = 10;
+/// How long a token is said to hold; the store itself asks for nothing or for one that does not change.
+const TOKEN_SECONDS: i64 = 3600;
+const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
+
+type Shared = State<Arc<Core>>;
+type Answer = Result<Response, Refusal>;
+
+pub(super) fn router(core: Arc<Core>) -> Router {
+    Router::new()
+        .route("/health", get(async || "ok").fallback(async || not_allowed("GET")))
+        .route("/auth/token", post(token).fallback(async || not_allowed("POST")))
+        .route("/breadcrumbs", get(list).post(create).fallback(async || not_allowed("GET, POST")))
+        .route("/breadcrumbs/search", get(search).fallback(async || not_allowed("GET")))
+        .route("/breadcrumbs/{id}", get(full).patch(change).fallback(async || not_allowed("GET, PATCH")))
+        .route("/breadcrumbs/{id}/full", get(full).fallback(async || not_allowed("GET")))
+        .route("/events/stream", get(stream).fallback(async || not_allowed("GET")))
+        .route("/secrets", get(secrets).fallback(async || not_allowed("GET")))
+        .route("/secrets/{id}/decrypt", post(decrypt).fallback(async || not_allowed("POST")))
+        .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "nothing is served at this path"))
+        .layer(from_fn_with_state(Arc::clone(&core), admitted))
+        .with_state(core)
+}
+
+/// An answer other than the one asked for.
+struct Refusal {
+    status: StatusCode,
+    text: String,
+}
+
+impl Refusal {
+    fn new(status: StatusCode, text: impl Into<String>) -> Self {
+        Self { status, text: text.into() }
+    }
+
+    fn unprocessable(text: impl Into<String>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, text)
+    }
+
+    fn database() -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, "the database failed")
+    }
+}
+
+impl IntoResponse for Refusal {
+    fn into_response(self) -> Response {
+        (self.status, axum::Json(json!({"error": self.text}))).into_response()
+    }
+}
+
+impl From<WriteError> for Refusal {
+    fn from(error: WriteError) -> Self {
+        let status = match &error {
+            WriteError::Unknown => StatusCode::NOT_FOUND,
+            WriteError::Version { .. } => StatusCode::PRECONDITION_FAILED,
+            WriteError::KeyUsed => StatusCode::CONFLICT,
+            WriteError::Members(_) => StatusCode::UNPROCESSABLE_ENTITY,
+            WriteError::TooLong { .. } => StatusCode::PAYLOAD_TOO_LARGE,
+            WriteError::Database(_) => StatusCode::INTERNAL_SERVER_ERROR,
+        };
+        Self::new(status, error.to_string())
+    }
+}
+
+fn not_allowed(methods: &'static str) -> Response {
+    let refusal = Refusal::new(StatusCode::METHOD_NOT_ALLOWED, format!("this path takes `{methods}`"));
+    ([("allow", methods)], refusal).into_response()
+}
+
+async fn admitted(State(core): Shared, request: Request, next: Next) -> Response {
+    let refused = refusal(&core, request.headers(), request.uri());
+    let Some(refusal) = refused else { return next.run(request).await };
+    discard(request.into_body()).await;
+    refusal.into_response()
+}
+
+fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
+    let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
+    if core.loopback {
+        if !header(HOST).is_some_and(is_loopback) {
+            return Some(Refusal::new(StatusCode::FORBIDDEN, "`Host` is no loopback name"));
+        }
+        if headers.contains_key(ORIGIN)
+            && !header(ORIGIN)
+                .and_then(|origin| origin.split_once("://"))
+                .is_some_and(|(_, host)| is_loopback(host))
+        {
+            return Some(Refusal::new(StatusCode::FORBIDDEN, "`Origin` is no loopback name"));
+        }
+    }
+    let token = core.token.as_ref().filter(|_| uri.path() != "/health")?;
+    let shown = header(AUTHORIZATION)
+        .and_then(|value| value.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
+        .map(|(_, shown)| shown.to_owned());
+    let shown = shown.or_else(|| {
+        let pairs = pairs(uri.query().unwrap_or_default());
+        pairs.into_iter().find(|(name, _)| name == "token" || name == "access_token").map(|(_, value)| value)
+    });
+    // Digests are of equal length, so that a comparison tells nothing by its duration.
+    let digest = |text: &str| Sha256::digest(text.as_bytes());
+    let known = shown.is_some_and(|shown| bool::from(digest(&shown).ct_eq(&digest(token.expose()))));
+    (!known).then(|| Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
+}
+
+fn is_loopback(authority: &str) -> bool {
+    let name = match authority.strip_prefix('[') {
+        Some(bracketed) => bracketed.split(']').next(),
+        None => authority.split(':').next(),
+    };
+    let name = name.unwrap_or_default();
+    name.eq_ignore_ascii_case("localhost")
+        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
+}
+
+async fn token(State(core): Shared, body: Body) -> Answer {
+    let bytes = read(body, &core).await?;
+    let asked: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
+    let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(core.owner_id));
+    let token = core.token.as_ref().map_or_else(new_id, |token| token.expose().to_owned());
+    Ok(axum::Json(json!({
+        "token": token,
+        "owner_id": named("owner_id"),
+        "agent_id": named("agent_id"),
+        "roles": asked.get("roles").cloned().unwrap_or_else(|| json!(["curator", "emitter", "subscriber"])),
+        "exp": Timestamp::now().as_second() + TOKEN_SECONDS,
+    }))
+    .into_response())
+}
+
+async fn create(State(core): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let members = unwrapped(object(&read(body, &core).await?)?);
+    let parts = Parts::read(members).map_err(Refusal::unprocessable)?;
+    let key = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
+        None => None,
+        Some(Ok(key)) if key.len() <= KEY_BYTES => Some(key.to_owned()),
+        Some(_) => return Err(Refusal::unprocessable("the idempotency key cannot be used")),
+    };
+    let id = new_id();
+    let answer = json!({"id": id});
+    blocking(&core, move |core| {
+        core.database
+            .create(id, parts, key.as_deref(), |record| core.fanout.tell(&record.event(&core.owner_id)))
+    })
+    .await?;
+    Ok(axum::Json(answer).into_response())
+}
+
+/// The breadcrumb of an agent's whole envelope (Standard, "Universal Tool Invocation"), or the body as it is.
+fn unwrapped(mut body: Map<String, Value>) -> Map<String, Value> {
+    if body.get("action").and_then(Value::as_str) == Some("create") && !body.contains_key("context") {
+        match body.remove("breadcrumb") {
+            Some(Value::Object(breadcrumb)) => return breadcrumb,
+            Some(other) => {
+                body.insert("breadcrumb".to_owned(), other);
+            }
+            None => {}
+        }
+    }
+    body
+}
+
+async fn change(State(core): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+    let members = object(&read(body, &core).await?)?;
+    let version = match headers.get(IF_MATCH) {
+        None => None,
+        Some(value) => {
+            let value = value.to_str().unwrap_or_default().trim().trim_matches('"');
+            match value {
+                "*" => None,
+                value => Some(value.parse().map_err(|_| Refusal::unprocessable("`If-Match` is no version"))?),
+            }
+        }
+    };
+    blocking(&core, move |core| {
+        core.database.change(&id, members, version, |record| core.fanout.tell(&record.event(&core.owner_id)))
+    })
+    .await?;
+    Ok(axum::Json(json!({"ok": true})).into_response())
+}
+
+async fn full(State(core): Shared, Path(id): Path<String>) -> Answer {
+    let found = blocking(&core, move |core| Ok(core.database.find(&id)?)).await?;
+    let record = found.ok_or_else(|| Refusal::from(WriteError::Unknown))?;
+    Ok(axum::Json(record.full()).into_response())
+}
+
+async fn list(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
+    found(&core, query.as_deref(), LISTED).await
+}
+
+async fn search(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
+    found(&core, query.as_deref(), FOUND).await
+}
+
+async fn found(core: &Arc<Core>, query: Option<&str>, limit: u32) -> Answer {
+    let mut wanted = Query { limit, bytes: LISTED_BYTES, ..Query::default() };
+    let mut with_context = false;
+    for (name, value) in pairs(query.unwrap_or_default()) {
+        let number = || {
+            value.parse::<u32>().map_err(|_| Refusal::unprocessable(format!("`{name}` is no whole number")))
+        };
+        match name.as_str() {
+            "tag" if !value.is_empty() => wanted.tag = Some(value),
+            "schema_name" if !value.is_empty() => wanted.schema_name = Some(value),
+            "q" => wanted.words = Some(value),
+            "limit" | "nn" => wanted.limit = number()?.min(MOST_LISTED),
+            "offset" => wanted.offset = number()?,
+            "include_context" => with_context = value == "true" || value == "1",
+            _ => {}
+        }
+    }
+    let records = blocking(core, move |core| Ok(core.database.list(&wanted)?)).await?;
+    let listed: Vec<_> = records.iter().map(|record| record.listed(with_context)).collect();
+    Ok(axum::Json(listed).into_response())
+}
+
+async fn stream(State(core): Shared) -> Answer {
+    let events = core
+        .fanout
+        .open(core.limits.ping)
+        .ok_or_else(|| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "there are too many event streams"))?;
+    let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
+    Ok((headers, Body::from_stream(events)).into_response())
+}
+
+async fn secrets(State(core): Shared) -> Response {
+    let listed: Vec<_> =
+        core.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
+    axum::Json(listed).into_response()
+}
+
+async fn decrypt(State(core): Shared, Path(id): Path<String>, body: Body) -> Answer {
+    let asked = object(&read(body, &core).await?)?;
+    let reason = asked.get("reason").and_then(Value::as_str).unwrap_or_default();
+    let secret = core
+        .secrets
+        .get(&id)
+        .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such secret"))?;
+    (core.log)(&format!(
+        "decrypted secret={:?} reason={:?}",
+        secret.name,
+        reason.chars().take(64).collect::<String>()
+    ));
+    Ok(([(CACHE_CONTROL, "no-store")], axum::Json(json!({"value": secret.value.expose()}))).into_response())
+}
+
+/// Uses the database where waiting does no harm.
+async fn blocking<T: Send + 'static>(
+    core: &Arc<Core>,
+    work: impl FnOnce(&Core) -> Result<T, WriteError> + Send + 'static,
+) -> Result<T, Refusal> {
+    let shared = Arc::clone(core);
+    let done = tokio::task::spawn_blocking(move || work(&shared)).await.map_err(|_| Refusal::database())?;
+    done.map_err(|error| {
+        if let WriteError::Database(cause) = &error {
+            (core.log)(&format!("the database failed: {cause}"));
+        }
+        error.into()
+    })
+}
+
+fn pairs(query: &str) -> Vec<(String, String)> {
+    url::form_urlencoded::parse(query.as_bytes()).into_owned().collect()
+}
+
+fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
+    match serde_json::from_slice(bytes) {
+        Ok(Value::Object(members)) => Ok(members),
+        Ok(_) => Err(Refusal::unprocessable("the body is no object")),
+        Err(error) => Err(Refusal::unprocessable(format!("the body is no JSON: {error}"))),
+    }
+}
+
+/// The whole body, if it is short enough and comes in time.
+async fn read(body: Body, core: &Core) -> Result<Bytes, Refusal> {
+    let limit = core.limits.body_bytes;
+    let mut chunks = body.into_data_stream();
+    let reading = async {
+        let mut read = Vec::new();
+        while let Some(chunk) = chunks.next().await {
+            let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"))?;
+            if read.len() + chunk.len() > limit {
+                let text = format!("the body is longer than {limit} bytes");
+                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text));
+            }
+            read.extend_from_slice(&chunk);
+        }
+        Ok(Bytes::from(read))
+    };
+    let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
+    let read = tokio::time::timeout(core.limits.body_deadline, reading).await.unwrap_or_else(|_| Err(slow()));
+    if read.as_ref().is_err_and(|refusal| refusal.status == StatusCode::PAYLOAD_TOO_LARGE) {
+        discard(Body::from_stream(chunks)).await;
+    }
+    read
+}
+
+/// Reads on for a while: a client that is still sending when the connection closes never sees the answer.
+async fn discard(body: Body) {
+    let mut chunks = body.into_data_stream();
+    let reading = async {
+        let mut left = DISCARDED_BYTES;
+        while let Some(Ok(chunk)) = chunks.next().await {
+            let Some(rest) = left.checked_sub(chunk.len()) else { break };
+            left = rest;
+        }
+    };
+    // Out of time means that the client is slow; it gets its answer now.
+    let _ = tokio::time::timeout(DISCARD_DEADLINE, reading).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_loopback;
+
+    #[test]
+    fn loopback_names_are_known() {
+        fn check(authority: &str, expect: bool) {
+            assert_eq!(is_loopback(authority), expect, "{authority}");
+        }
+        check("127.0.0.1:8080", true);
+        check("localhost", true);
+        check("LOCALHOST:1", true);
+        check("[::1]:8080", true);
+        check("127.0.0.1.example.org", false);
+        check("example.org:80", false);
+        check("localhost.example.org", false);
+        check("", false);
+    }
+}
