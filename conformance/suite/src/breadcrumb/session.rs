@@ -35,6 +35,8 @@ const LISTENING: Duration = Duration::from_secs(2);
 const PATIENT: Duration = Duration::from_secs(2);
 /// For a browser to begin, whatever the pace of the rest.
 const BROWSER: Duration = Duration::from_secs(20);
+/// For a language model's tool beside a browser that begins.
+const BESIDE_BROWSER: Duration = Duration::from_secs(4);
 /// What the sentinel of a runner without `echo` adds up.
 const SUM: &str = "20 + 11";
 
@@ -200,6 +202,7 @@ impl RunnerSession {
         let least = match (self.is_patient(), is_browser) {
             (true, _) => declared,
             (false, true) => declared.min(BROWSER),
+            (false, false) if is_slow => declared.min(BESIDE_BROWSER),
             (false, false) => Duration::ZERO,
         };
         self.pace.answer.max(least) + own
