@@ -15,7 +15,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -31,7 +30,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -47,7 +45,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -63,7 +60,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -79,7 +75,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -95,7 +90,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -134,7 +128,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
@@ -166,6 +159,5 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | a note              |
         | a memo to be saved  |
         | numbers to be added |

@@ -14,7 +14,6 @@ Feature: An agent describes each call completely
 
       Examples:
         | errand              |
-        | a note              |
         | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |

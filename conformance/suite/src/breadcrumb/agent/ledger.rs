@@ -44,10 +44,15 @@ impl Ledger {
 
     /// The planned call that fits best: the one about the same thing, then one that was not made yet, then the latest.
     fn planned(&self, call: Request<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
-        let tool = meant(call.tool())?;
+        let tool = meant(call.tool());
         let input = call.value.to_string();
+        // A call whose tool cannot be told is known by what it is about.
+        let is_named = |wish: &Wish| match tool {
+            Some(tool) => wish.tool == tool,
+            None => wish.key.as_ref().is_some_and(|key| input.contains(key.as_str())),
+        };
         let mut best = None;
-        for (task, stage, place, wish) in all(tasks).filter(|(_, _, _, wish)| wish.tool == tool) {
+        for (task, stage, place, wish) in all(tasks).filter(|(_, _, _, wish)| is_named(wish)) {
             let is_fresh = !self.deeds.iter().any(|deed| deed.planned == Some((task, stage, place)));
             let about = match &wish.key {
                 Some(key) if input.contains(key.as_str()) => 2,

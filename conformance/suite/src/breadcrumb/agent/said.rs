@@ -52,7 +52,10 @@ impl<'a> Utterance<'a> {
     /// The breadcrumb, or what stands in its place.
     pub(super) fn inner(&self) -> &Value {
         let inner = self.whole.get("breadcrumb").filter(|inner| inner.is_object());
-        inner.unwrap_or(&self.whole)
+        let is_crumb =
+            |member: &&Value| member.get("context").is_some() || member.get("schema_name").is_some();
+        let renamed = || self.whole.as_object()?.values().find(is_crumb);
+        inner.or_else(renamed).unwrap_or(&self.whole)
     }
 
     /// Where the breadcrumb is, for pointers.

@@ -220,7 +220,12 @@ fn calls(said: &Utterance<'_>) -> Judgement {
         inner.pointer("/context/tool_requests").cloned()
     };
     // What was read from a text has no other form than the text's.
-    let place = if said.frame.body.is_object() { sent(&said.frame.body) } else { sent(said.whole()) };
+    let is_renamed = said.place().is_empty() && !std::ptr::eq(said.inner(), said.whole());
+    let place = match &said.frame.body {
+        Value::Object(_) if is_renamed => sent(said.inner()),
+        body @ Value::Object(_) => sent(body),
+        _ => sent(said.whole()),
+    };
     let is_list =
         place.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().all(Value::is_object));
     // Calls that stand beside the breadcrumb break the rule on the breadcrumb.

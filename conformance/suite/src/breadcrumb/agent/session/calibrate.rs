@@ -18,6 +18,13 @@ const AGAIN: Duration = Duration::from_secs(2);
 /// What an agent that says something is given to call its tool, at least.
 const MOMENT: Duration = Duration::from_secs(1);
 
+/// When the agent first said something, and when it called its tool.
+#[derive(Clone, Copy, Debug, Default)]
+struct Tried {
+    spoke: Option<Duration>,
+    called: Option<Duration>,
+}
+
 impl CrumbAgentSession {
     /// Asks for a note and for a memo: who always does the same does one of them wrong.
     pub(super) async fn learn(
@@ -33,10 +40,14 @@ impl CrumbAgentSession {
         }
         let (noted, first) = self.first_word(within).await?;
         self.pace = Pace::calibrated(first, limits);
-        let began = Instant::now();
-        let saved = noted && self.try_once(Errand::Memo, "second", self.deadline()).await?.1;
-        self.pace = Pace::calibrated(first.max(began.elapsed()), limits);
-        self.works = noted && saved;
+        let mut second = None;
+        if noted {
+            second = self.try_once(Errand::Memo, "second", self.deadline()).await?.called;
+        }
+        if let Some(second) = second {
+            self.pace = Pace::calibrated(first.max(second), limits);
+            self.works = true;
+        }
         Ok(())
     }
 
@@ -44,12 +55,11 @@ impl CrumbAgentSession {
     async fn first_word(&self, within: Duration) -> Result<(bool, Duration), CrumbAgentError> {
         let began = Instant::now();
         for number in 1.. {
-            let asked = Instant::now();
             let left = within.saturating_sub(began.elapsed());
             let patience = (AGAIN * number).min(left);
-            let (spoke, called) = self.try_once(Errand::Note, &format!("first {number}"), patience).await?;
-            if spoke {
-                return Ok((called, asked.elapsed()));
+            let first = self.try_once(Errand::Note, &format!("first {number}"), patience).await?;
+            if let Some(spoke) = first.spoke {
+                return Ok((first.called.is_some(), first.called.unwrap_or(spoke)));
             }
             let ended = self.ended();
             if ended.is_some() || began.elapsed() >= within {
@@ -59,13 +69,13 @@ impl CrumbAgentSession {
         Err(self.silent(within, None))
     }
 
-    /// Asks for a task: whether anything was said, and whether its tool was called.
+    /// Asks for a task, and sees what comes of it.
     async fn try_once(
         &self,
         errand: Errand,
         name: &str,
         patience: Duration,
-    ) -> Result<(bool, bool), CrumbAgentError> {
+    ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
         let (play, _attending) = self.enter(&unique);
         let task = Task::new(errand, &unique, 1, format!("sess-{unique}"));
@@ -87,15 +97,12 @@ impl CrumbAgentSession {
         let transcript = &play.booth.transcript;
         let began = Instant::now();
         if transcript.wait(patience, spoke).await.is_none() {
-            return Ok((false, false));
+            return Ok(Tried::default());
         }
-        let moment = MOMENT.max(patience.saturating_sub(began.elapsed()).min(self.deadline()));
-        if transcript.wait(moment, called).await.is_none() {
-            return Ok((true, false));
-        }
-        let over = |frames: &[Frame]| Ledger::of(frames, &tasks).is_over(frames, &tasks, 0).then_some(());
-        transcript.wait(MOMENT.min(self.deadline()), over).await;
-        Ok((true, true))
+        let spoke = began.elapsed();
+        let moment = MOMENT.max(patience.saturating_sub(spoke).min(self.deadline()));
+        let called = transcript.wait(moment, called).await.map(|()| began.elapsed());
+        Ok(Tried { spoke: Some(spoke), called })
     }
 
     fn silent(&self, within: Duration, ended: Option<String>) -> CrumbAgentError {
