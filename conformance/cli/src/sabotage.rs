@@ -18,7 +18,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     for profile in &arguments.profile {
         known_profile(profile)?;
     }
-    let library = library()?;
+    let library = library()?.for_many_runs();
     let all = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
     let chosen: Vec<Mutant> = all
         .into_iter()

@@ -5,13 +5,13 @@ Feature: The order of a workflow's steps
   @BRD-96 @cap:tool.timer
   Rule: A step starts when all its dependencies have finished
 
-    @cap:tool.echo
+    @cap:tool.calculator
     Scenario: What a timer waited is used
       Given a tool runner
       And a workflow of these steps
-        | id   | tool  | input       | dependencies |
-        | rest | timer | 1           |              |
-        | say  | echo  | ${rest.waited} | rest      |
+        | id   | tool       | input              | dependencies |
+        | rest | timer      | 1                  |              |
+        | say  | calculator | ${rest.waited} + 0 | rest         |
       When the agent makes the call
       Then step say brings about 1
 

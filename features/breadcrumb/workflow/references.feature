@@ -15,15 +15,15 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings "amber-{mark}"
 
-    @cap:tool.echo @cap:tool.calculator
+    @cap:tool.calculator
     Scenario: A number
       Given a tool runner
       And a workflow of these steps
         | id    | tool       | input           | dependencies |
         | first | calculator | 310 + 14        |              |
-        | next  | echo       | ${first.result} | first        |
+        | next  | calculator | ${first.result} * 2 | first    |
       When the agent makes the call
-      Then step next brings "324"
+      Then step next brings "648"
 
     @cap:tool.random @cap:tool.calculator
     Scenario: An item of an array
@@ -35,13 +35,13 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step add brings the number of draw and 1000
 
-    @cap:tool.echo @cap:tool.ollama_local
+    @cap:tool.calculator @cap:tool.ollama_local
     Scenario: A member of a member
       Given a tool runner
       And a workflow of these steps
-        | id  | tool         | input                     | dependencies |
-        | ask | ollama_local | Colour of coal, {mark}?   |              |
-        | sum | echo         | ${ask.usage.total_tokens} | ask          |
+        | id  | tool         | input                         | dependencies |
+        | ask | ollama_local | Colour of coal, {mark}?       |              |
+        | sum | calculator   | ${ask.usage.total_tokens} + 0 | ask          |
       When the agent makes the call
       Then step sum brings "{tokens}"
 

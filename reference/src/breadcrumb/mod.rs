@@ -6,10 +6,9 @@
 //! 2. a [`runner`] reads the requests, finds each [`tool`] in its catalogue, and runs it;
 //! 3. it answers with breadcrumbs, to the agent or to the user as each request says.
 //!
-//! [`tools`] are those of the Standard, [`workflow`] is the one that runs others, [`llm`] and [`browser`] need a service
-//! or a program. [`agent`] is who writes invocations.
-//! [`client`] is how the parties reach a store. `docs/breadcrumbs.md` says how they meet, since the Standard has no
-//! transport.
+//! [`agent`] is who writes invocations. [`tools`] are the Standard's own, [`llm`] and [`browser`] those that need a
+//! service or a program, [`workflow`] is the one that runs others. [`client`] is how the parties reach a store.
+//! `docs/breadcrumbs.md` says how they meet, since the Standard has no transport.
 
 pub mod agent;
 pub mod browser;

@@ -8,7 +8,7 @@ use callmark_reference::breadcrumb::tool::ToolFailure;
 use callmark_reference::utp::Secret;
 use serde_json::{Value, json};
 
-use crate::support::{Function, Scene, memo, request};
+use crate::support::{Scene, function, memo, request};
 
 #[tokio::test]
 async fn a_faulty_request_is_an_error_under_its_id_and_the_next_one_is_served() {
@@ -69,11 +69,11 @@ async fn what_has_no_id_is_passed_over_and_its_siblings_are_served() {
 #[tokio::test]
 async fn a_tool_that_misbehaves_is_an_error_like_others() {
     let more = vec![
-        Function::new("panics", async |_| panic!("on purpose")),
-        Function::new("hangs", async |_| std::future::pending().await),
-        Function::new("mumbles", async |_| Ok(json!("no object"))),
-        Function::new("floods", async |_| Ok(json!({"text": "x".repeat(2_000_000)}))),
-        Function::new("fails", async |_| Err(ToolFailure::new("out of rope"))),
+        function("panics", async |_| panic!("on purpose")),
+        function("hangs", async |_| std::future::pending().await),
+        function("mumbles", async |_| Ok(json!("no object"))),
+        function("floods", async |_| Ok(json!({"text": "x".repeat(2_000_000)}))),
+        function("fails", async |_| Err(ToolFailure::new("out of rope"))),
     ];
     let mut scene = Scene::with(StoreConfig::new(), more, |config| {
         config.deadline = Duration::from_millis(200);
@@ -97,7 +97,7 @@ async fn a_tool_that_misbehaves_is_an_error_like_others() {
 async fn a_configuration_is_the_one_that_is_named() {
     let seen = Arc::new(Mutex::new(Vec::new()));
     let keys = Arc::clone(&seen);
-    let spy = Function::new("spy", move |call| {
+    let spy = function("spy", move |call| {
         let keys = Arc::clone(&keys);
         async move {
             let config = call.config;

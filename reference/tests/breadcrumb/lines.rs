@@ -14,8 +14,8 @@ use crate::support::{request, soon, store};
 #[tokio::test]
 async fn each_line_is_a_breadcrumb_and_each_request_an_answer() {
     let (server, client) = store(StoreConfig::new()).await;
-    let logged = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&logged);
+    let heard = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&heard);
     let mut config = RunnerConfig::new(server.url(), tools::catalog(&client, []).expect("a catalogue"));
     config.log = Arc::new(move |line: &str| log.lock().expect("a log").push(line.to_owned()));
     let invocation = |id: &str, version: u32, requests: Value| {
@@ -25,12 +25,12 @@ async fn each_line_is_a_breadcrumb_and_each_request_an_answer() {
         })
         .to_string()
     };
-    let long = format!("\"{}\"", "x".repeat(3_000_000));
+    let endless = format!("\"{}\"", "x".repeat(3_000_000));
     let lines = [
         invocation("b1", 1, json!([request("t-1", "timer", json!({"seconds": 0.2}), true)])),
         "no breadcrumb".to_owned(),
         String::new(),
-        long,
+        endless,
         invocation("b1", 2, json!([request("t-1", "timer", json!({"seconds": 0.2}), true)])),
         json!({"id": "b2", "version": 1, "schema_name": "memo.v1", "title": "t", "tags": [], "context": {}})
             .to_string(),
@@ -50,6 +50,6 @@ async fn each_line_is_a_breadcrumb_and_each_request_an_answer() {
         .collect();
     let (response, shown) = (Some("tool.response.v1"), Some("agent.response.v1"));
     assert_eq!(seen, [(response, Some("e-1")), (shown, Some("e-1")), (response, Some("t-1"))]);
-    assert_eq!(logged.lock().expect("a log").iter().filter(|line| line.contains("passed over")).count(), 2);
+    assert_eq!(heard.lock().expect("a log").iter().filter(|line| line.contains("passed over")).count(), 2);
     server.shutdown().await;
 }

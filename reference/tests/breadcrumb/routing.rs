@@ -120,7 +120,7 @@ async fn the_catalogue_is_one_breadcrumb_however_often_runners_start() {
     let (server, client) = store(StoreConfig::new()).await;
     let query = ListQuery { schema_name: Some("tool.catalog.v1".to_owned()), ..ListQuery::default() };
     for (extra, version) in [(false, 1), (false, 1), (true, 2)] {
-        let more = extra.then(|| crate::support::Function::new("extra", async |_| Ok(json!({}))));
+        let more = extra.then(|| crate::support::function("extra", async |_| Ok(json!({}))));
         let catalog = tools::catalog(&client, more).expect("a catalogue");
         let runner = Runner::start(RunnerConfig::new(server.url(), catalog)).await.expect("a runner");
         let found = client.list(&query).await.expect("a list");

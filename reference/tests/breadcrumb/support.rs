@@ -30,27 +30,25 @@ pub(crate) fn memo(title: &str, tags: &[&str]) -> Value {
     json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": format!("about {title}")}})
 }
 
-/// A tool that is a function.
-pub(crate) struct Function {
+struct Function {
     definition: ToolDefinition,
     function: Box<dyn Fn(ToolCall) -> BoxFuture<'static, Result<Value, ToolFailure>> + Send + Sync>,
 }
 
-impl Function {
-    pub(crate) fn new<F, O>(name: &str, function: F) -> Arc<dyn Tool>
-    where
-        F: Fn(ToolCall) -> O + Send + Sync + 'static,
-        O: Future<Output = Result<Value, ToolFailure>> + Send + 'static,
-    {
-        let definition = ToolDefinition {
-            name: name.to_owned(),
-            description: "a tool of a test".to_owned(),
-            category: "utility".to_owned(),
-            input_schema: json!({"type": "object"}),
-            output_schema: json!({"type": "object"}),
-        };
-        Arc::new(Self { definition, function: Box::new(move |call| Box::pin(function(call))) })
-    }
+/// A tool that is a function.
+pub(crate) fn function<F, O>(name: &str, function: F) -> Arc<dyn Tool>
+where
+    F: Fn(ToolCall) -> O + Send + Sync + 'static,
+    O: Future<Output = Result<Value, ToolFailure>> + Send + 'static,
+{
+    let definition = ToolDefinition {
+        name: name.to_owned(),
+        description: "a tool of a test".to_owned(),
+        category: "utility".to_owned(),
+        input_schema: json!({"type": "object"}),
+        output_schema: json!({"type": "object"}),
+    };
+    Arc::new(Function { definition, function: Box::new(move |call| Box::pin(function(call))) })
 }
 
 impl Tool for Function {

@@ -51,7 +51,7 @@ async fn breadcrumbs_are_created_updated_and_found() {
         })
     );
     assert_eq!(
-        scene.output("breadcrumb-search", json!({"query": "leaks", "nn": 3})).await["count"],
+        scene.output("breadcrumb-search", json!({"query": "leaks", "schema_name": "memo.v1"})).await["count"],
         json!(1)
     );
     assert_eq!(scene.output("breadcrumb-search", json!({"schema_name": "memo.v1"})).await["count"], json!(2));

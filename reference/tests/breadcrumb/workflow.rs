@@ -6,7 +6,7 @@ use callmark_reference::breadcrumb::client::ListQuery;
 use callmark_reference::breadcrumb::store::StoreConfig;
 use serde_json::{Value, json};
 
-use crate::support::{Function, Scene};
+use crate::support::{Scene, function};
 
 #[tokio::test]
 async fn steps_use_outputs_of_earlier_ones_whatever_their_order() {
@@ -49,8 +49,8 @@ async fn independent_steps_run_at_the_same_time_and_dependents_wait() {
 
 #[tokio::test]
 async fn a_step_that_fails_is_named_and_its_dependents_do_not_run() {
-    let spy = Function::new("spy", async |call| Ok(json!({"got": call.input})));
-    let panics = Function::new("panics", async |_| panic!("on purpose"));
+    let spy = function("spy", async |call| Ok(json!({"got": call.input})));
+    let panics = function("panics", async |_| panic!("on purpose"));
     let mut scene = Scene::with(StoreConfig::new(), vec![spy, panics], |_| {}).await;
     let output = scene
         .output(

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// Members whose values are ids that the other side made.
 const IDS: [&str; 4] = ["id", "breadcrumb_id", "requestId", "request_id"];
@@ -16,16 +16,22 @@ const SHORTEST: usize = 4;
 /// Names for the ids that the frames show, in the order of their first appearance.
 pub fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
-    for frame in frames {
+    // What the suite itself stores has names of its own.
+    for frame in frames.iter().filter(|frame| frame.kind != Kind::Put) {
         meet(&frame.body, &mut names);
     }
     names
 }
 
+/// A word that a person chose has no digit.
+fn is_made(id: &str) -> bool {
+    id.bytes().any(|byte| byte.is_ascii_digit())
+}
+
 fn meet(value: &Value, names: &mut BTreeMap<String, String>) {
     match value {
         Value::Object(members) => members.iter().for_each(|(name, member)| match member {
-            Value::String(id) if IDS.contains(&name.as_str()) && id.len() >= SHORTEST => {
+            Value::String(id) if IDS.contains(&name.as_str()) && id.len() >= SHORTEST && is_made(id) => {
                 let next = names.len() + 1;
                 names.entry(id.clone()).or_insert_with(|| format!("<id {next}>"));
             }

@@ -73,10 +73,13 @@ impl Scene {
         Ok(())
     }
 
-    /// Makes calls between two signs of life, and waits for what comes of them.
-    pub async fn make_between(&mut self) -> Result<(), String> {
+    /// Makes calls between two signs of life. Odd ones may be left unanswered, failing ones are waited for.
+    pub async fn make_between(&mut self, is_answered: bool) -> Result<(), String> {
         self.prove_alive().await?;
         self.make().await?;
+        if is_answered {
+            self.wait().await;
+        }
         self.prove_alive().await
     }
 

@@ -145,7 +145,10 @@ impl Scene {
                 let url = pages.url(&self.unique);
                 Ok(self.browse(act.action.as_deref(), &url))
             }
-            tool => Ok(Call { sign: self.sign(tool), ..self.usual_call(tool) }),
+            tool => {
+                let call = self.usual_call(tool);
+                Ok(Call { sign: self.sign(tool).or(call.sign.clone()), ..call })
+            }
         }
     }
 
@@ -195,11 +198,10 @@ impl Scene {
 
     /// What the work of a tool on its usual input is known by.
     fn sign(&self, tool: &str) -> Option<Value> {
-        let word = format!("word-{}", self.unique);
+        let word = format!("word-{}-{}", self.calls.len() + 1, self.unique);
         let tag = format!("tag-{}", self.unique);
         match tool {
-            "echo" => Some(Value::from(word)),
-            "timer" => Some(json!(1)),
+            "timer" => Some(self.session.seconds()),
             "breadcrumb-create" => Some(json!({
                 "title": format!("Pump log {}", self.unique), "tags": ["memo", tag], "context": {"text": word},
             })),

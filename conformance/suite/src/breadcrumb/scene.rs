@@ -61,7 +61,10 @@ impl Scene {
 
     /// A call of a tool with an input that it takes.
     pub fn usual_call(&self, tool: &str) -> Call {
-        let word = format!("word-{}-{}", self.calls.len() + 1, self.unique);
+        let word = match self.calls.len() {
+            0 => format!("word-{}", self.unique),
+            earlier => format!("word-{}-{}", earlier + 1, self.unique),
+        };
         let (expression, product) = product(self.calls.len());
         let sign = match tool {
             "echo" | "workflow" => Some(Value::from(word.clone())),

@@ -31,6 +31,12 @@ use crate::wire::Wire;
 const RETRY: Duration = Duration::from_millis(250);
 /// For a runner that opens no event stream, before it is asked all the same.
 const LISTENING: Duration = Duration::from_secs(2);
+/// From this deadline on those of the manifest hold.
+const PATIENT: Duration = Duration::from_secs(2);
+/// For a browser to begin, whatever the pace of the rest.
+const BROWSER: Duration = Duration::from_secs(20);
+/// For a language model's tool beside a browser that begins.
+const BESIDE_BROWSER: Duration = Duration::from_secs(4);
 /// What the sentinel of a runner without `echo` adds up.
 const SUM: &str = "20 + 11";
 
@@ -187,17 +193,24 @@ impl RunnerSession {
         let steps =
             call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
         let mut tools = steps.clone().filter_map(|step| step.get("tool")?.as_str()).chain([call.tool()]);
-        let is_slow = tools.any(|tool| LANGUAGE_MODELS.contains(&tool) || tool == "astral");
+        let is_browser = tools.clone().any(|tool| tool == "astral");
+        let is_slow = is_browser || tools.any(|tool| LANGUAGE_MODELS.contains(&tool));
         let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
         let inputs = steps.filter_map(|step| step.get("input")).chain(call.input.as_ref());
         let own: f64 = inputs.filter_map(|input| input.get("seconds")?.as_f64()).sum();
         let own = Duration::try_from_secs_f64(own).unwrap_or_default();
-        self.pace.answer.max(if self.is_patient() { declared } else { Duration::ZERO }) + own
+        let least = match (self.is_patient(), is_browser) {
+            (true, _) => declared,
+            (false, true) => declared.min(BROWSER),
+            (false, false) if is_slow => declared.min(BESIDE_BROWSER),
+            (false, false) => Duration::ZERO,
+        };
+        self.pace.answer.max(least) + own
     }
 
     /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
     pub(super) fn is_patient(&self) -> bool {
-        self.pace.answer >= Duration::from_secs(5)
+        self.pace.answer >= PATIENT
     }
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.

@@ -140,7 +140,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
-        .steps(W::collection())
+        .steps(library.steps.of::<W>())
         .max_concurrent_scenarios(Some(jobs.max(1)))
         .before(move |feature, _, scenario, world: &mut W| {
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {

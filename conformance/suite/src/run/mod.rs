@@ -6,6 +6,7 @@ mod engine;
 mod evidence;
 mod parts;
 mod remains;
+mod steps;
 pub mod tags;
 mod verdict;
 mod writer;
@@ -16,6 +17,7 @@ use std::time::Duration;
 
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo};
 
+use self::steps::Steps;
 use crate::catalogue::{Case, Catalogue, CatalogueError};
 use crate::judge::Cause;
 use crate::registry::{Registry, RegistryError};
@@ -31,6 +33,7 @@ pub struct Library {
     pub registry: Registry,
     /// The scenarios.
     pub catalogue: Catalogue,
+    steps: Steps,
 }
 
 /// The library that travels inside the binary is faulty: a bug of ours.
@@ -47,7 +50,13 @@ pub enum LibraryError {
 impl Library {
     /// Reads what travels inside the binary.
     pub fn load() -> Result<Self, LibraryError> {
-        Ok(Self { registry: Registry::load()?, catalogue: Catalogue::load()? })
+        Ok(Self { registry: Registry::load()?, catalogue: Catalogue::load()?, steps: Steps::default() })
+    }
+
+    /// For many runs after each other: what is compiled once is kept.
+    #[must_use]
+    pub fn for_many_runs(self) -> Self {
+        Self { steps: Steps::keeping(), ..self }
     }
 
     /// The cases that a selection names, in file order.

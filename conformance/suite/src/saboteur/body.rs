@@ -14,6 +14,7 @@ pub(super) fn filled(value: &Value, ids: &(String, String), body: &Value) -> Val
         Value::Object(members) => Value::Object(
             members.iter().map(|(name, member)| (name.clone(), filled(member, ids, body))).collect(),
         ),
+        Value::Array(items) => items.iter().map(|item| filled(item, ids, body)).collect(),
         other => other.clone(),
     }
 }

@@ -148,8 +148,9 @@ async fn try_mutant(library: &Library, mutant: &Mutant, bench: &mut dyn Bench, j
             Stage::default()
         }
     };
+    let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
     let plan = RunPlan {
-        selection: Selection { profiles: vec![mutant.profile.clone()], ..Selection::default() },
+        selection: Selection { profiles: vec![mutant.profile.clone()], tags, ..Selection::default() },
         stage,
         blocked,
         target: TargetInfo { name: mutant.id.clone(), version: String::new() },

@@ -29,6 +29,12 @@ pub struct Mutant {
     pub collateral: BTreeSet<String>,
     /// What goes wrong on the wire.
     pub fault: Vec<Fault>,
+    /// Whether the scenarios with its file's dear capability run too.
+    #[serde(default)]
+    pub dear: bool,
+    /// The capability whose scenarios do not run.
+    #[serde(skip)]
+    pub spares: Option<String>,
     /// The profile, from the file's name.
     #[serde(skip)]
     pub profile: String,
@@ -262,6 +268,9 @@ pub struct MutantError {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct MutantFile {
+    /// A capability whose scenarios take long, for instance because a browser must begin.
+    #[serde(default)]
+    dear: Option<String>,
     mutant: Vec<Mutant>,
 }
 
@@ -276,6 +285,7 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
         match toml::from_str::<MutantFile>(text) {
             Ok(file) => all.extend(file.mutant.into_iter().map(|mut mutant| {
                 profile.clone_into(&mut mutant.profile);
+                mutant.spares = file.dear.clone().filter(|_| !mutant.dear);
                 mutant
             })),
             Err(error) => faults.push(format!("`{profile}`: {error}")),

@@ -208,29 +208,24 @@ async fn run(shared: Arc<Shared>, id: String, mut incoming: mpsc::Receiver<Incom
     loop {
         let waiting = conversation.is_waiting();
         let first = if conversation.is_idle() { backlog.pop_front() } else { None };
-        let next = match first {
-            Some(next) => next,
-            None => {
-                let until = if waiting { late } else { Instant::now() + IDLE };
-                match timeout_at(until, incoming.recv()).await {
-                    Ok(Some(next)) => next,
-                    Ok(None) => return,
-                    Err(_elapsed) if waiting => {
-                        let after = shared.deadlines.response;
-                        let act = conversation.gave_up(&format!("the tool did not answer within {after:?}"));
-                        shared.forget(&id);
-                        if shared.follow(&mut conversation, act).await {
-                            late = Instant::now() + after;
-                        }
-                        continue;
+        let next = if let Some(next) = first {
+            next
+        } else {
+            let until = if waiting { late } else { Instant::now() + IDLE };
+            match timeout_at(until, incoming.recv()).await {
+                Ok(Some(next)) => next,
+                Ok(None) => return,
+                Err(_elapsed) if waiting => {
+                    let after = shared.deadlines.response;
+                    let act = conversation.gave_up(&format!("the tool did not answer within {after:?}"));
+                    shared.forget(&id);
+                    if shared.follow(&mut conversation, act).await {
+                        late = Instant::now() + after;
                     }
-                    Err(_elapsed) => {
-                        if shared.retire(&id, &incoming) {
-                            return;
-                        }
-                        continue;
-                    }
+                    continue;
                 }
+                Err(_elapsed) if shared.retire(&id, &incoming) => return,
+                Err(_elapsed) => continue,
             }
         };
         let act = match next.heard {

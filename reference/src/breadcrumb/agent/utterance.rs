@@ -13,6 +13,7 @@ pub(super) struct Utterance {
 
 /// One request to a tool.
 #[derive(Debug, Clone, PartialEq)]
+#[expect(clippy::struct_field_names, reason = "the word of the Standard")]
 pub(super) struct Request {
     pub(super) tool: String,
     pub(super) input: Map<String, Value>,

@@ -19,15 +19,15 @@ pub struct BrowserPaths {
 
 /// Both, or nothing. A variable that names no file hides what the `PATH` has: somebody wanted another one.
 pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Option<BrowserPaths> {
-    let program = |named: &str, names: &[&str]| match variable(named).filter(|path| !path.is_empty()) {
-        Some(path) => Some(PathBuf::from(path)).filter(|path| path.is_file()),
-        None => {
-            let directories: Vec<PathBuf> = std::env::split_paths(&variable("PATH")?).collect();
-            let of_name = |name: &&str| {
-                directories.iter().map(|directory| directory.join(name)).find(|path| path.is_file())
-            };
-            names.iter().find_map(of_name)
+    let program = |named: &str, names: &[&str]| {
+        if let Some(path) = variable(named).filter(|path| !path.is_empty()) {
+            return Some(PathBuf::from(path)).filter(|path| path.is_file());
         }
+        let directories: Vec<PathBuf> = std::env::split_paths(&variable("PATH")?).collect();
+        let of_name = |name: &&str| {
+            directories.iter().map(|directory| directory.join(name)).find(|path| path.is_file())
+        };
+        names.iter().find_map(of_name)
     };
     Some(BrowserPaths {
         chromium: program("CALLMARK_CHROMIUM", CHROMIUM)?,

@@ -13,6 +13,7 @@ use reqwest::{Method, Response};
 use serde_json::Value;
 use tokio::sync::mpsc;
 use tokio::task::JoinHandle;
+use tokio::time::Instant;
 
 use super::lines::EventLines;
 use super::{Breadcrumb, DEADLINE, ListQuery, StoreClient, StoreClientError, accepted, late};
@@ -70,9 +71,10 @@ struct Listener {
 
 impl Listener {
     async fn listen(mut self, mut connection: Response, sender: mpsc::Sender<Event>) {
+        let mut pause = FIRST_PAUSE;
         loop {
+            let opened = Instant::now();
             // The gap: what happened between the last word and this opening.
-            let mut pause = FIRST_PAUSE;
             if let Ok(missed) = self.missed(PAGES).await {
                 for event in missed {
                     if sender.send(event).await.is_err() {
@@ -82,6 +84,9 @@ impl Listener {
                 if self.read(connection, &sender).await.is_break() {
                     return;
                 }
+            }
+            if opened.elapsed() > LONGEST_PAUSE {
+                pause = FIRST_PAUSE;
             }
             connection = loop {
                 tokio::time::sleep(pause).await;

@@ -167,7 +167,10 @@ async fn serve(
             () = open.ended(), if !open.is_empty() => {}
             event = events.next() => {
                 let Some(event) = event else { break };
-                open.admit(&engine, event).await;
+                tokio::select! {
+                    () = told(&mut stopped) => break,
+                    () = open.admit(&engine, event) => {}
+                }
             }
         }
     }

@@ -40,6 +40,9 @@ const PARALLEL: usize = 16;
 /// How long a whole workflow may take.
 const LONGEST: Duration = Duration::from_secs(900);
 
+/// A tool and the input that it takes.
+type Admitted = (Arc<dyn Tool>, Map<String, Value>);
+
 /// A step at work: its place, and what came of it.
 type Ending = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
 
@@ -127,12 +130,7 @@ impl Workflow {
         }
     }
 
-    fn admitted(
-        &self,
-        name: &str,
-        step: usize,
-        progress: &Progress<'_>,
-    ) -> Result<(Arc<dyn Tool>, Map<String, Value>), ToolFailure> {
+    fn admitted(&self, name: &str, step: usize, progress: &Progress<'_>) -> Result<Admitted, ToolFailure> {
         let input = progress.input(step, false)?;
         match self.catalog.admit(name, &input) {
             Ok(tool) => Ok((tool, input)),

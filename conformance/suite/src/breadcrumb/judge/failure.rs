@@ -50,6 +50,9 @@ pub fn is_readable(call: &Call, answer: &Answer<'_>) -> Judgement {
     if is_dump {
         return Err(finding("the error is a dump of JSON").into());
     }
+    if text.contains("[object Object]") {
+        return Err(finding("the error is an object that was written as a text").into());
+    }
     if text.lines().any(is_trace) {
         return Err(finding("the error is a stack trace").into());
     }

@@ -10,7 +10,7 @@ use crate::breadcrumb::call::Call;
 use crate::judge::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
-/// Seconds by which `waited` may be off.
+/// Part of the time by which `waited` may be off.
 const ABOUT: f64 = 0.5;
 /// Part of the time that a timer must really wait, since clocks differ.
 const MOST: f64 = 0.95;
@@ -49,7 +49,7 @@ pub fn tells_time(call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
     let asked = seconds(call);
     let told = answer.at("/waited").and_then(Value::as_f64);
-    if told.is_some_and(|told| (told - asked).abs() <= ABOUT) {
+    if told.is_some_and(|told| (told - asked).abs() <= ABOUT * asked) {
         return Ok(());
     }
     Err(wrong(answer, "/waited", asked, "the timer does not say how many seconds it waited"))
@@ -81,5 +81,14 @@ pub fn since_asked(frames: &[Frame], call: &Call, frame: &Frame) -> Option<Durat
 
 /// How many seconds a timer is asked to wait.
 fn seconds(call: &Call) -> f64 {
-    call.sign.as_ref().and_then(Value::as_f64).unwrap_or(1.0)
+    call.input.as_ref().and_then(first_number).unwrap_or(1.0)
+}
+
+/// The first number that stands in an input.
+fn first_number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Array(items) => items.iter().find_map(first_number),
+        Value::Object(members) => members.values().find_map(first_number),
+        plain => plain.as_f64(),
+    }
 }

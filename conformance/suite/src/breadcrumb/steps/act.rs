@@ -20,9 +20,9 @@ async fn makes_each(world: &mut World) -> Step {
     world.reached(made)
 }
 
-#[when(regex = "^the agent makes the (?:odd|failing) calls? between two harmless ones$")]
-async fn makes_between(world: &mut World) -> Step {
-    let made = world.scene()?.make_between().await;
+#[when(regex = "^the agent makes the (odd|failing) calls? between two harmless ones$")]
+async fn makes_between(world: &mut World, which: String) -> Step {
+    let made = world.scene()?.make_between(which == "failing").await;
     world.reached(made)
 }
 
