@@ -144,7 +144,12 @@ impl Scene {
 
     /// Waits until all calls are answered, or until the deadline of the slowest has passed.
     pub async fn wait(&self) {
-        let deadline = self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default();
+        self.wait_for(self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default())
+            .await;
+    }
+
+    /// Waits until all calls are answered, or until a deadline has passed.
+    pub async fn wait_for(&self, deadline: Duration) {
         self.booth
             .transcript
             .wait(deadline, |frames| {

@@ -52,7 +52,9 @@ async fn its_own(world: &mut World) -> Step {
 
 #[then("they take no longer than one of them")]
 async fn side_by_side(world: &mut World) -> Step {
-    world.judge_scene(|frames, scene| request::side_by_side(frames, &scene.calls, scene.slack()))
+    world.judge_scene(|frames, scene| {
+        request::side_by_side(frames, &scene.calls, &scene.sentinels, scene.slack())
+    })
 }
 
 #[then("the first fails, and the others succeed")]
