@@ -155,7 +155,7 @@ impl<'a> Request<'a> {
 fn read(body: &Value) -> Cow<'_, Value> {
     let texts = ["/breadcrumb", "/breadcrumb/context/tool_requests", "/context/tool_requests"];
     let is_text = |pointer: &&str| body.pointer(pointer).is_some_and(Value::is_string);
-    if body.is_object() && !texts.iter().any(|pointer| is_text(&pointer)) {
+    if body.is_object() && !texts.iter().any(is_text) {
         return Cow::Borrowed(body);
     }
     Cow::Owned(mended(body))
