@@ -99,7 +99,6 @@ fn what_cannot_be_used_is_told_with_its_exit_code() {
     check(&["certify", "--target", "none.toml"], 2, "none.toml");
     check(&["certify", "--target", "empty.toml"], 4, "nothing is selected");
     check(&["certify", "--profile", "utp.tool-servise"], 2, "did you mean `utp.tool-service`?");
-    check(&["certify", "--profile", "hub.server", "--tags", "@last"], 4, "no scenario is selected");
     check(&["certify", "--rule", "UTP-4.2-1"], 2, "there is no rule `UTP-4.2-1`");
     check(&["certify", "--tags", "(("], 2, "is no tag expression");
     check(&["certify", "--tags", "@nowhere"], 4, "no scenario is selected");

@@ -61,9 +61,8 @@ impl Tools {
             }
         }
         let mut more: Vec<Arc<dyn Tool>> = llm::tools(&models).map_err(Failure::incomplete)?;
-        let mut browser = BrowserConfig::default();
-        browser.paths = Browser::find();
-        let browser = Arc::new(Browser::new(browser));
+        let config = BrowserConfig { paths: Browser::find(), ..BrowserConfig::default() };
+        let browser = Arc::new(Browser::new(config));
         more.push(Arc::clone(&browser) as Arc<dyn Tool>);
         let catalog = tools::catalog(&store, more).map_err(Failure::internal)?;
         let mut config = RunnerConfig::new(store_url, catalog);

@@ -30,13 +30,20 @@ pub struct Room {
     /// What belongs to no scenario.
     pub lobby: Arc<Booth>,
     booths: Mutex<HashMap<String, Arc<Booth>>>,
+    /// Numbers that belong to a scenario.
+    numbers: Mutex<HashMap<String, Arc<Booth>>>,
 }
 
 impl Room {
     /// An empty room.
     pub fn new(wire: Arc<dyn Wire>) -> Self {
         let lobby = Booth { unique: "lobby".to_owned(), transcript: Arc::default() };
-        Self { wire, lobby: Arc::new(lobby), booths: Mutex::default() }
+        Self { wire, lobby: Arc::new(lobby), booths: Mutex::default(), numbers: Mutex::default() }
+    }
+
+    /// A scenario is known by a number too, for a target that loses its mark.
+    pub fn know_by(&self, number: String, booth: &Arc<Booth>) {
+        lock(&self.numbers).insert(number, Arc::clone(booth));
     }
 
     /// A scenario comes in.
@@ -48,9 +55,11 @@ impl Room {
 
     /// The scenario that a text belongs to.
     pub fn whose(&self, text: &str) -> Arc<Booth> {
-        let booths = lock(&self.booths);
-        let marks = marks(text).find_map(|mark| booths.get(mark));
-        Arc::clone(marks.unwrap_or(&self.lobby))
+        let (booths, numbers) = (lock(&self.booths), lock(&self.numbers));
+        let marked = marks(text).find_map(|mark| booths.get(mark));
+        let mut words = text.split(|letter: char| !letter.is_ascii_digit());
+        let known = marked.or_else(|| words.find_map(|word| numbers.get(word)));
+        Arc::clone(known.unwrap_or(&self.lobby))
     }
 
     /// A message of the target: what the suite takes it to have sent, written down where it belongs.

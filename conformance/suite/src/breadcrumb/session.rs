@@ -227,12 +227,11 @@ impl RunnerSession {
             let input = json!({"expression": SUM});
             return Call { sign: Some(json!(31)), ..Call::new("calculator", input, id("calculator")) };
         }
-        let (tool, input) = match self.table.extra.iter().next() {
-            Some((tool, extra)) => (tool.clone(), extra.input.clone()),
-            None => {
-                let tool = self.table.catalog.first().cloned().unwrap_or_default();
-                (tool.clone(), self.table.inputs.template(&tool, None))
-            }
+        let (tool, input) = if let Some((tool, extra)) = self.table.extra.iter().next() {
+            (tool.clone(), extra.input.clone())
+        } else {
+            let tool = self.table.catalog.first().cloned().unwrap_or_default();
+            (tool.clone(), self.table.inputs.template(&tool, None))
         };
         let request_id = id(&tool);
         Call::new(&tool, input, request_id)

@@ -79,7 +79,7 @@ impl Shelf {
     /// A fresh UUID.
     pub fn fresh_id(&self) -> String {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
-        let now = Timestamp::now().as_nanosecond().unsigned_abs() as u64;
+        let now = Timestamp::now().as_nanosecond().unsigned_abs();
         format!("{:08x}-{:04x}-4a11-8b0c-{number:012x}", (now >> 16) & 0xffff_ffff, now & 0xffff)
     }
 

@@ -379,6 +379,14 @@ impl BreadcrumbTable {
         if self.store.is_some() && (self.listen.is_some() || self.fixtures.is_some() || self.lines) {
             faults.push("`breadcrumb.store` leaves no room for `listen`, `fixtures` or `lines`".to_owned());
         }
+        let is_started = self.start.is_some() && self.store.is_none();
+        let model = LANGUAGE_MODELS.into_iter().find(|model| self.catalog.contains(*model));
+        if let (Some(model), false, None) = (model, is_started, &self.upstream_listen) {
+            faults.push(format!(
+                "`breadcrumb.catalog` names `{model}`, and nothing says where a runner that runs already finds the suite's \
+                 language models (`upstream_listen`)"
+            ));
+        }
         if self.lines && self.start.is_none() {
             faults.push("`breadcrumb.lines` needs `start`".to_owned());
         }

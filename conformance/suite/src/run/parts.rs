@@ -6,7 +6,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     automaton: Option<AhoCorasick>,
-    parts: Vec<String>,
+    from: Vec<String>,
     names: Vec<String>,
 }
 
@@ -16,12 +16,12 @@ impl Parts {
         let (parts, names): (Vec<String>, Vec<String>) =
             parts.into_iter().filter(|(part, _)| !part.is_empty()).unzip();
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&parts).ok();
-        Self { automaton, parts, names }
+        Self { automaton, from: parts, names }
     }
 
     /// Whether there are none.
     pub(super) fn is_empty(&self) -> bool {
-        self.parts.is_empty()
+        self.from.is_empty()
     }
 
     /// The text with the names in place of the parts.
@@ -31,7 +31,7 @@ impl Parts {
             Some(_) => text,
             // Too many for one automaton: one after the other takes longer, and leaves nothing out.
             None => {
-                let pairs = self.parts.iter().zip(&self.names);
+                let pairs = self.from.iter().zip(&self.names);
                 pairs.fold(text, |text, (part, name)| text.replace(part, name))
             }
         }

@@ -118,7 +118,7 @@ impl Kind {
             Self::Artifact => "artifact store",
             Self::HubRequest | Self::HubResponse => "Hub contract",
             Self::Provider => "provider",
-            Self::Drive | Self::Outcome => "driver",
+            Self::Drive | Self::Outcome | Self::Said => "driver",
             Self::Web => "web",
             Self::Model | Self::ModelReply => "model",
             Self::RosterGet | Self::RosterSave => "roster",
@@ -130,7 +130,6 @@ impl Kind {
             Self::Put | Self::Crumb | Self::CrumbChange | Self::StoreRead | Self::Stored => {
                 "breadcrumb store"
             }
-            Self::Said => "driver",
         }
     }
 }

@@ -6,6 +6,9 @@ use super::task::{Task, Wish};
 use crate::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 
+/// Characters of an id that has a name in reports.
+const SHORTEST: usize = 4;
+
 /// A call that the agent made.
 #[derive(Clone, Debug)]
 pub(super) struct Deed {
@@ -70,6 +73,16 @@ impl Ledger {
     /// The calls that are a planned one.
     pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &Deed> {
         self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
+    }
+
+    /// The ids that the agent gave, and a stable name for each.
+    pub(super) fn names(&self) -> Vec<(String, String)> {
+        let named = |deed: &Deed| {
+            let (id, (task, stage, place)) = (deed.id.clone()?, deed.planned?);
+            // A shorter one may stand in any text.
+            (id.len() >= SHORTEST).then(|| (id, format!("<call {}.{}.{}>", task + 1, stage + 1, place + 1)))
+        };
+        self.deeds.iter().filter_map(named).collect()
     }
 
     /// Whether every stage of a task was gone through, its calls are answered, and the agent has spoken since.

@@ -19,9 +19,6 @@ use crate::http_server::{Asked, Reply as HttpReply};
 use crate::runtime::model::spoken;
 use crate::transcript::Kind;
 
-/// What the user hears while tools work.
-const WORKING: &str = "One moment, I am on it.";
-
 /// The model, and what it has learnt of the agent.
 pub(super) struct Model {
     pub room: Arc<Room>,
@@ -117,7 +114,7 @@ impl Model {
             if self.offers.load(Ordering::Relaxed) {
                 return words(&match turn {
                     Turn::Words(words) => words,
-                    Turn::Calls(..) => WORKING.to_owned(),
+                    Turn::Calls(..) => working(task_of),
                 });
             }
             return words(&written(task_of, &turn, &told));
@@ -130,6 +127,11 @@ impl Model {
     }
 }
 
+/// What the user hears while tools work.
+fn working(task: &Task) -> String {
+    format!("One moment, I am on it ({}).", task.mark)
+}
+
 /// What a sound model does, given what it was told.
 fn turn(task: &Task, told: &Told) -> Turn {
     for (stage, wishes) in task.stages.iter().enumerate() {
@@ -140,7 +142,7 @@ fn turn(task: &Task, told: &Told) -> Turn {
         }
         let waits = |(place, wish): (usize, &Wish)| wish.return_to_llm && outcome(place).is_none();
         if wishes.iter().enumerate().any(waits) {
-            return Turn::Words(WORKING.to_owned());
+            return Turn::Words(working(task));
         }
         let failed = (0..wishes.len()).any(|place| matches!(outcome(place), Some(Outcome::Failure(_))));
         let goes_on = match task.next {
@@ -216,7 +218,7 @@ fn written(task: &Task, turn: &Turn, told: &Told) -> String {
             let each = wishes.iter().enumerate();
             let requests: Vec<Value> =
                 each.map(|(place, wish)| request(task, wish, (*stage, place), told)).collect();
-            json!({"message": WORKING, "tool_requests": requests})
+            json!({"message": working(task), "tool_requests": requests})
         }
     };
     let tags = ["agent:response".to_owned(), format!("session:{}", task.session)];
@@ -241,7 +243,7 @@ fn called(functions: &[&Value], task: &Task, stage: usize, wishes: &[Wish], told
         })
         .collect();
     match calls {
-        Some(calls) => json!({"role": "assistant", "content": WORKING, "tool_calls": calls}),
+        Some(calls) => json!({"role": "assistant", "content": working(task), "tool_calls": calls}),
         None => words("I was offered no function for that tool."),
     }
 }
@@ -263,7 +265,7 @@ fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), 
     let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
     let input = input(wish, told);
     if takes("tool_requests") {
-        return json!({"message": WORKING, "tool_requests": [request(task, wish, place, told)]});
+        return json!({"message": working(task), "tool_requests": [request(task, wish, place, told)]});
     }
     let mut arguments = if takes("input") {
         Map::from_iter([("input".to_owned(), input)])
@@ -276,7 +278,7 @@ fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), 
         ("request_id", Some(json!(request_id(task, wish, place)))),
         ("return_to_llm", Some(json!(wish.return_to_llm))),
         ("config_id", wish.config_id.map(Value::from)),
-        ("message", Some(json!(WORKING))),
+        ("message", Some(json!(working(task)))),
     ];
     for (name, value) in more {
         if let Some(value) = value.filter(|_| takes(name)) {

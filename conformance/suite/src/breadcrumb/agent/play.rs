@@ -32,10 +32,15 @@ impl Play {
         self.booth.transcript.frames()
     }
 
+    /// The calls so far.
+    pub(super) fn ledger(&self, tasks: &[Task]) -> Ledger {
+        self.booth.transcript.with(|frames| Ledger::of(frames, tasks))
+    }
+
     /// Under which ids the calls of a task are known.
     pub(super) fn known(&self, task: usize) -> Vec<Known> {
-        let (frames, tasks) = (self.frames(), self.tasks());
-        let ledger = Ledger::of(&frames, &tasks);
+        let tasks = self.tasks();
+        let ledger = self.ledger(&tasks);
         let own = ledger.deeds.into_iter().filter_map(|deed| {
             let (of, stage, place) = deed.planned?;
             (of == task).then_some(())?;

@@ -1,5 +1,7 @@
 //! What an agent says, read leniently, so that one fault breaks one rule.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::stock::meant;
@@ -12,7 +14,7 @@ use crate::transcript::{Frame, Kind};
 pub(super) struct Utterance<'a> {
     pub frame: &'a Frame,
     /// JSON, as far as it can be read as such.
-    whole: Value,
+    whole: Cow<'a, Value>,
 }
 
 impl<'a> Utterance<'a> {
@@ -150,7 +152,16 @@ impl<'a> Request<'a> {
 }
 
 /// JSON, or what is JSON in a text but for the comments and the words around it.
-fn read(body: &Value) -> Value {
+fn read(body: &Value) -> Cow<'_, Value> {
+    let texts = ["/breadcrumb", "/breadcrumb/context/tool_requests", "/context/tool_requests"];
+    let is_text = |pointer: &&str| body.pointer(pointer).is_some_and(Value::is_string);
+    if body.is_object() && !texts.iter().any(is_text) {
+        return Cow::Borrowed(body);
+    }
+    Cow::Owned(mended(body))
+}
+
+fn mended(body: &Value) -> Value {
     let body = match body {
         Value::String(text) => {
             let plain = without_comments(text).replace("true|false", "true").replace(",...", "");
@@ -193,7 +204,7 @@ fn without_comments(text: &str) -> String {
 /// Whether a breadcrumb asks for one call outside any invocation, as behind a translator.
 pub(super) fn single(frame: &Frame) -> Option<Value> {
     let whole = read(&frame.body);
-    let inner = whole.get("breadcrumb").unwrap_or(&whole);
+    let inner = whole.get("breadcrumb").unwrap_or(&*whole);
     let is_one = inner["schema_name"] == REQUEST && inner["context"]["tool"].is_string();
     is_one.then(|| inner["context"].clone())
 }

@@ -174,6 +174,9 @@ impl CrumbAgentSession {
         let words =
             [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
         let body = filled(&template, &words);
+        for (number, _) in task.names() {
+            self.around.room.know_by(number, &play.booth);
+        }
         play.add(task);
         self.around.driver.tell(&self.around.room, &play.booth, body)
     }

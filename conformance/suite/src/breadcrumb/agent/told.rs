@@ -198,7 +198,7 @@ mod tests {
         vec![known((0, 0), "web-notes-1"), known((0, 1), "web-notes-2")]
     }
 
-    fn check(messages: Value, expect: &[((usize, usize), Outcome)]) {
+    fn check(messages: &Value, expect: &[((usize, usize), Outcome)]) {
         let task = task();
         let messages = messages.as_array().expect("messages");
         let told = read(messages, &task, &known());
@@ -218,16 +218,16 @@ mod tests {
     fn answers_are_known_by_the_models_id() {
         let user = json!({"role": "user", "content": task().words});
         let tool = |place, content: &str| json!({"role": "tool", "tool_call_id": call_id(&task(), (0, place)), "content": content});
-        check(json!([user, tool(1, "{\"notes\": [\"b\"]}")]), &[((0, 1), output("b"))]);
+        check(&json!([user, tool(1, "{\"notes\": [\"b\"]}")]), &[((0, 1), output("b"))]);
         check(
-            json!([
+            &json!([
                 user,
                 tool(0, "{\"status\": \"error\", \"error\": \"no\", \"output\": {\"notes\": [\"x\"]}}")
             ]),
             &[((0, 0), failure("no"))],
         );
-        check(json!([user, tool(0, "{\"output\": {\"notes\": [\"x\"]}}")]), &[((0, 0), output("x"))]);
-        check(json!([user, tool(0, "just words")]), &[((0, 0), output("just words"))]);
+        check(&json!([user, tool(0, "{\"output\": {\"notes\": [\"x\"]}}")]), &[((0, 0), output("x"))]);
+        check(&json!([user, tool(0, "just words")]), &[((0, 0), output("just words"))]);
     }
 
     #[test]
@@ -236,9 +236,9 @@ mod tests {
         let first = json!({"request_id": "web-notes-1", "status": "success", "output": {"notes": ["a"]}});
         let second = json!({"request_id": "web-notes-2", "status": "error", "error": "no"});
         let both = [((0, 0), output("a")), ((0, 1), failure("no"))];
-        check(say(format!("Results: {}", json!([first, second]))), &both);
-        check(say(format!("{second}\n{first}")), &both);
-        check(say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
+        check(&say(format!("Results: {}", json!([first, second]))), &both);
+        check(&say(format!("{second}\n{first}")), &both);
+        check(&say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
     }
 
     #[test]

@@ -19,7 +19,7 @@ use super::task::{Reply, Task};
 use crate::breadcrumb::crumb::RESPONSE;
 use crate::breadcrumb::room::Room;
 use crate::manifest::LANGUAGE_MODELS;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// Longer than any scenario lasts.
 const LONG: Duration = Duration::from_secs(3600);
@@ -36,10 +36,16 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
     let mut done = 0;
     let mut answered = HashSet::new();
     loop {
-        let newest = |frames: &[Frame]| frames.last().map(|frame| frame.n).filter(|newest| *newest > done);
-        let Some(newest) = play.booth.transcript.wait(LONG, newest).await else { return };
-        let frames = play.frames();
-        for frame in frames.iter().filter(|frame| frame.n > done && frame.n <= newest) {
+        let fresh = |frames: &[Frame]| {
+            let own = frames
+                .iter()
+                .filter(|frame| matches!(frame.kind, Kind::Said | Kind::Crumb) && frame.n > done);
+            let own: Vec<Frame> = own.cloned().collect();
+            (!own.is_empty()).then_some(own)
+        };
+        let Some(fresh) = play.booth.transcript.wait(LONG, fresh).await else { return };
+        for frame in &fresh {
+            done = frame.n;
             for (id, messages) in thoughts(frame) {
                 if answered.insert(id.clone()) {
                     let content = around.model.think(&messages);
@@ -49,15 +55,13 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
             }
             around.answer(&play, frame.n, patience, &mut answered).await;
         }
-        done = newest;
     }
 }
 
 /// The requests by which an agent asks a language model what to do, and their messages.
 fn thoughts(frame: &Frame) -> Vec<(String, Value)> {
     let Some(said) = Utterance::of(frame) else {
-        let single = single(frame)
-            .filter(|_| matches!(frame.kind, crate::transcript::Kind::Crumb | crate::transcript::Kind::Said));
+        let single = single(frame);
         let found = single.and_then(|context| {
             let is_model = LANGUAGE_MODELS.contains(&meant(context["tool"].as_str()?)?);
             let id = context.get("requestId").or_else(|| context.get("request_id"))?.as_str()?;
@@ -76,7 +80,7 @@ impl Around {
     /// Answers the calls of one message.
     async fn answer(&self, play: &Arc<Play>, frame: u32, patience: Duration, answered: &mut HashSet<String>) {
         let tasks = play.tasks();
-        let ledger = Ledger::of(&play.frames(), &tasks);
+        let ledger = play.ledger(&tasks);
         let own: Vec<Deed> = ledger.deeds.into_iter().filter(|deed| deed.frame == frame).collect();
         let is_due = |deed: &Deed, answered: &HashSet<String>| {
             deed.returns && deed.id.is_some() && !answered.contains(&deed.call)
@@ -128,6 +132,6 @@ async fn siblings(play: &Play, tasks: &[Task], task: usize, stage: usize, patien
         (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
     };
     play.booth.transcript.wait(patience, is_whole).await;
-    let ledger = Ledger::of(&play.frames(), tasks);
+    let ledger = play.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
 }

@@ -40,6 +40,8 @@ impl FamilyWorld for World {
         let frames = scene.play.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
         let mut names: Vec<(String, String)> = scene.play.tasks().iter().flat_map(Task::names).collect();
+        // Which of two calls comes first differs from run to run.
+        names.extend(scene.play.ledger(&scene.play.tasks()).names());
         names.push((scene.unique.clone(), "<unique>".to_owned()));
         Remains {
             transcript: Some(Arc::clone(&scene.play.booth.transcript)),

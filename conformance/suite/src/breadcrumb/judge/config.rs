@@ -29,9 +29,12 @@ impl Known<'_> {
 
     /// Which keys stand in a request.
     fn keys_in(&self, frame: &Frame) -> Vec<usize> {
-        let headers: String = frame.headers.values().map(|value| format!("{value}\n")).collect();
-        let all = format!("{headers}{}\n{}", frame.channel, frame.body);
-        (0..self.keys.len()).filter(|key| all.contains(&self.keys[*key])).collect()
+        let body = frame.body.to_string();
+        let is_in = |key: &str| {
+            let texts = frame.headers.values().chain([&frame.channel, &body]);
+            texts.into_iter().any(|text| text.contains(key))
+        };
+        (0..self.keys.len()).filter(|key| is_in(&self.keys[*key])).collect()
     }
 }
 
@@ -64,11 +67,8 @@ pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement 
     let answer = Answer::of(frames, call);
     let told = answer.and_then(|answer| answer.at("/model")).and_then(Value::as_str);
     let is_asked_for = |frame: &&Frame| frame.text("/model") == Some(&config.model);
-    let is_right = if asked.is_empty() {
-        told == Some(&config.model)
-    } else {
-        asked.iter().all(|frame| is_asked_for(&frame))
-    };
+    let is_right =
+        if asked.is_empty() { told == Some(&config.model) } else { asked.iter().all(is_asked_for) };
     if is_right {
         return Ok(());
     }

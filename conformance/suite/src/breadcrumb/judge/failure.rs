@@ -25,7 +25,7 @@ pub fn is_standard(call: &Call, answer: &Answer<'_>) -> Judgement {
         let is_of_store = call.tool().starts_with("breadcrumb-");
         return Err(if is_denied && is_of_store { finding.recommended() } else { finding }.into());
     }
-    if !member("error").and_then(Value::as_str).is_some_and(|text| !text.trim().is_empty()) {
+    if member("error").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
         return Err(finding("error", "a message").into());
     }
     if member("tool").and_then(Value::as_str) != Some(call.tool()) {

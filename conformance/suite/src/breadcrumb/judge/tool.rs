@@ -100,8 +100,8 @@ fn unfit(schema: &Value, value: &Value, at: String) -> Option<(String, String)> 
     });
     let items = || {
         let schema = schema.get("items")?;
-        let items = value.as_array()?.iter().enumerate();
-        items.filter_map(|(index, item)| unfit(schema, item, format!("{at}/{index}"))).next()
+        let mut items = value.as_array()?.iter().enumerate();
+        items.find_map(|(index, item)| unfit(schema, item, format!("{at}/{index}")))
     };
     members.into_iter().next().or_else(items)
 }

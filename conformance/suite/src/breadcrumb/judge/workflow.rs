@@ -77,6 +77,7 @@ fn sign(tool: &str) -> &'static str {
     }
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
 fn finding(what: impl Into<String>, hint: &str, answer: &Answer<'_>) -> Finding {
     Finding::new(what, hint).actual(Some(&answer.frame.body["context"])).frame(answer.frame)
 }
@@ -304,6 +305,7 @@ pub fn is_ordered(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement
     Ok(())
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
 fn order<'a>(answer: &Answer<'a>) -> Option<Vec<&'a str>> {
     let order = answer.at("/executionOrder")?.as_array()?;
     // A step with its times is still a step.
@@ -439,7 +441,7 @@ mod tests {
 
     use super::*;
 
-    fn check(output: Value, step: &str, name: &str, expect: Option<Value>) {
+    fn check(output: &Value, step: &str, name: &str, expect: Option<&Value>) {
         let frame = Frame {
             n: 1,
             at_us: 0,
@@ -450,21 +452,17 @@ mod tests {
             body: json!({"context": {"status": "success", "output": output}}),
         };
         let answer = Answer { frame: &frame };
-        assert_eq!(Brought::by(&answer).member(step, name).cloned(), expect, "{}", frame.body);
+        assert_eq!(Brought::by(&answer).member(step, name), expect, "{}", frame.body);
     }
 
     #[test]
     fn what_a_step_brought_is_found_wherever_it_stands() {
-        check(json!({"results": {"add": {"result": 42}}}), "add", "result", Some(json!(42)));
-        check(json!({"results": {"add": {"result": {"result": 42}}}}), "add", "result", Some(json!(42)));
-        check(
-            json!({"results": [{"id": "add", "output": {"result": 42}}]}),
-            "add",
-            "result",
-            Some(json!(42)),
-        );
-        check(json!({"steps": {"add": {"status": "success"}}}), "add", "result", None);
-        check(json!({"results": {"add": null}, "errors": {"add": "x"}}), "add", "result", None);
+        let sum = json!(42);
+        check(&json!({"results": {"add": {"result": 42}}}), "add", "result", Some(&sum));
+        check(&json!({"results": {"add": {"result": {"result": 42}}}}), "add", "result", Some(&sum));
+        check(&json!({"results": [{"id": "add", "output": {"result": 42}}]}), "add", "result", Some(&sum));
+        check(&json!({"steps": {"add": {"status": "success"}}}), "add", "result", None);
+        check(&json!({"results": {"add": null}, "errors": {"add": "x"}}), "add", "result", None);
     }
 
     #[test]

@@ -39,13 +39,15 @@ pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerErro
     let mut process = None;
     let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
     let listen = table.upstream_listen.as_deref();
-    let upstream = match has_model {
-        true => Some(Upstream::start(listen, &room).await.map_err(RunnerError::Upstream)?),
-        false => None,
+    let upstream = if has_model {
+        Some(Upstream::start(listen, &room).await.map_err(RunnerError::Upstream)?)
+    } else {
+        None
     };
-    let pages = match table.catalog.contains("astral") {
-        true => Some(Pages::start(&room).await.map_err(RunnerError::Listen)?),
-        false => None,
+    let pages = if table.catalog.contains("astral") {
+        Some(Pages::start(&room).await.map_err(RunnerError::Listen)?)
+    } else {
+        None
     };
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     let nonce = format!("{now:x}{}", std::process::id());

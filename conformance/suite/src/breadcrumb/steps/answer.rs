@@ -66,7 +66,7 @@ impl FromStr for Part {
     regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
                 request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
 )]
-async fn is(world: &mut World, virtue: Virtue) -> Step {
+fn is(world: &mut World, virtue: Virtue) -> Step {
     world.judge_answers(|call, given| match virtue {
         Virtue::Schema => answer::schema(given),
         Virtue::Context => answer::in_context(given),
@@ -79,7 +79,7 @@ async fn is(world: &mut World, virtue: Virtue) -> Step {
 
 #[then(expr = "the success has {part}")]
 #[then(expr = "the failure has {part}")]
-async fn has(world: &mut World, part: Part) -> Step {
+fn has(world: &mut World, part: Part) -> Step {
     world.judge_answers(|_, given| match part {
         Part::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
         Part::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
@@ -88,21 +88,21 @@ async fn has(world: &mut World, part: Part) -> Step {
 }
 
 #[then(regex = "^the calls? succeeds?$")]
-async fn succeeds(world: &mut World) -> Step {
+fn succeeds(world: &mut World) -> Step {
     world.judge_answers(outcome::success)
 }
 
 #[then(regex = "^the calls? ends? in an error$")]
-async fn fails(world: &mut World) -> Step {
+fn fails(world: &mut World) -> Step {
     world.judge_answers(outcome::failure)
 }
 
 #[then("the failure is reported as such")]
-async fn admits(world: &mut World) -> Step {
+fn admits(world: &mut World) -> Step {
     world.judge_answers(outcome::admits_failure)
 }
 
 #[then(regex = "^the answers? (?:shows|show) the work of the tool that was named$")]
-async fn own_work(world: &mut World) -> Step {
+fn own_work(world: &mut World) -> Step {
     world.judge_answers(outcome::work_of_the_tool)
 }

@@ -106,7 +106,7 @@ impl Form {
 }
 
 #[given("a tool runner")]
-async fn runner(world: &mut World) -> Step {
+fn runner(world: &mut World) -> Step {
     world.open()
 }
 
@@ -125,7 +125,7 @@ async fn call_for_the_user(world: &mut World, tool: String) -> Step {
 }
 
 #[given("a call")]
-async fn harmless(world: &mut World) -> Step {
+fn harmless(world: &mut World) -> Step {
     let scene = world.scene()?;
     let call = scene.harmless();
     scene.calls.push(call);
@@ -133,9 +133,9 @@ async fn harmless(world: &mut World) -> Step {
 }
 
 #[given(expr = "{int} calls")]
-async fn several(world: &mut World, number: usize) -> Step {
+fn several(world: &mut World, number: usize) -> Step {
     for _ in 0..number {
-        harmless(world).await?;
+        harmless(world)?;
     }
     Ok(())
 }
@@ -174,7 +174,7 @@ async fn bad_calls(world: &mut World, number: usize, failing: Failing) -> Step {
 }
 
 #[given(expr = "its {word} is {json}")]
-async fn member(world: &mut World, name: String, value: Json) -> Step {
+fn member(world: &mut World, name: String, value: Json) -> Step {
     let call = last(world)?;
     match (name.as_str(), value.0) {
         ("tool", Value::String(tool)) => call.tool = Some(tool),
@@ -184,13 +184,13 @@ async fn member(world: &mut World, name: String, value: Json) -> Step {
 }
 
 #[given(expr = "it has no {word}")]
-async fn no_member(world: &mut World, name: String) -> Step {
+fn no_member(world: &mut World, name: String) -> Step {
     last(world)?.odd.push((name, None));
     Ok(())
 }
 
 #[given(expr = "its id is {form}")]
-async fn id_of_a_form(world: &mut World, form: Form) -> Step {
+fn id_of_a_form(world: &mut World, form: Form) -> Step {
     let id = form.id(&world.scene()?.unique);
     last(world)?.request_id = Some(id);
     Ok(())

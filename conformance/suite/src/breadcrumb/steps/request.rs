@@ -7,26 +7,26 @@ use super::super::world::World;
 use crate::world::Step;
 
 #[then("it is not executed")]
-async fn not_executed(world: &mut World) -> Step {
+fn not_executed(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| {
         scene.calls.iter().try_for_each(|call| request::not_executed(frames, call))
     })
 }
 
 #[then("nothing is executed for it")]
-async fn nothing_executed(world: &mut World) -> Step {
+fn nothing_executed(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| request::nothing_executed(frames, &scene.sentinels))
 }
 
 #[then("it is not answered under the id of another call")]
-async fn under_no_other_id(world: &mut World) -> Step {
+fn under_no_other_id(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| {
         scene.calls.iter().try_for_each(|call| request::under_no_other_id(frames, call, &scene.sentinels))
     })
 }
 
 #[then("the runner goes on serving")]
-async fn goes_on(world: &mut World) -> Step {
+fn goes_on(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| {
         request::is_alive(frames, &scene.sentinels[..1])?;
         request::goes_on(frames, scene.sentinels.last())
@@ -34,31 +34,31 @@ async fn goes_on(world: &mut World) -> Step {
 }
 
 #[then("the runner serves the harmless calls")]
-async fn is_alive(world: &mut World) -> Step {
+fn is_alive(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| request::is_alive(frames, &scene.sentinels))
 }
 
 #[then("each is answered once")]
-async fn once(world: &mut World) -> Step {
+fn once(world: &mut World) -> Step {
     let session = world.session()?;
     let audience = world.scene()?.audience(&session);
     world.judge_calls(|frames, call| request::once(frames, call, &audience))
 }
 
 #[then("each is answered under its own id with what it asked for")]
-async fn its_own(world: &mut World) -> Step {
+fn its_own(world: &mut World) -> Step {
     world.judge_calls(request::its_own)
 }
 
 #[then("they take no longer than one of them")]
-async fn side_by_side(world: &mut World) -> Step {
+fn side_by_side(world: &mut World) -> Step {
     world.judge_scene(|frames, scene| {
         request::side_by_side(frames, &scene.calls, &scene.sentinels, scene.slack())
     })
 }
 
 #[then("the first fails, and the others succeed")]
-async fn unaffected(world: &mut World) -> Step {
+fn unaffected(world: &mut World) -> Step {
     let first = world.scene()?.calls.first().map(|call| call.id().to_owned());
     world.judge_answers(|call, answer| {
         if first.as_deref() == Some(call.id()) {

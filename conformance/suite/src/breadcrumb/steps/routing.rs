@@ -10,12 +10,12 @@ use crate::transcript::Frame;
 use crate::world::Step;
 
 #[then("its result comes back to the agent")]
-async fn reaches_agent(world: &mut World) -> Step {
+fn reaches_agent(world: &mut World) -> Step {
     world.judge_calls(routing::reaches_agent)
 }
 
 #[then("the user is shown the later result only")]
-async fn stays_with_agent(world: &mut World) -> Step {
+fn stays_with_agent(world: &mut World) -> Step {
     route(world, |frames, call, audience| match call.return_to_llm {
         Some(true) => Ok(()),
         _ => routing::is_serving(frames, call, audience),
@@ -27,24 +27,23 @@ async fn stays_with_agent(world: &mut World) -> Step {
 }
 
 #[then("the user is shown the result")]
-async fn reaches_user(world: &mut World) -> Step {
+fn reaches_user(world: &mut World) -> Step {
     route(world, routing::reaches_user)
 }
 
 #[then("no language model is asked about it, and the agent is not set going")]
-async fn takes_no_turn(world: &mut World) -> Step {
+fn takes_no_turn(world: &mut World) -> Step {
     route(world, routing::is_serving)?;
     route(world, routing::takes_no_turn)
 }
 
 #[then("each result goes its own way")]
-async fn own_way(world: &mut World) -> Step {
-    route(world, |frames, call, audience| match call.return_to_llm {
-        Some(true) => {
+fn own_way(world: &mut World) -> Step {
+    route(world, |frames, call, audience| {
+        if call.return_to_llm == Some(true) {
             routing::reaches_agent(frames, call)?;
             routing::stays_with_agent(frames, call, audience)
-        }
-        _ => {
+        } else {
             routing::reaches_user(frames, call, audience)?;
             routing::takes_no_turn(frames, call, audience)
         }

@@ -75,7 +75,7 @@ impl Text {
 }
 
 #[given(expr = "a call of echo with {text}")]
-async fn echo(world: &mut World, text: Text) -> Step {
+fn echo(world: &mut World, text: Text) -> Step {
     let scene = world.scene()?;
     let template = scene.session.table.inputs.template("echo", None);
     let mut call = scene.usual_call("echo");
@@ -85,12 +85,12 @@ async fn echo(world: &mut World, text: Text) -> Step {
 }
 
 #[then(expr = "the tool has received {text} as it was")]
-async fn received(world: &mut World, text: Text) -> Step {
+fn received(world: &mut World, text: Text) -> Step {
     world.judge_answers(|_, answer| outcome::text_unaltered(&text.text(), answer))
 }
 
 #[given("a call of breadcrumb-create with nested values and numbers")]
-async fn nested(world: &mut World) -> Step {
+fn nested(world: &mut World) -> Step {
     let scene = world.scene()?;
     let words = [
         ("schema_name", json!("memo.v1")),
@@ -105,7 +105,7 @@ async fn nested(world: &mut World) -> Step {
 }
 
 #[then("the breadcrumb that it stores holds them as they were")]
-async fn stored(world: &mut World) -> Step {
+fn stored(world: &mut World) -> Step {
     let title = title(&world.scene()?.unique);
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {

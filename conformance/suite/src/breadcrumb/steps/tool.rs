@@ -186,6 +186,7 @@ async fn output(world: &mut World, claim: Claim) -> Step {
 }
 
 /// A browser is known by the page, a language model by its provider.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
 fn model_or_page(
     frames: &[crate::transcript::Frame],
     call: &Call,

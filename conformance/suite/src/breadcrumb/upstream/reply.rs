@@ -75,15 +75,16 @@ impl Dialect {
 
     /// The same in pieces, one line each.
     fn lines(self, said: &Value) -> String {
-        let mut lines = String::new();
+        let mut lines = Vec::new();
         for piece in pieces(said) {
             let mut line = json!({"model": said["model"], "created_at": CREATED_AT, "done": false});
             self.speak(&mut line, &Value::from(piece));
-            lines.push_str(&format!("{line}\n"));
+            lines.push(line);
         }
         let mut last = self.whole(said);
         self.speak(&mut last, &Value::from(""));
-        lines + &format!("{last}\n")
+        lines.push(last);
+        together(lines.iter().map(|line| format!("{line}\n")))
     }
 
     fn speak(self, answer: &mut Value, text: &Value) {
@@ -125,8 +126,11 @@ fn events(said: &Value) -> String {
     let mut last = chunk(json!({}), json!("stop"));
     last["usage"] = usage(said);
     chunks.push(last);
-    let events: String = chunks.iter().map(|chunk| format!("data: {chunk}\n\n")).collect();
-    events + "data: [DONE]\n\n"
+    together(chunks.iter().map(|chunk| format!("data: {chunk}\n\n"))) + "data: [DONE]\n\n"
+}
+
+fn together(parts: impl Iterator<Item = String>) -> String {
+    parts.collect::<Vec<_>>().concat()
 }
 
 /// A text word by word.

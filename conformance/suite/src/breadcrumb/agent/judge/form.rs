@@ -70,7 +70,10 @@ pub(in crate::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -> Judgemen
         // These two are about the user too, who is told the last word.
         Part::Session => {
             seen.invocations()?;
-            seen.said.iter().try_for_each(|said| session(seen, said))
+            // Who is answered first differs from run to run.
+            let mut said: Vec<_> = seen.said.iter().collect();
+            said.sort_by_key(|said| meant(seen, said).first().copied());
+            said.into_iter().try_for_each(|said| session(seen, said))
         }
         Part::KindOfMessage => {
             seen.invocations()?;
@@ -183,18 +186,19 @@ fn tags(said: &Utterance<'_>) -> Vec<String> {
     }
 }
 
+/// The tasks that something was said about, else those of the user to whom it was said.
+fn meant(seen: &Seen<'_>, said: &Utterance<'_>) -> Vec<usize> {
+    let text = said.whole().to_string();
+    let all = 0..seen.tasks.len();
+    let about: Vec<usize> = all.clone().filter(|task| text.contains(&seen.tasks[*task].mark)).collect();
+    if about.is_empty() { all.filter(|task| belongs(said, seen.tasks, *task)).collect() } else { about }
+}
+
 fn session(seen: &Seen<'_>, said: &Utterance<'_>) -> Judgement {
     let tags = tags(said);
     let of = |own: &str| tags.iter().any(|tag| tag.strip_prefix(SESSION) == Some(own));
     let sessions: Vec<&str> = seen.tasks.iter().map(|task| task.session.as_str()).collect();
-    let text = said.whole().to_string();
-    let about: Vec<usize> =
-        (0..sessions.len()).filter(|task| text.contains(&seen.tasks[*task].mark)).collect();
-    let meant: Vec<usize> = if about.is_empty() {
-        (0..sessions.len()).filter(|task| belongs(said, seen.tasks, *task)).collect()
-    } else {
-        about
-    };
+    let meant = meant(seen, said);
     let right = meant.iter().any(|task| of(sessions[*task]))
         || (meant.is_empty() && sessions.iter().any(|own| of(own)));
     let wrong = tags.iter().any(|tag| tag == PLACEHOLDER)
@@ -223,7 +227,7 @@ fn calls(said: &Utterance<'_>) -> Judgement {
     let is_renamed = said.place().is_empty() && !std::ptr::eq(said.inner(), said.whole());
     let place = match &said.frame.body {
         Value::Object(_) if is_renamed => sent(said.inner()),
-        body @ Value::Object(_) => sent(body),
+        body @ Value::Object(_) if !body.get("breadcrumb").is_some_and(Value::is_string) => sent(body),
         _ => sent(said.whole()),
     };
     let is_list =
