@@ -169,12 +169,13 @@ proptest! {
 
     #[test]
     fn a_lone_reference_keeps_its_value_and_others_become_text(
-        text in "[a-z${}. ]{0,12}",
+        // Without an opening brace nothing in it is a reference of its own.
+        text in "[a-z$}. ]{0,12}",
         number in any::<i64>(),
         before in "[a-z ]{0,5}",
     ) {
         let plan = read(json!([
-            {"id": "a", "tool": "echo", "input": {"number": number, "list": [{"text": text.replace("${", "$")}]}},
+            {"id": "a", "tool": "echo", "input": {"number": number, "list": [{"text": text}]}},
             {"id": "b", "tool": "echo", "dependencies": ["a"], "input": {
                 "whole": "${a}", "number": "${a.number}", "mixed": format!("{before}${{a.number}}|${{a.list[0].text}}"),
             }},
@@ -184,7 +185,7 @@ proptest! {
         let results = &output["results"];
         prop_assert_eq!(&results["b"]["whole"], &results["a"]);
         prop_assert_eq!(&results["b"]["number"], &json!(number));
-        let mixed = format!("{before}{number}|{}", text.replace("${", "$"));
+        let mixed = format!("{before}{number}|{text}");
         let number_alone = before.is_empty() && mixed.is_empty();
         prop_assert!(!number_alone);
         prop_assert_eq!(&results["b"]["mixed"], &json!(mixed));
