@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::crumb::Crumb;
+use super::crumb::{Crumb, RESPONSE};
 use super::room::Room;
 use super::shelf::{Filter, OWNER, Refused, Shelf};
 use crate::transcript::Kind;
@@ -184,7 +184,17 @@ impl Desk {
             None => self.room.whose(&changes.to_string()),
         };
         let channel = format!("PATCH /breadcrumbs/{id}");
-        let arrived = self.room.heard_in(&booth, Kind::CrumbChange, &channel, BTreeMap::new(), changes);
+        let filled = self.shelf.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
+            let mut whole = crumb.full();
+            for (name, value) in changes.as_object().into_iter().flatten() {
+                whole[name.as_str()] = value.clone();
+            }
+            whole
+        });
+        // An answer that was stored without content is given when it is filled.
+        let (kind, said) =
+            filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
+        let arrived = self.room.heard_in(&booth, kind, &channel, BTreeMap::new(), said);
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
         match self.shelf.patch(id, changes, version) {
             Ok(crumb) => {
@@ -251,6 +261,15 @@ impl Desk {
         let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
         (headers, Body::from_stream(events)).into_response()
     }
+}
+
+/// Whether a breadcrumb is an answer without any content, which is still to be filled.
+pub fn is_blank(crumb: &Value) -> bool {
+    let has = |name: &str| {
+        ["/context", ""].iter().any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
+    };
+    crumb.get("schema_name").and_then(Value::as_str) == Some(RESPONSE)
+        && !["status", "output", "error"].into_iter().any(has)
 }
 
 /// The breadcrumb of an invocation, or what stands in its place.
