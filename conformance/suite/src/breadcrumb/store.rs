@@ -192,8 +192,7 @@ impl Desk {
             whole
         });
         // An answer that was stored without content is given when it is filled.
-        let (kind, said) =
-            filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
+        let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
         let arrived = self.room.heard_in(&booth, kind, &channel, BTreeMap::new(), said);
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
         match self.shelf.patch(id, changes, version) {
@@ -266,7 +265,9 @@ impl Desk {
 /// Whether a breadcrumb is an answer without any content, which is still to be filled.
 pub fn is_blank(crumb: &Value) -> bool {
     let has = |name: &str| {
-        ["/context", ""].iter().any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
+        ["/context", ""]
+            .iter()
+            .any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
     };
     crumb.get("schema_name").and_then(Value::as_str) == Some(RESPONSE)
         && !["status", "output", "error"].into_iter().any(has)

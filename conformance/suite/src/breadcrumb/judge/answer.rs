@@ -46,7 +46,8 @@ pub fn in_context(answer: &Answer<'_>) -> Judgement {
     let context = body.get("context").filter(|context| context.is_object());
     for names in [&["request_id", "requestId"][..], &["tool"], &["status"], &["output"], &["error"]] {
         let is_inside = names.iter().any(|name| context.is_some_and(|context| context.get(name).is_some()));
-        let outside = names.iter().find_map(|name| Some((name, body.get(name).filter(|own| !own.is_null())?)));
+        let outside =
+            names.iter().find_map(|name| Some((name, body.get(name).filter(|own| !own.is_null())?)));
         // Further members are free, as long as these stand where they are looked for.
         if !is_inside && let Some((name, outside)) = outside {
             return Err(Finding::new(

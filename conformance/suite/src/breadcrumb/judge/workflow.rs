@@ -184,7 +184,9 @@ pub fn brings(
     let actual = brought.member(&step.id, sign(&step.tool));
     let value = expected.value(&brought);
     let is_right = actual.zip(value.as_ref()).is_some_and(|(actual, value)| match expected {
-        Expected::About(seconds) => number(actual).is_some_and(|told| told >= seconds - 0.5 && told <= took.max(seconds + 0.5)),
+        Expected::About(seconds) => {
+            number(actual).is_some_and(|told| told >= seconds - 0.5 && told <= took.max(seconds + 0.5))
+        }
         _ => is_alike(actual, value),
     });
     if is_right {
