@@ -182,7 +182,11 @@ fn rule(entry: &RuleEntry) -> Value {
 }
 
 fn descriptor(id: &str, description: &str, level: &str) -> Value {
-    json!({"id": id, "shortDescription": {"text": description}, "defaultConfiguration": {"level": level}})
+    let words = json!({"text": description});
+    json!({
+        "id": id, "shortDescription": words, "fullDescription": words, "help": words,
+        "defaultConfiguration": {"level": level},
+    })
 }
 
 /// A notification for each cause, since a target that cannot be reached leaves hundreds of rules for one reason.

@@ -86,6 +86,9 @@ impl Document {
         let mut pickles = BTreeMap::new();
         let mut children = Vec::new();
         for (line, name) in scenarios {
+            if pickles.contains_key(&line) {
+                continue;
+            }
             let (id, location) = (format!("{}:{line}", shown(uri)), json!({"line": line}));
             let step = format!("{id}:step");
             let text = "the suite judges the scenario";

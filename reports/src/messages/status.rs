@@ -33,7 +33,8 @@ pub(super) fn of(entries: &Entries<'_>, lines: &[u32]) -> Vec<Step> {
     let step = |n| {
         let status = status(outcome, n, at);
         let words = words.clone().filter(|_| n == at);
-        let is_message = matches!(status, "FAILED" | "PENDING" | "UNKNOWN");
+        // Beside any other status Cucumber's reports do not show a message, but they do show a log.
+        let is_message = matches!(status, "FAILED" | "PENDING");
         let (message, log) = if is_message { (words, None) } else { (None, words) };
         Step { status, message, log }
     };
