@@ -27,7 +27,9 @@ mod view;
 
 pub use badge::{badge, badge_json};
 pub use baseline::{Baseline, BaselineError, Date, Known, RuleScenario, ScenariosOf, Stale, StaleCause};
-pub use diff::{Change, ChangeKind, DIFF_SCHEMA, Diff, ScenarioChange, Side, diff_human, diff_json, diff_markdown};
+pub use diff::{
+    Change, ChangeKind, DIFF_SCHEMA, Diff, ScenarioChange, Side, diff_human, diff_json, diff_markdown,
+};
 pub use format::{Format, UnknownFormat};
 pub use html::html;
 pub use human::{Style, human};

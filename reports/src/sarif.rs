@@ -194,8 +194,7 @@ fn notifications(record: &RunRecord) -> Vec<Value> {
     let kinds = [(Outcome::CouldNotRun, "error"), (Outcome::NotObserved, "warning")];
     let notification = |(index, (outcome, level)): (usize, (Outcome, &'static str))| {
         view::causes(record, outcome).into_iter().map(move |cause| {
-            let mut ids: Vec<_> =
-                cause.rules.iter().take(IDS).map(|rule| text::line(&rule.id, 80)).collect();
+            let mut ids: Vec<_> = cause.rules.iter().take(IDS).map(|rule| text::line(&rule.id, 80)).collect();
             if cause.rules.len() > IDS {
                 ids.push(format!("and {} more", cause.rules.len() - IDS));
             }

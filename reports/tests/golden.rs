@@ -100,7 +100,12 @@ fn nothing_of_a_hostile_target_acts() {
         (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202e}' | '\u{2066}' | '\u{fffe}')
     };
     for format in Format::ALL {
-        assert_eq!(rendered(format, &record).find(acts), None, "{}: a control or direction mark", format.name());
+        assert_eq!(
+            rendered(format, &record).find(acts),
+            None,
+            "{}: a control or direction mark",
+            format.name()
+        );
     }
     assert_eq!(human(&record, PLAIN).find(acts), None, "a control or direction mark is left");
     let page = html(&record);

@@ -81,7 +81,9 @@ pub(crate) fn tell(stale: &[Stale], path: &Path) {
     for stale in stale {
         eprintln!("- {stale}");
     }
-    eprintln!("remove these entries, or renew the file with `--write-baseline`; it keeps entries that still fail");
+    eprintln!(
+        "remove these entries, or renew the file with `--write-baseline`; it keeps entries that still fail"
+    );
 }
 
 fn text(path: &Path) -> io::Result<String> {

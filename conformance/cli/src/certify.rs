@@ -34,7 +34,8 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let selection = selection(&library, &manifest, arguments)?;
     let baseline = Used::read(arguments)?;
     // What a whole run of the target holds, whatever part of it is selected now.
-    let profiles = manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
+    let profiles =
+        manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
     // Other families need no broker, so none is started for them.
     let choice = if selection.profiles.iter().any(|profile| profile.starts_with("utp.")) {
         Some(choose_broker(arguments.broker.as_ref(), &manifest)?)

@@ -20,7 +20,9 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     match &arguments.out {
         None => match to_stdout(arguments.format, &record, &features) {
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::pipe_closed(),
-            written => written.map_err(|error| Failure::usage(format!("stdout cannot be written: {error}")))?,
+            written => {
+                written.map_err(|error| Failure::usage(format!("stdout cannot be written: {error}")))?
+            }
         },
         Some(path) => write_file(path, arguments.format, &record, &features)
             .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))?,

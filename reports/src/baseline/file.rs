@@ -49,8 +49,9 @@ impl Baseline {
     /// # Errors
     /// The text is no TOML, or an entry lacks a reason, names the same as another, or expires on no day.
     pub fn parse(text: &str) -> Result<Self, BaselineError> {
-        let file: File = toml::from_str(text)
-            .map_err(|error| BaselineError { faults: vec![text::block(error.to_string().trim_end(), 2000)] })?;
+        let file: File = toml::from_str(text).map_err(|error| BaselineError {
+            faults: vec![text::block(error.to_string().trim_end(), 2000)],
+        })?;
         let mut faults = Vec::new();
         let mut names = BTreeSet::new();
         let mut entries = Vec::new();
@@ -86,9 +87,11 @@ impl Baseline {
         for entry in &self.entries {
             // Writing to a string cannot fail.
             let _ = writeln!(out, "\n[[known-failing]]\nrule = {}", quoted(&entry.rule));
-            for (key, value) in
-                [("scenario", entry.scenario.as_ref()), ("reason", Some(&entry.reason)), ("issue", entry.issue.as_ref())]
-            {
+            for (key, value) in [
+                ("scenario", entry.scenario.as_ref()),
+                ("reason", Some(&entry.reason)),
+                ("issue", entry.issue.as_ref()),
+            ] {
                 if let Some(value) = value {
                     let _ = writeln!(out, "{key} = {}", quoted(value));
                 }

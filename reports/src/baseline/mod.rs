@@ -197,7 +197,8 @@ impl Known {
         }
         let holds = |id: &str| {
             let own = record.rules.iter().filter(|rule| rule.id == self.rule);
-            let mut own = own.flat_map(|rule| &rule.scenarios).filter(|scenario| scenario.id == id).peekable();
+            let mut own =
+                own.flat_map(|rule| &rule.scenarios).filter(|scenario| scenario.id == id).peekable();
             own.peek().is_some() && own.all(|scenario| settled(scenario))
         };
         let mut expected =
@@ -221,8 +222,9 @@ fn is_broken(outcome: Outcome) -> bool {
 fn new_entries(rule: &RuleEntry, record: &RunRecord) -> Vec<Known> {
     let everywhere: Vec<_> = record.rules.iter().filter(|own| own.id == rule.id).collect();
     let mut speaking = everywhere.iter().flat_map(|own| &own.scenarios);
-    let all_fail = speaking
-        .all(|scenario| matches!(scenario.outcome, Outcome::Failed | Outcome::Warned | Outcome::NotApplicable));
+    let all_fail = speaking.all(|scenario| {
+        matches!(scenario.outcome, Outcome::Failed | Outcome::Warned | Outcome::NotApplicable)
+    });
     let entry = |scenario: Option<&ScenarioEntry>| Known {
         rule: rule.id.clone(),
         scenario: scenario.map(|scenario| scenario.id.clone()),

@@ -103,7 +103,8 @@ fn common(expected: &[&str], actual: &[&str]) -> Option<(Vec<bool>, Vec<bool>)> 
         }
     }
     // Two values that have nothing but their brackets in common differ as a whole.
-    let alike = expected.iter().zip(&left).any(|(line, common)| *common && line.contains(char::is_alphanumeric));
+    let alike =
+        expected.iter().zip(&left).any(|(line, common)| *common && line.contains(char::is_alphanumeric));
     alike.then_some((left, right))
 }
 
@@ -114,7 +115,8 @@ mod tests {
     #[test]
     fn lines_of_one_side_only_are_found() {
         let check = |expected: &str, actual: &str, expect: Option<(&str, &str)>| {
-            let marks = |common: &[bool]| common.iter().map(|own| if *own { '=' } else { '!' }).collect::<String>();
+            let marks =
+                |common: &[bool]| common.iter().map(|own| if *own { '=' } else { '!' }).collect::<String>();
             let (expected, actual) = (lines(Some(expected)), lines(Some(actual)));
             let found = common(&expected, &actual).map(|(left, right)| (marks(&left), marks(&right)));
             assert_eq!(found, expect.map(|(left, right)| (left.to_owned(), right.to_owned())));

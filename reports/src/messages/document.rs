@@ -75,9 +75,8 @@ impl Document {
         let mut reader = Reader { uri, lines: text.lines().collect(), pickles: BTreeMap::new() };
         let envelope = reader.document(&feature);
         let pickles = reader.pickles;
-        let holds = |(line, name): (u32, &str)| {
-            pickles.get(&line).is_some_and(|pickle: &Pickle| pickle.name == name)
-        };
+        let holds =
+            |(line, name): (u32, &str)| pickles.get(&line).is_some_and(|pickle: &Pickle| pickle.name == name);
         scenarios.all(holds).then_some(Self { envelope, pickles })
     }
 
@@ -97,7 +96,13 @@ impl Document {
                 "description": "", "examples": [],
                 "steps": [{"id": step, "location": location, "keyword": "* ", "keywordType": "Unknown", "text": text}],
             }}));
-            let step = PickleStep { text: text.to_owned(), kind: "Unknown", argument: None, nodes: vec![step], line };
+            let step = PickleStep {
+                text: text.to_owned(),
+                kind: "Unknown",
+                argument: None,
+                nodes: vec![step],
+                line,
+            };
             let pickle =
                 Pickle { name: shown(name), line, nodes: vec![id], tags: Vec::new(), steps: vec![step] };
             pickles.insert(line, pickle);
@@ -135,7 +140,8 @@ impl Reader<'_> {
         for rule in &feature.rules {
             let own = self.tags(&rule.tags, rule.position.line);
             let all: Vec<_> = tags.iter().chain(&own).cloned().collect();
-            let steps: Vec<_> = given.iter().chain(background_steps(rule.background.as_ref())).cloned().collect();
+            let steps: Vec<_> =
+                given.iter().chain(background_steps(rule.background.as_ref())).cloned().collect();
             let around = Around { tags: &all, steps: &steps };
             let inner = self.children(rule.background.as_ref(), &rule.scenarios, around);
             children.push(json!({"rule": {
@@ -292,7 +298,8 @@ impl Reader<'_> {
             let place = above
                 .take_while(|(_, text)| text.trim().is_empty() || text.trim_start().starts_with(['@', '#']))
                 .find_map(|(n, text)| {
-                    let ends = |at: &usize| !text[at + name.len()..].starts_with(|c: char| !c.is_whitespace());
+                    let ends =
+                        |at: &usize| !text[at + name.len()..].starts_with(|c: char| !c.is_whitespace());
                     let column = text.match_indices(&name).map(|(at, _)| at).find(ends)?;
                     Some((n + 1, column + 1))
                 });

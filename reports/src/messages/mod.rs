@@ -112,9 +112,8 @@ struct Case<'a> {
 
 impl Case<'_> {
     fn plan(&self) -> Value {
-        let steps = (1..=self.steps.len()).map(|n| {
-            json!({"id": self.step(n), "pickleStepId": document::pickle_step(&self.id, n)})
-        });
+        let steps = (1..=self.steps.len())
+            .map(|n| json!({"id": self.step(n), "pickleStepId": document::pickle_step(&self.id, n)}));
         let steps: Vec<_> = steps.collect();
         json!({"testCase": {
             "id": self.case(), "pickleId": self.id, "testRunStartedId": RUN, "testSteps": steps,

@@ -39,7 +39,9 @@ fn applied(text: &str, mut record: RunRecord) -> (RunRecord, Vec<(String, StaleC
 /// One rule fails in two scenarios and holds in a third; nothing else is wrong.
 fn one_failure() -> RunRecord {
     let mut record = support::every_outcome();
-    record.rules.retain(|rule| matches!(rule.outcome, Outcome::Failed | Outcome::Passed | Outcome::NotApplicable));
+    record
+        .rules
+        .retain(|rule| matches!(rule.outcome, Outcome::Failed | Outcome::Passed | Outcome::NotApplicable));
     record
 }
 
@@ -97,7 +99,11 @@ fn an_entry_without_its_failure_is_stale() {
     );
     let expired =
         check("rule = \"UTP-4.2-10\"\nexpires = 2025-12-31", &[("UTP-4.2-10", StaleCause::Expired)]);
-    assert_eq!(expired.verdict, Verdict::Conformant, "an expired entry is told of as that, and not as a failure");
+    assert_eq!(
+        expired.verdict,
+        Verdict::Conformant,
+        "an expired entry is told of as that, and not as a failure"
+    );
 }
 
 #[test]
@@ -115,7 +121,10 @@ fn a_run_that_did_not_look_says_nothing_about_an_entry() {
     // Held in one profile, and not run in another.
     let other = |_: &str| {
         let scenario = |id: &str| RuleScenario { id: id.to_owned(), is_expected: true };
-        Some(vec![scenario("utp/tool-service/callback/UTP-4.1-35/1"), scenario("utp/pmo/callback/UTP-4.1-35/1")])
+        Some(vec![
+            scenario("utp/tool-service/callback/UTP-4.1-35/1"),
+            scenario("utp/pmo/callback/UTP-4.1-35/1"),
+        ])
     };
     let mut record = one_failure();
     assert_eq!(known("UTP-4.1-35").apply(&mut record, today(), &other), []);
