@@ -7,6 +7,7 @@
 //! Deliberately absent: times and machines, and absolute paths: features lie below `%SRCROOT%`.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
@@ -230,7 +231,8 @@ fn message(rule: &RuleEntry, scenario: Option<&ScenarioEntry>) -> String {
         words.push_str("\nActual: ");
         words.push_str(actual.as_deref().unwrap_or("absent"));
         for (title, value) in [("Hint", &found.hint), ("Run again", &found.rerun)] {
-            words.push_str(&format!("\n{title}: {}", text::line(value, text::LINE)));
+            // Writing to a string cannot fail.
+            let _ = write!(words, "\n{title}: {}", text::line(value, text::LINE));
         }
     }
     literal(&words)

@@ -12,6 +12,7 @@ mod diff;
 mod doctor;
 mod exit;
 mod init;
+mod manual;
 mod mock;
 mod progress;
 mod report;
@@ -55,6 +56,8 @@ pub fn main() -> ExitCode {
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::man(&arguments),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

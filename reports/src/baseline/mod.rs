@@ -199,7 +199,7 @@ impl Known {
             let own = record.rules.iter().filter(|rule| rule.id == self.rule);
             let mut own =
                 own.flat_map(|rule| &rule.scenarios).filter(|scenario| scenario.id == id).peekable();
-            own.peek().is_some() && own.all(|scenario| settled(scenario))
+            own.peek().is_some() && own.all(settled)
         };
         let mut expected =
             all.iter().filter(|scenario| scenario.is_expected && covers(&scenario.id)).peekable();

@@ -340,15 +340,12 @@ impl Values<'_> {
                 let column = self.header.iter().position(|own| own == name)?;
                 Some((self.row.get(column)?, after))
             });
-            match named {
-                Some((value, after)) => {
-                    out.push_str(value);
-                    rest = after;
-                }
-                None => {
-                    out.push('<');
-                    rest = after;
-                }
+            if let Some((value, after)) = named {
+                out.push_str(value);
+                rest = after;
+            } else {
+                out.push('<');
+                rest = after;
             }
         }
         out + rest
