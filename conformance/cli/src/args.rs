@@ -46,15 +46,12 @@ pub(crate) enum Command {
     Sabotage(SabotageArguments),
     /// Render a run record again
     Report(ReportArguments),
-<<<<<<< HEAD
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
-=======
     /// Print the completions of a shell, e.g. `source <(callmark completions bash)`
     Completions(CompletionsArguments),
     /// Print the manual page, e.g. `callmark man | man -l -`
     Man(ManArguments),
->>>>>>> main
 }
 
 impl Default for Command {
