@@ -61,6 +61,7 @@ impl Default for Command {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CertifyArguments {
     /// Certify the bundled reference (the default without --target)
     #[arg(long, conflicts_with = "target")]

@@ -17,15 +17,17 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let record = read(&arguments.record)?;
     let features = features(&record);
-    match &arguments.out {
-        None => match to_stdout(arguments.format, &record, &features) {
-            Err(error) if error.kind() == io::ErrorKind::BrokenPipe => exit::pipe_closed(),
-            written => {
-                written.map_err(|error| Failure::usage(format!("stdout cannot be written: {error}")))?
-            }
-        },
-        Some(path) => write_file(path, arguments.format, &record, &features)
-            .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))?,
+    let (written, place) = match &arguments.out {
+        None => (to_stdout(arguments.format, &record, &features), "stdout".to_owned()),
+        Some(path) => {
+            (write_file(path, arguments.format, &record, &features), format!("`{}`", path.display()))
+        }
+    };
+    match written {
+        Err(error) if arguments.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => {
+            exit::pipe_closed()
+        }
+        written => written.map_err(|error| Failure::usage(format!("{place} cannot be written: {error}")))?,
     }
     Ok(exit::CONFORMANT)
 }
