@@ -42,9 +42,7 @@ fn write_pages(directory: &Path) -> std::io::Result<()> {
 fn print(bytes: &[u8]) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            std::process::exit(exit::PIPE_CLOSED);
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::pipe_closed(),
         written => written.map(|()| exit::CONFORMANT).map_err(Failure::internal),
     }
 }

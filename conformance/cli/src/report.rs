@@ -1,8 +1,11 @@
 //! `report`: render a run record again.
 
-use std::io::Read as _;
+use std::io::{self, BufWriter, Read as _, Write as _};
+use std::path::Path;
 
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
+use callmark_reports::{FeatureText, Format};
+use callmark_suite::library;
 
 use crate::args::ReportArguments;
 use crate::exit::{self, Failure};
@@ -12,23 +15,62 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Runs it.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let shown = arguments.record.display();
+    let record = read(&arguments.record)?;
+    let features = features(&record);
+    let (written, place) = match &arguments.out {
+        None => (to_stdout(arguments.format, &record, &features), "stdout".to_owned()),
+        Some(path) => {
+            (write_file(path, arguments.format, &record, &features), format!("`{}`", path.display()))
+        }
+    };
+    match written {
+        Err(error) if arguments.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => {
+            exit::pipe_closed()
+        }
+        written => written.map_err(|error| Failure::usage(format!("{place} cannot be written: {error}")))?,
+    }
+    Ok(exit::CONFORMANT)
+}
+
+/// Reads a run record.
+pub(crate) fn read(path: &Path) -> Result<RunRecord, Failure> {
     let unusable = |reason: String| {
-        Failure::usage(format!("`{shown}` is no run record: {reason}"))
+        Failure::usage(format!("`{}` is no run record: {reason}", path.display()))
             .hint("`callmark certify` writes `run.json` into its `--out` directory")
     };
-    let file = std::fs::File::open(&arguments.record).map_err(|error| unusable(error.to_string()))?;
+    let file = std::fs::File::open(path).map_err(|error| unusable(error.to_string()))?;
     let mut text = String::new();
     file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
     let record: RunRecord = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
     if record.schema != RUN_SCHEMA {
         return Err(unusable(format!("its schema is `{}`, not `{RUN_SCHEMA}`", record.schema)));
     }
-    let rendered = arguments.format.render(&record);
-    match &arguments.out {
-        None => print!("{rendered}"),
-        Some(path) => std::fs::write(path, rendered)
-            .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))?,
+    Ok(record)
+}
+
+/// The features that the record was made with: those of this binary, or none when it was made with others.
+pub(crate) fn features(record: &RunRecord) -> Vec<FeatureText<'static>> {
+    if record.suite.features_sha256 != library::features_sha256() {
+        return Vec::new();
     }
-    Ok(exit::CONFORMANT)
+    let files = library::feature_files().into_iter();
+    files.map(|(path, text)| FeatureText { path, text }).collect()
+}
+
+/// Writes one report.
+pub(crate) fn write_file(
+    path: &Path,
+    format: Format,
+    record: &RunRecord,
+    features: &[FeatureText<'_>],
+) -> io::Result<()> {
+    let mut file = BufWriter::new(std::fs::File::create(path)?);
+    format.write(record, features, &mut file)?;
+    file.flush()
+}
+
+fn to_stdout(format: Format, record: &RunRecord, features: &[FeatureText<'_>]) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    format.write(record, features, &mut out)?;
+    out.flush()
 }
