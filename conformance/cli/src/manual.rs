@@ -19,19 +19,15 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, Failur
 
 /// Prints the manual page, or writes one for each command into a directory.
 pub(crate) fn man(arguments: &ManArguments) -> Result<u8, Failure> {
-    match &arguments.out {
-        Some(directory) => {
-            write_pages(directory).map_err(|error| {
-                Failure::usage(format!("the pages cannot be written to `{}`: {error}", directory.display()))
-            })?;
-            Ok(exit::CONFORMANT)
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page).map_err(Failure::internal)?;
-            print(&page)
-        }
+    if let Some(directory) = &arguments.out {
+        write_pages(directory).map_err(|error| {
+            Failure::usage(format!("the pages cannot be written to `{}`: {error}", directory.display()))
+        })?;
+        return Ok(exit::CONFORMANT);
     }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Arguments::command()).render(&mut page).map_err(Failure::internal)?;
+    print(&page)
 }
 
 fn write_pages(directory: &Path) -> std::io::Result<()> {
