@@ -38,7 +38,7 @@ impl<'a> Utterance<'a> {
             || utterance.tags().any(|tag| tag == "agent:response")
             || (frame.kind == Kind::Said && utterance.whole.get("action").is_some())
             || (frame.kind == Kind::Said && !utterance.whole.is_object());
-        (is_one && !asks_itself && schema.len() + frame.body.to_string().len() > 2).then_some(utterance)
+        (is_one && !asks_itself).then_some(utterance)
     }
 
     /// All of it.

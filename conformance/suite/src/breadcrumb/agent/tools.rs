@@ -37,9 +37,9 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
     let mut answered = HashSet::new();
     loop {
         let fresh = |frames: &[Frame]| {
-            let own = frames
-                .iter()
-                .filter(|frame| matches!(frame.kind, Kind::Said | Kind::Crumb) && frame.n > done);
+            let own = frames.iter().filter(|frame| {
+                matches!(frame.kind, Kind::Said | Kind::Crumb | Kind::Stored) && frame.n > done
+            });
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
