@@ -65,12 +65,15 @@ impl Model {
         }
     }
 
-    /// What the model says where it is a tool: always a text.
-    pub(super) fn think(&self, messages: &Value) -> String {
-        let Some((play, task)) = self.find(messages) else { return "There is nothing to do.".to_owned() };
-        let (tasks, known) = (play.tasks(), play.known(task));
-        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &tasks[task], &known);
-        written(&tasks[task], &turn(&tasks[task], &told), &told)
+    /// What the model says where it is a tool, always a text, and what task that is about.
+    pub(super) fn think(&self, messages: &Value) -> (Option<Task>, String) {
+        let Some((play, task)) = self.find(messages) else {
+            return (None, "There is nothing to do.".to_owned());
+        };
+        let (task, known) = (play.tasks().swap_remove(task), play.known(task));
+        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
+        let text = written(&task, &turn(&task, &told), &told);
+        (Some(task), text)
     }
 
     /// The task that a conversation is about: the one whose mark was said last.
