@@ -97,7 +97,10 @@ impl Ledger {
         let returning: Vec<&Deed> = own.filter(|deed| deed.returns).collect();
         let answers: Option<Vec<u32>> = returning
             .iter()
-            .map(|deed| deed.id.as_deref().map_or(Some(0), |id| response(frames, id).map(|frame| frame.n)))
+            .map(|deed| {
+                let answer = |id: &str| response(frames, id, &tasks[task].session).map(|frame| frame.n);
+                deed.id.as_deref().map_or(Some(0), answer)
+            })
             .collect();
         let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
         let Some(last) = last else { return true };
@@ -118,12 +121,14 @@ pub(super) fn belongs(said: &Utterance<'_>, tasks: &[Task], task: usize) -> bool
     is_about(own) || (is_to(own) && !tasks.iter().any(is_about))
 }
 
-/// The tool's answer to the call with this id, as the suite gave it.
-pub(super) fn response<'a>(frames: &'a [Frame], id: &str) -> Option<&'a Frame> {
+/// The tool's answer to the call with this id in a session, as the suite gave it.
+pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Option<&'a Frame> {
+    let tag = format!("session:{session}");
     frames.iter().find(|frame| {
         frame.kind == Kind::Put
             && frame.text("/schema_name") == Some(RESPONSE)
             && frame.text("/context/request_id") == Some(id)
+            && frame.body["tags"].as_array().is_some_and(|tags| tags.iter().any(|own| *own == tag))
     })
 }
 

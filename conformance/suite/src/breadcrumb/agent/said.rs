@@ -1,6 +1,7 @@
 //! What an agent says, read leniently, so that one fault breaks one rule.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -9,28 +10,47 @@ use crate::breadcrumb::crumb::REQUEST;
 use crate::manifest::LANGUAGE_MODELS;
 use crate::transcript::{Frame, Kind};
 
+/// The member of a context that has the calls.
+const CALLS: &str = "tool_requests";
+
 /// One thing that the agent said: an invocation, or its breadcrumb alone.
 #[derive(Clone, Debug)]
 pub(super) struct Utterance<'a> {
     pub frame: &'a Frame,
     /// JSON, as far as it can be read as such.
     whole: Cow<'a, Value>,
+    /// Whether its calls are told of, not made.
+    retold: bool,
 }
 
 impl<'a> Utterance<'a> {
     /// All that was said, in order.
     pub(super) fn all(frames: &'a [Frame]) -> Vec<Self> {
-        frames.iter().filter_map(Self::of).collect()
+        let mut made = HashSet::new();
+        let told = |mut said: Self| {
+            let ids: Vec<String> =
+                said.requests().iter().filter_map(|request| request.id().map(str::to_owned)).collect();
+            // Under a name of its own, an agent may list what it did.
+            said.retold = !ids.is_empty() && !said.lists_calls() && ids.iter().all(|id| made.contains(id));
+            made.extend(ids);
+            said
+        };
+        frames.iter().filter_map(Self::of).map(told).collect()
+    }
+
+    /// Whether it has the member `tool_requests` where that belongs.
+    fn lists_calls(&self) -> bool {
+        self.context().get(CALLS).is_some()
     }
 
     /// What a frame says, if it is the agent's to its user or to its tools.
     ///
     /// An agent may keep notes of its own in the store; those are neither.
     pub(super) fn of(frame: &'a Frame) -> Option<Self> {
-        if !matches!(frame.kind, Kind::Said | Kind::Crumb) {
+        if !matches!(frame.kind, Kind::Said | Kind::Crumb) || is_nothing(&frame.body) {
             return None;
         }
-        let utterance = Self { frame, whole: read(&frame.body) };
+        let utterance = Self { frame, whole: read(&frame.body), retold: false };
         let schema = utterance.inner()["schema_name"].as_str().unwrap_or_default();
         let asks_itself = schema == REQUEST && utterance.requests().is_empty();
         let is_one = schema.starts_with("agent.response")
@@ -84,7 +104,10 @@ impl<'a> Utterance<'a> {
 
     /// The calls that it makes, wherever they stand and however they are called.
     pub(super) fn requests(&self) -> Vec<Request<'_>> {
-        let names = ["tool_requests", "toolRequests", "tool_request", "requests", "tool_calls"];
+        if self.retold {
+            return Vec::new();
+        }
+        let names = [CALLS, "toolRequests", "tool_request", "requests", "tool_calls"];
         let places = [self.context(), self.inner(), &self.whole];
         let found = places.iter().find_map(|place| names.iter().find_map(|name| place.get(*name)));
         match found {
@@ -148,6 +171,17 @@ impl<'a> Request<'a> {
     pub(super) fn is_thought(self) -> bool {
         LANGUAGE_MODELS.contains(&meant(self.tool()).unwrap_or_default())
             && self.input().is_some_and(|input| input.to_string().contains("Use the tool `"))
+    }
+}
+
+/// Whether somebody says that there is nothing to say.
+fn is_nothing(body: &Value) -> bool {
+    match body {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
     }
 }
 
@@ -218,6 +252,21 @@ mod tests {
 
     use super::*;
 
+    #[test]
+    fn calls_that_are_told_of_are_not_made_again() {
+        let call = json!({"tool": "calculator", "id": "calculator-1"});
+        let again = json!({"tool": "calculator", "id": "calculator-2"});
+        let said = |context: Value| frame(json!({"schema_name": "agent.response.v1", "context": context}));
+        let frames = [
+            said(json!({"tool_requests": [call]})),
+            said(json!({"message": "42", "tool_calls": [call]})),
+            said(json!({"tool_requests": null, "tool_calls": [call]})),
+            said(json!({"tool_calls": [again]})),
+        ];
+        let counts: Vec<usize> = Utterance::all(&frames).iter().map(|said| said.requests().len()).collect();
+        assert_eq!(counts, [1, 0, 0, 1]);
+    }
+
     fn frame(body: Value) -> Frame {
         let (direction, kind, channel) = (Direction::FromTarget, Kind::Said, "stdout".to_owned());
         Frame { n: 1, at_us: 0, direction, kind, channel, headers: BTreeMap::new(), body }
@@ -247,6 +296,8 @@ mod tests {
         let check = |body: Value| assert!(Utterance::of(&frame(body.clone())).is_none(), "{body}");
         check(json!({"schema_name": "agent.memory.v1", "title": "t", "tags": [], "context": {}}));
         check(json!({"schema_name": "tool.request.v1", "context": {"tool": "openrouter"}}));
-        check(json!({}));
+        for nothing in [json!({}), json!([]), json!(null), json!("")] {
+            check(nothing);
+        }
     }
 }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::task::{Reply, Task};
+use super::task::{Reply, Task, Wish};
 
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
@@ -25,6 +25,8 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     pub outcomes: BTreeMap<(usize, usize), Outcome>,
+    /// In which words.
+    pub words: BTreeMap<(usize, usize), String>,
     /// Stages whose calls the model has made.
     pub called: BTreeSet<usize>,
 }
@@ -47,7 +49,7 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
     let mut told = Told::default();
     let is_begin = |message: &Value| message["role"] == "user" && text(message).contains(&task.mark);
     let begin = messages.iter().position(is_begin).unwrap_or_default();
-    for message in &messages[begin..] {
+    for (number, message) in messages[begin..].iter().enumerate() {
         let words = text(message);
         if message["role"] == "assistant" {
             let ids =
@@ -59,14 +61,18 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
                     told.called.insert(stage);
                 }
             }
-            let named = known.iter().filter(|known| words.contains(&known.id));
+            let named =
+                known.iter().filter(|known| words.contains(&known.id) || own.contains(&known.id.as_str()));
             told.called.extend(named.map(|known| known.place.0));
             continue;
         }
         for (stage, wishes) in task.stages.iter().enumerate() {
             for (place, wish) in wishes.iter().enumerate() {
-                if message["tool_call_id"] == call_id(task, (stage, place)).as_str() {
-                    told.outcomes.insert((stage, place), outcome(&words, &wish.reply));
+                let mut ids = known.iter().filter(|known| known.place == (stage, place));
+                if message["tool_call_id"] == call_id(task, (stage, place)).as_str()
+                    || ids.any(|known| message["tool_call_id"] == known.id.as_str())
+                {
+                    told.tell((stage, place), &words, &wish.reply);
                 }
             }
         }
@@ -75,14 +81,70 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
         {
             continue;
         }
+        let mut is_named = known.iter().any(|known| message["tool_call_id"] == known.id.as_str());
         for own in known {
             let reply = &task.stages[own.place.0][own.place.1].reply;
             if let Some(part) = about(&words, own, known) {
-                told.outcomes.insert(own.place, outcome(&part, reply));
+                told.tell(own.place, &part, reply);
+                is_named = true;
+            }
+        }
+        // What the user asked for names what the calls are about, and no result.
+        if !is_named && number > 0 {
+            for (place, part) in unnamed(&words, task) {
+                told.tell(place, &part, &task.stages[place.0][place.1].reply);
             }
         }
     }
     told
+}
+
+impl Told {
+    fn tell(&mut self, place: (usize, usize), words: &str, reply: &Reply) {
+        self.outcomes.insert(place, outcome(words, reply));
+        self.words.insert(place, words.to_owned());
+    }
+}
+
+/// The parts of a text that names no call, and the call that each is of: the one that is about the same thing, else the
+/// one that brought what is told.
+fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
+    let places = task.stages.iter().enumerate();
+    let wishes: Vec<((usize, usize), &Wish)> = places
+        .flat_map(|(stage, all)| all.iter().enumerate().map(move |(place, wish)| ((stage, place), wish)))
+        .collect();
+    let mut brought: Vec<((usize, usize), String)> = wishes
+        .iter()
+        .filter_map(|(place, wish)| {
+            Some((*place, traces(&wish.reply).into_iter().find(|trace| words.contains(trace.as_str()))?))
+        })
+        .collect();
+    let after = |wish: &Wish| wish.key.as_ref().and_then(|key| Some(words.find(key.as_str())? + key.len()));
+    let mut topics: Vec<(usize, (usize, usize))> =
+        wishes.iter().filter_map(|(place, wish)| Some((after(wish)?, *place))).collect();
+    topics.sort_unstable();
+    topics.dedup_by_key(|(at, _)| *at);
+    if !brought.is_empty() && topics.len() > 1 {
+        let ends = topics.iter().skip(1).map(|(at, _)| *at).chain([words.len()]);
+        return topics
+            .iter()
+            .zip(ends)
+            .map(|((at, place), end)| (*place, words[*at..end].to_owned()))
+            .collect();
+    }
+    if let [(_, part)] = brought.as_mut_slice() {
+        words.clone_into(part);
+    }
+    brought
+}
+
+/// What shows that a text tells of an answer.
+fn traces(reply: &Reply) -> Vec<String> {
+    let values = |value: &Value| numbers(&value.to_string()).iter().map(u64::to_string).collect::<Vec<_>>();
+    match reply {
+        Reply::Output(output) => values(output),
+        Reply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
+    }
 }
 
 /// The text of a message, however it is built.
@@ -186,7 +248,7 @@ pub(super) fn numbers(text: &str) -> Vec<u64> {
 mod tests {
     use serde_json::json;
 
-    use super::super::task::Errand;
+    use super::super::task::{Errand, number};
     use super::*;
 
     fn task() -> Task {
@@ -239,6 +301,36 @@ mod tests {
         check(&say(format!("Results: {}", json!([first, second]))), &both);
         check(&say(format!("{second}\n{first}")), &both);
         check(&say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
+    }
+
+    #[test]
+    fn answers_are_known_by_the_agents_own_id_of_a_call() {
+        let user = json!({"role": "user", "content": task().words});
+        let tool = json!({"role": "tool", "tool_call_id": "web-notes-2", "content": "{\"notes\": [\"b\"]}"});
+        check(&json!([user, tool]), &[((0, 1), output("b"))]);
+    }
+
+    #[test]
+    fn answers_without_an_id_are_known_by_what_they_are_about() {
+        let task = task();
+        let told = |content: String| json!([{"role": "user", "content": task.words}, {"role": "user", "content": content}]);
+        let value = |what: &str| number(&task.mark, what);
+        let (first, second) = (value("first"), value("second"));
+        let labels: Vec<&String> = task.stages[0].iter().map(|wish| &wish.label).collect();
+        check(
+            &told(format!("The note says {second}.")),
+            &[((0, 1), output(&format!("The note says {second}.")))],
+        );
+        check(
+            &told(format!("{}: {second}; {}: {first}", labels[0], labels[1])),
+            // A pair that is wrong is believed.
+            &[
+                ((0, 0), output(&format!(": {second}; {}", labels[1]))),
+                ((0, 1), output(&format!(": {first}"))),
+            ],
+        );
+        check(&told("Go on.".to_owned()), &[]);
+        check(&json!([{"role": "user", "content": task.words}]), &[]);
     }
 
     #[test]

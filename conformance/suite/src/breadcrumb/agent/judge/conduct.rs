@@ -46,16 +46,17 @@ pub(in crate::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgement {
     let mark = &seen.tasks[0].mark;
     let wishes = &seen.tasks[0].stages[0];
     let values = ["first", "second"].map(|what| number(mark, what).to_string());
-    let mut told = false;
+    let (mut spoke, mut told) = (false, false);
     for said in seen.after(last) {
         let Some(message) = said.message() else { continue };
-        told = true;
+        spoke = true;
         let message = digits_joined(&message);
         let mut tokens: Vec<(usize, bool, usize)> = Vec::new();
         for place in 0..2 {
             tokens.extend(message.match_indices(&wishes[place].label).map(|(at, _)| (at, true, place)));
             tokens.extend(message.match_indices(&values[place]).map(|(at, _)| (at, false, place)));
         }
+        told |= tokens.iter().any(|(_, is_name, _)| !is_name);
         tokens.sort_unstable();
         if let Some((label, value)) = swapped(&tokens) {
             let finding = Finding::new("the answer to one call is told as that of another", hint)
@@ -67,12 +68,21 @@ pub(in crate::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgement {
     if told {
         return Ok(());
     }
+    if spoke {
+        return Err(Trouble::NotObserved("the agent tells neither of the two results".to_owned()));
+    }
     Err(shown(seen.last(Finding::new("the agent says nothing after the answers to two calls came", hint)))
         .into())
 }
 
 /// A name that is followed by the value of another, and never by its own.
 fn swapped(tokens: &[(usize, bool, usize)]) -> Option<(usize, usize)> {
+    let values_lead =
+        tokens.first().is_some_and(|first| !first.1) && tokens.last().is_some_and(|last| last.1);
+    let mut tokens = tokens.to_vec();
+    if values_lead {
+        tokens.reverse();
+    }
     let pairs: Vec<(usize, usize)> = (0..tokens.len().saturating_sub(1))
         .filter(|at| tokens[*at].1 && !tokens[at + 1].1)
         // Names that stand together are followed by values that stand together.
@@ -158,7 +168,8 @@ pub(in crate::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgement {
 /// After the answer of a language model there is a message without a call.
 pub(in crate::breadcrumb::agent) fn ends(seen: &Seen<'_>) -> Judgement {
     let answer = seen.answer(FIRST)?;
-    let is_end = |said: &&Utterance<'_>| said.message().is_some() && said.requests().is_empty();
+    // What nobody waits for may go with it.
+    let is_end = |said: &&Utterance<'_>| said.message().is_some() && !said.is_open();
     if seen.after(answer.n).find(is_end).is_some() {
         return Ok(());
     }
@@ -248,9 +259,15 @@ pub(in crate::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<
     Err(seen.last(finding.expected(brought).frame(answer)).into())
 }
 
-/// Everything that was said, with plain numbers.
+/// Everything that was said to the user and to tools, with plain numbers. What the agent has a language model think over
+/// is neither.
 fn text(said: &Utterance<'_>) -> String {
-    digits_joined(&said.whole().to_string())
+    let calls = said.calls();
+    if calls.len() == said.requests().len() {
+        return digits_joined(&said.whole().to_string());
+    }
+    let calls = calls.iter().map(|call| call.value.to_string());
+    digits_joined(&said.message().into_iter().chain(calls).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -265,7 +282,8 @@ mod tests {
         assert_eq!(swapped(&[a(0), vb(1), b(2), va(3)]), Some((0, 1)));
         assert_eq!(swapped(&[b(0), va(1), a(2), vb(3)]), Some((1, 0)));
         assert_eq!(swapped(&[a(0), b(1), va(2), vb(3)]), None);
-        assert_eq!(swapped(&[va(0), a(1), vb(2), b(3)]), Some((0, 1)));
+        assert_eq!(swapped(&[va(0), a(1), vb(2), b(3)]), None);
+        assert_eq!(swapped(&[vb(0), a(1), va(2), b(3)]), Some((1, 0)));
         assert_eq!(swapped(&[a(0), vb(1)]), Some((0, 1)));
         assert_eq!(swapped(&[]), None);
     }

@@ -251,7 +251,8 @@ fn calls(said: &Utterance<'_>) -> Judgement {
 
 fn kind_of_message(said: &Utterance<'_>) -> Judgement {
     match said.context().get("message") {
-        None | Some(Value::String(_)) => Ok(()),
+        // Typed clients write null for what they leave out.
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
         Some(other) => Err(Finding::new(
             "the message to the user is no string",
             "write `context.message` as a string for the user, or leave it out",
