@@ -161,3 +161,35 @@ Feature: An agent writes its invocation in the exact structure
         | errand              |
         | a memo to be saved  |
         | numbers to be added |
+
+  Rule: What is said in a later turn has the same form
+
+    @cap:agent.envelope
+    Scenario Outline: The <part> of an invocation in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every invocation has the right <part>
+
+      Examples:
+        | rule   | part       |
+        | BRD-01 | action     |
+        | BRD-02 | breadcrumb |
+        | BRD-10 | JSON       |
+
+    Scenario Outline: The <part> of what is said in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every invocation has the right <part>
+
+      Examples:
+        | rule   | part            |
+        | BRD-03 | schema name     |
+        | BRD-04 | title           |
+        | BRD-05 | tag             |
+        | BRD-06 | session         |
+        | BRD-07 | list of calls   |
+        | BRD-08 | kind of message |

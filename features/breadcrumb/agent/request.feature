@@ -65,6 +65,7 @@ Feature: An agent describes each call completely
         | a sum               |
         | two notes at once   |
         | a memo to be saved  |
+        | a list of levels    |
         | a question          |
         | numbers to be added |
 
@@ -156,17 +157,63 @@ Feature: An agent describes each call completely
   @BRD-39 @cap:agent.config
   Rule: A configuration is named by a UUID
 
-    Scenario: The configuration of a language model
+    Scenario Outline: The configuration for <errand>
       Given an agent
-      And a user who wants a question
+      And a user who wants <errand>
       When the user asks
       Then every configuration is named by a UUID
+
+      Examples:
+        | errand                     |
+        | a question                 |
+        | a question with a fallback |
+        | two notes at once          |
+        | a memo to be saved         |
 
   @BRD-40 @cap:agent.config
   Rule: A configuration that is named exists
 
-    Scenario: The configuration of a language model
+    Scenario Outline: The configuration for <errand>
       Given an agent
-      And a user who wants a question
+      And a user who wants <errand>
       When the user asks
       Then every configuration that is named is in the store
+
+      Examples:
+        | errand                     |
+        | a question                 |
+        | a question with a fallback |
+        | two notes at once          |
+        | a memo to be saved         |
+
+  Rule: A call in a later turn is described as completely
+
+    Scenario Outline: The <member> of a call in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every call has the right <member>
+
+      Examples:
+        | rule   | member     |
+        | BRD-14 | tool       |
+        | BRD-20 | input      |
+        | BRD-26 | request id |
+        | BRD-32 | flag       |
+
+    @BRD-15
+    Scenario: The name of a tool in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every call names a tool of the catalog
+
+    @BRD-21
+    Scenario: The parameters of a call in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every input meets the requirements of its tool

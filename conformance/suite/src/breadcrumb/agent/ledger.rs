@@ -3,6 +3,7 @@
 use super::said::{Request, Utterance};
 use super::stock::meant;
 use super::task::{Task, Wish};
+use super::told::Known;
 use crate::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 
@@ -73,6 +74,16 @@ impl Ledger {
     /// The calls that are a planned one.
     pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &Deed> {
         self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
+    }
+
+    /// Under which ids the calls of a task are known.
+    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+        let own = self.deeds.iter().filter_map(|deed| {
+            let (of, stage, place) = deed.planned?;
+            (of == task).then_some(())?;
+            Some(Known { place: (stage, place), id: deed.id.clone()? })
+        });
+        own.collect()
     }
 
     /// The ids that the agent gave, and a stable name for each.

@@ -200,8 +200,11 @@ fn mended(body: &Value) -> Value {
         Value::String(text) => {
             let plain = without_comments(text).replace("true|false", "true").replace(",...", "");
             let begin = plain.find('{').unwrap_or(plain.len());
-            let first = serde_json::Deserializer::from_str(&plain[begin..]).into_iter::<Value>().next();
-            first.and_then(Result::ok).unwrap_or_else(|| body.clone())
+            let first = |text: &str| {
+                serde_json::Deserializer::from_str(text).into_iter::<Value>().next().and_then(Result::ok)
+            };
+            let plain = &plain[begin..];
+            first(plain).or_else(|| first(&without_last_commas(plain))).unwrap_or_else(|| body.clone())
         }
         Value::Array(all) if all.len() == 1 => all[0].clone(),
         other => other.clone(),
@@ -232,6 +235,22 @@ fn without_comments(text: &str) -> String {
         rest = after.split_once("*/").map_or("", |(_, after)| after);
     }
     plain.push_str(rest);
+    plain
+}
+
+/// The text without commas that nothing follows.
+fn without_last_commas(text: &str) -> String {
+    let mut plain = String::new();
+    let (mut in_text, mut escaped) = (false, false);
+    for (at, letter) in text.char_indices() {
+        let ends = || text[at + 1..].trim_start().starts_with(['}', ']']);
+        if letter == ',' && !in_text && ends() {
+            continue;
+        }
+        plain.push(letter);
+        in_text ^= letter == '"' && !escaped;
+        escaped = letter == '\\' && !escaped;
+    }
     plain
 }
 
@@ -287,6 +306,7 @@ mod tests {
         check(json!([{"tool_requests": [call]}]), 1);
         check(json!(format!("{{\"tool_requests\": [{call} /* one */]}}")), 1);
         check(json!(format!("```json\n{{\"tool_requests\": [{call}]}}\n```")), 1);
+        check(json!(format!("{{\"tool_requests\": [{call},], \"text\": \"\\\",]\",}}")), 1);
         check(json!({"action": "create"}), 0);
         check(json!("Good morning."), 0);
     }

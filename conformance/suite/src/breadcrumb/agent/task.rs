@@ -8,14 +8,14 @@ use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::stock::{CALCULATOR, FALLBACK, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
 
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     name = "errand",
     regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a memo to be saved|a memo to be checked|\
-             a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
+             a list of levels|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
 pub(super) enum Errand {
@@ -33,6 +33,8 @@ pub(super) enum Errand {
     Memo,
     /// Save something, and tell whether that worked.
     MemoChecked,
+    /// Look something up, with parameters that a careless agent takes for none, and one within another.
+    Levels,
     /// Ask a language model, with a configuration.
     Question,
     /// Look two numbers up and add them.
@@ -60,6 +62,7 @@ impl FromStr for Errand {
             "a sum" => Self::Sum,
             "a memo to be saved" => Self::Memo,
             "a memo to be checked" => Self::MemoChecked,
+            "a list of levels" => Self::Levels,
             "a question" => Self::Question,
             "numbers to be added" => Self::Addition,
             "a note that fails" => Self::NoteFails,
@@ -226,6 +229,12 @@ impl Draft {
         }
     }
 
+    /// What levels are listed with.
+    fn settings(&self) -> Value {
+        let around = json!({"place": self.named("quartz"), "metres": 0});
+        json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around})
+    }
+
     /// A lookup of two numbers, and their sum.
     fn addition(&self) -> [Wish; 2] {
         let (first, second) = (self.number("first"), self.number("second"));
@@ -323,6 +332,14 @@ impl Draft {
             }
             Errand::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
+            }
+            Errand::Levels => {
+                let input = self.settings();
+                let words = format!(
+                    "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
+                );
+                let wish = Wish { tool: LEVELS, input: Input::Given(input), ..note() };
+                (words, vec![vec![wish]])
             }
             Errand::Question => {
                 let wish = Wish { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };

@@ -224,7 +224,7 @@ fn of_json(json: &Value) -> Outcome {
 }
 
 /// Everything that a value says, without the names of its members.
-fn leaves(value: &Value) -> String {
+pub(super) fn leaves(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(leaves).collect::<Vec<_>>().join(", "),

@@ -85,14 +85,17 @@ impl World {
         sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
     }
 
-    /// Judges what was seen, once what is looked for is there or a quiet window has passed.
+    /// Judges what was seen, once what is looked for is there or a moment has passed.
     ///
     /// An agent may say its last word in several messages.
     pub(super) async fn judge_settled(&mut self, judgement: fn(&Seen<'_>) -> Judgement) -> Step {
         let scene = self.scene()?;
-        let (tasks, quiet) = (scene.play.tasks(), scene.session.pace.quiet);
-        let holds = |frames: &[Frame]| judgement(&Seen::of(frames, &tasks)).is_ok().then_some(());
-        scene.play.booth.transcript.wait(quiet, holds).await;
+        let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
+        let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
+            Ok(()) | Err(Trouble::NotApplicable(_)) => Some(()),
+            Err(_) => None,
+        };
+        scene.play.booth.transcript.wait(moment, settled).await;
         self.judge_all(judgement)
     }
 
