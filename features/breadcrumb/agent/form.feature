@@ -15,7 +15,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -30,7 +29,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -45,7 +43,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -60,7 +57,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -75,7 +71,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -90,7 +85,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -106,7 +100,6 @@ Feature: An agent writes its invocation in the exact structure
       Examples:
         | errand             |
         | a note             |
-        | two notes at once  |
         | a memo to be saved |
         | a note that fails  |
 
@@ -128,7 +121,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -144,7 +136,6 @@ Feature: An agent writes its invocation in the exact structure
       Examples:
         | errand             |
         | a note             |
-        | two notes at once  |
         | a memo to be saved |
         | a note that fails  |
 

@@ -14,7 +14,6 @@ Feature: An agent describes each call completely
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -32,7 +31,6 @@ Feature: An agent describes each call completely
         | a sum                      |
         | a note                     |
         | a memo to be saved         |
-        | two notes at once          |
         | a question with a fallback |
 
   @BRD-20
@@ -47,7 +45,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -63,7 +60,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | a list of levels    |
         | a question          |
@@ -81,7 +77,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -150,7 +145,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
