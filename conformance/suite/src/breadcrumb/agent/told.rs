@@ -124,16 +124,18 @@ fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
         wishes.iter().filter_map(|(place, wish)| Some((after(wish)?, *place))).collect();
     topics.sort_unstable();
     topics.dedup_by_key(|(at, _)| *at);
-    if !brought.is_empty() && topics.len() > 1 {
+    if let ([(place, part)], ..=1) = (brought.as_mut_slice(), topics.len()) {
+        let (stage, own) = *place;
+        let begin = after(&task.stages[stage][own]).filter(|at| words[*at..].contains(part.as_str()));
+        words[begin.unwrap_or_default()..].clone_into(part);
+    } else if !brought.is_empty() && topics.len() > 1 {
         let ends = topics.iter().skip(1).map(|(at, _)| *at).chain([words.len()]);
         return topics
             .iter()
             .zip(ends)
             .map(|((at, place), end)| (*place, words[*at..end].to_owned()))
+            .filter(|(_, part)| brought.iter().any(|(_, trace)| part.contains(trace.as_str())))
             .collect();
-    }
-    if let [(_, part)] = brought.as_mut_slice() {
-        words.clone_into(part);
     }
     brought
 }
@@ -328,6 +330,11 @@ mod tests {
                 ((0, 0), output(&format!(": {second}; {}", labels[1]))),
                 ((0, 1), output(&format!(": {first}"))),
             ],
+        );
+        let asked = json!({"query": labels[0]});
+        check(
+            &told(format!("web-notes {asked}: {}", json!({"output": {"notes": [first.to_string()]}}))),
+            &[((0, 0), output(&first.to_string()))],
         );
         check(&told("Go on.".to_owned()), &[]);
         check(&json!([{"role": "user", "content": task.words}]), &[]);
