@@ -145,9 +145,8 @@ pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Opti
 
 /// All planned calls with their places.
 pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &Wish)> {
-    tasks.iter().enumerate().flat_map(|(task, own)| {
-        own.stages.iter().enumerate().flat_map(move |(stage, wishes)| {
-            wishes.iter().enumerate().map(move |(place, wish)| (task, stage, place, wish))
-        })
-    })
+    tasks
+        .iter()
+        .enumerate()
+        .flat_map(|(task, own)| own.places().map(move |((stage, place), wish)| (task, stage, place, wish)))
 }

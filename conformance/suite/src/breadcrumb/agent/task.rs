@@ -147,6 +147,13 @@ impl Task {
         Draft { mark: format!("{unique}-{ordinal}"), session }.task(errand)
     }
 
+    /// The calls, each with its stage and its place there.
+    pub(super) fn places(&self) -> impl Iterator<Item = ((usize, usize), &Wish)> {
+        self.stages.iter().enumerate().flat_map(|(stage, wishes)| {
+            wishes.iter().enumerate().map(move |(place, wish)| ((stage, place), wish))
+        })
+    }
+
     /// Numbers that this task made up, and a stable name for each.
     pub(super) fn names(&self) -> Vec<(String, String)> {
         let of = |what: &str| number(&self.mark, what);
@@ -158,7 +165,7 @@ impl Task {
 }
 
 /// Numbers that a task makes up.
-const MADE_UP: [&str; 5] = ["first", "second", "decoy", "left", "right"];
+const MADE_UP: [&str; 6] = ["first", "second", "decoy", "left", "right", "receipt"];
 
 struct Draft {
     mark: String,
@@ -197,7 +204,7 @@ impl Draft {
             key: Some(self.named("garnet")),
             return_to_llm,
             config_id: None,
-            reply: Reply::Output(json!({"saved": true, "receipt": self.number("first")})),
+            reply: Reply::Output(json!({"saved": true, "receipt": self.number("receipt")})),
         }
     }
 

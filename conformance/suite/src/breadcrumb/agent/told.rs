@@ -27,8 +27,8 @@ pub(super) struct Told {
     pub outcomes: BTreeMap<(usize, usize), Outcome>,
     /// In which words.
     pub words: BTreeMap<(usize, usize), String>,
-    /// Stages whose calls the model has made.
-    pub called: BTreeSet<usize>,
+    /// The calls that the model has made.
+    pub called: BTreeSet<(usize, usize)>,
 }
 
 /// A call under the ids that it may be told of.
@@ -44,6 +44,11 @@ pub(super) fn call_id(task: &Task, (stage, place): (usize, usize)) -> String {
     format!("call_{}_{stage}_{place}", task.mark)
 }
 
+/// How an id ends that the model gives to a call where it is asked for one.
+pub(super) fn ending(task: &Task, (stage, place): (usize, usize)) -> String {
+    format!("{}s{stage}p{place}", task.mark.replace('-', "n"))
+}
+
 /// Reads a conversation.
 pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
     let mut told = Told::default();
@@ -55,25 +60,22 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
             let ids =
                 message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["id"].as_str());
             let own: Vec<&str> = ids.collect();
-            for (stage, wishes) in task.stages.iter().enumerate() {
-                let is_called = |place| own.contains(&call_id(task, (stage, place)).as_str());
-                if (0..wishes.len()).any(is_called) {
-                    told.called.insert(stage);
-                }
-            }
-            let named =
-                known.iter().filter(|known| words.contains(&known.id) || own.contains(&known.id.as_str()));
-            told.called.extend(named.map(|known| known.place.0));
+            let is_called = |place: (usize, usize)| {
+                own.contains(&call_id(task, place).as_str()) || words.contains(&ending(task, place))
+            };
+            told.called.extend(task.places().map(|(place, _)| place).filter(|place| is_called(*place)));
+            let named = known
+                .iter()
+                .filter(|known| find(&words, &known.id).is_some() || own.contains(&known.id.as_str()));
+            told.called.extend(named.map(|known| known.place));
             continue;
         }
-        for (stage, wishes) in task.stages.iter().enumerate() {
-            for (place, wish) in wishes.iter().enumerate() {
-                let mut ids = known.iter().filter(|known| known.place == (stage, place));
-                if message["tool_call_id"] == call_id(task, (stage, place)).as_str()
-                    || ids.any(|known| message["tool_call_id"] == known.id.as_str())
-                {
-                    told.tell((stage, place), &words, &wish.reply);
-                }
+        for (place, wish) in task.places() {
+            let mut ids = known.iter().filter(|known| known.place == place);
+            if message["tool_call_id"] == call_id(task, place).as_str()
+                || ids.any(|known| message["tool_call_id"] == known.id.as_str())
+            {
+                told.tell(place, &words, &wish.reply);
             }
         }
         if message["role"] == "tool"
@@ -84,7 +86,7 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
         let mut is_named = known.iter().any(|known| message["tool_call_id"] == known.id.as_str());
         for own in known {
             let reply = &task.stages[own.place.0][own.place.1].reply;
-            if let Some(part) = about(&words, own, known) {
+            if let Some(part) = about(&words, own, known).filter(|_| number > 0) {
                 told.tell(own.place, &part, reply);
                 is_named = true;
             }
@@ -109,10 +111,7 @@ impl Told {
 /// The parts of a text that names no call, and the call that each is of: the one that is about the same thing, else the
 /// one that brought what is told.
 fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
-    let places = task.stages.iter().enumerate();
-    let wishes: Vec<((usize, usize), &Wish)> = places
-        .flat_map(|(stage, all)| all.iter().enumerate().map(move |(place, wish)| ((stage, place), wish)))
-        .collect();
+    let wishes: Vec<((usize, usize), &Wish)> = task.places().collect();
     let mut brought: Vec<((usize, usize), String)> = wishes
         .iter()
         .filter_map(|(place, wish)| {
@@ -163,7 +162,7 @@ pub(super) fn text(message: &Value) -> String {
 
 /// The part of a text that is about one call: the object that names its id, else what follows the id.
 fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
-    let at = words.find(&own.id)?;
+    let at = find(words, &own.id)?;
     for (begin, _) in words.match_indices(['{', '[']) {
         let first = serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next();
         if let Some(found) = first.and_then(Result::ok).as_ref().and_then(|json| named(json, &own.id)) {
@@ -172,8 +171,15 @@ fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
     }
     let after = at + own.id.len();
     let others = known.iter().filter(|other| other.id != own.id);
-    let end = others.filter_map(|other| words[after..].find(&other.id)).min();
-    Some(words[after..].chars().take(end.unwrap_or(usize::MAX)).collect())
+    let end = others.filter_map(|other| find(&words[after..], &other.id)).min();
+    Some(words[after..][..end.unwrap_or(words.len() - after)].to_owned())
+}
+
+/// Where an id stands in a text, and not as a part of another one: some agents just count.
+fn find(words: &str, id: &str) -> Option<usize> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    let mut places = words.match_indices(id).map(|(at, _)| at);
+    places.find(|at| !words[..*at].ends_with(is_part) && !words[at + id.len()..].starts_with(is_part))
 }
 
 /// The object within a value that has a member with this id.
@@ -303,6 +309,7 @@ mod tests {
         check(&say(format!("Results: {}", json!([first, second]))), &both);
         check(&say(format!("{second}\n{first}")), &both);
         check(&say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
+        check(&say("web-notes-11: a b".to_owned()), &[]);
     }
 
     #[test]
