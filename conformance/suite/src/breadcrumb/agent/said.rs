@@ -204,7 +204,9 @@ fn mended(body: &Value) -> Value {
                 serde_json::Deserializer::from_str(text).into_iter::<Value>().next().and_then(Result::ok)
             };
             let plain = &plain[begin..];
-            first(plain).or_else(|| first(&without_last_commas(plain))).unwrap_or_else(|| body.clone())
+            let repaired = first(plain).or_else(|| first(&in_json(plain)));
+            let requoted = || first(&in_json(&plain.replace('\'', "\"")));
+            repaired.or_else(requoted).unwrap_or_else(|| body.clone())
         }
         Value::Array(all) if all.len() == 1 => all[0].clone(),
         other => other.clone(),
@@ -238,13 +240,25 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
-/// The text without commas that nothing follows.
-fn without_last_commas(text: &str) -> String {
+/// The text without commas that nothing follows, and with JSON's words for those of other languages.
+fn in_json(text: &str) -> String {
+    let words =
+        [("NaN", "null"), ("None", "null"), ("undefined", "null"), ("True", "true"), ("False", "false")];
     let mut plain = String::new();
     let (mut in_text, mut escaped) = (false, false);
+    let mut skipped = 0;
     for (at, letter) in text.char_indices() {
-        let ends = || text[at + 1..].trim_start().starts_with(['}', ']']);
-        if letter == ',' && !in_text && ends() {
+        if skipped > 0 {
+            skipped -= 1;
+            continue;
+        }
+        let rest = &text[at..];
+        if let Some((word, meant)) = words.iter().find(|(word, _)| !in_text && rest.starts_with(word)) {
+            plain.push_str(meant);
+            skipped = word.len() - 1;
+            continue;
+        }
+        if !in_text && letter == ',' && rest[1..].trim_start().starts_with(['}', ']']) {
             continue;
         }
         plain.push(letter);
@@ -307,6 +321,8 @@ mod tests {
         check(json!(format!("{{\"tool_requests\": [{call} /* one */]}}")), 1);
         check(json!(format!("```json\n{{\"tool_requests\": [{call}]}}\n```")), 1);
         check(json!(format!("{{\"tool_requests\": [{call},], \"text\": \"\\\",]\",}}")), 1);
+        check(json!(format!("{{\"tool_requests\": [{call}], \"score\": NaN}}")), 1);
+        check(json!("{'tool_requests': [{'tool': 'calculator', 'return_to_llm': True}]}"), 1);
         check(json!({"action": "create"}), 0);
         check(json!("Good morning."), 0);
     }

@@ -236,10 +236,14 @@ impl Draft {
         }
     }
 
-    /// What levels are listed with.
-    fn settings(&self) -> Value {
+    /// A lookup with many parameters.
+    fn levels(&self) -> (String, Vec<Vec<Wish>>) {
         let around = json!({"place": self.named("quartz"), "metres": 0});
-        json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around})
+        let input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
+        let words = format!(
+            "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
+        );
+        (words, vec![vec![Wish { tool: LEVELS, input: Input::Given(input), ..self.note("quartz", "first") }]])
     }
 
     /// A lookup of two numbers, and their sum.
@@ -340,14 +344,7 @@ impl Draft {
             Errand::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
-            Errand::Levels => {
-                let input = self.settings();
-                let words = format!(
-                    "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
-                );
-                let wish = Wish { tool: LEVELS, input: Input::Given(input), ..note() };
-                (words, vec![vec![wish]])
-            }
+            Errand::Levels => self.levels(),
             Errand::Question => {
                 let wish = Wish { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
                 let words = format!(
