@@ -161,8 +161,6 @@ Feature: An agent describes each call completely
         | errand                     |
         | a question                 |
         | a question with a fallback |
-        | two notes at once          |
-        | a memo to be saved         |
 
   @BRD-40 @cap:agent.config
   Rule: A configuration that is named exists
@@ -177,8 +175,6 @@ Feature: An agent describes each call completely
         | errand                     |
         | a question                 |
         | a question with a fallback |
-        | two notes at once          |
-        | a memo to be saved         |
 
   Rule: A call in a later turn is described as completely
 

@@ -216,7 +216,10 @@ fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&
     let is_the_models = |said: &Utterance<'_>| {
         said.calls().is_empty() && said.message().is_none_or(|message| said_by_the_model(&message))
     };
-    (!words.contains(error.as_str()) && is_rosy(&words) && after.all(is_the_models)).then_some((frame, words))
+    // What brings a value breaks the rule on results, or that on matching.
+    let is_empty = own.names().iter().all(|(number, _)| !words.contains(number));
+    let is_kept = is_empty && !words.contains(error.as_str()) && is_rosy(&words);
+    (is_kept && after.all(is_the_models)).then_some((frame, words))
 }
 
 /// Whether a text says that a call succeeded, or nothing at all.
