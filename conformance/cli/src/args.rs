@@ -44,6 +44,10 @@ pub(crate) enum Command {
     Sabotage(SabotageArguments),
     /// Render a run record again
     Report(ReportArguments),
+    /// Print the completions of a shell, e.g. `source <(callmark completions bash)`
+    Completions(CompletionsArguments),
+    /// Print the manual page, e.g. `callmark man | man -l -`
+    Man(ManArguments),
 }
 
 impl Default for Command {
@@ -305,4 +309,18 @@ pub(crate) struct ReportArguments {
 fn scale(text: &str) -> Result<f64, String> {
     let scale: f64 = text.parse().map_err(|_| "is no number".to_owned())?;
     if (0.01..=1000.0).contains(&scale) { Ok(scale) } else { Err("is not between 0.01 and 1000".to_owned()) }
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct CompletionsArguments {
+    /// The shell
+    #[arg(value_name = "SHELL", value_enum)]
+    pub(crate) shell: clap_complete::Shell,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct ManArguments {
+    /// Write a page for each command into this directory instead
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: Option<PathBuf>,
 }

@@ -15,9 +15,16 @@ use callmark_suite::pace::PaceLimits;
 use callmark_suite::utp::capture::{Exercise, Exercised};
 use callmark_suite::utp::upstream::Variable;
 use futures::future::BoxFuture;
+use nix::sys::statvfs::statvfs;
+use nix::unistd::{AccessFlags, access};
 
 pub use bench::ReferenceWorkshop;
 pub use reference::{Reference, Registry};
+
+/// A file system in memory, where a machine has one.
+const MEMORY: &str = "/dev/shm";
+/// Bytes that must be free there: several times what a run needs.
+const ROOM: u64 = 256 * 1024 * 1024;
 
 /// The project of the tour.
 const TOUR_PROJECT: &str = "prj_tour";
@@ -56,6 +63,19 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
         executor.environment.extend(set.filter(|(_, value)| !value.is_empty()));
     }
     Ok(manifest)
+}
+
+/// Has the files of the reference live in memory where there is room: a run writes and removes a thousand, and waits
+/// for the disk at each. Who sets `TMPDIR` has decided otherwise.
+pub fn keep_files_in_memory() {
+    let has_room = statvfs(MEMORY).is_ok_and(|memory| {
+        let free = u64::from(memory.blocks_available()).saturating_mul(u64::from(memory.fragment_size()));
+        free >= ROOM && access(MEMORY, AccessFlags::W_OK).is_ok()
+    });
+    if has_room && std::env::var_os("TMPDIR").is_none() {
+        // Fails where it was decided before, which is just as well.
+        let _ = tempfile::env::override_temp_dir(Path::new(MEMORY));
+    }
 }
 
 /// Limits of waiting: everything is in this process, so nothing takes long.

@@ -135,7 +135,7 @@ fn selection(
         }
     }
     let tags = arguments.tags.as_deref().map(str::parse).transpose().map_err(Failure::usage)?;
-    let selection = Selection { profiles, rules: arguments.rule.clone(), tags };
+    let selection = Selection { profiles, rules: arguments.rule.clone(), tags, scenarios: None };
     if library.select(&selection).is_empty() {
         return Err(Failure::nothing("no scenario is selected").hint(
             "`callmark rules --profile …` shows which rules a profile has and which still wait for features",
@@ -177,6 +177,9 @@ async fn certify(
         None => None,
     };
     let is_bundled = arguments.target.is_none();
+    if is_bundled {
+        bundled::keep_files_in_memory();
+    }
     let mut manifest = manifest.clone();
     let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
         Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)

@@ -10,6 +10,7 @@ mod certify;
 mod doctor;
 mod exit;
 mod init;
+mod manual;
 mod mock;
 mod progress;
 mod report;
@@ -53,6 +54,8 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Completions(arguments) => manual::completions(&arguments),
+        Command::Man(arguments) => manual::man(&arguments),
     };
     match outcome {
         Ok(code) => ExitCode::from(code),

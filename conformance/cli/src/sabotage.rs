@@ -6,7 +6,7 @@ use std::time::Instant;
 use callmark_suite::saboteur::{self, Matrix, Mutant, MutantResult};
 
 use crate::args::{Format, SabotageArguments};
-use crate::bundled::ReferenceWorkshop;
+use crate::bundled::{self, ReferenceWorkshop};
 use crate::certify::{known_profile, library, seconds};
 use crate::exit::{self, Failure};
 
@@ -29,6 +29,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         return Err(Failure::nothing("no mutant is selected")
             .hint("`callmark explain RULE-ID` shows a rule's mutants"));
     }
+    bundled::keep_files_in_memory();
     let began = Instant::now();
     let done = AtomicUsize::new(0);
     let total = chosen.len();

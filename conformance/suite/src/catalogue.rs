@@ -55,6 +55,7 @@ pub struct Place {
 /// All cases in file order.
 #[derive(Debug)]
 pub struct Catalogue {
+    /// Without their scenarios, which are the cases'.
     features: Vec<Feature>,
     cases: Vec<Case>,
 }
@@ -86,11 +87,6 @@ impl Catalogue {
         &self.cases
     }
 
-    /// The parsed features.
-    pub fn features(&self) -> &[Feature] {
-        &self.features
-    }
-
     /// The features again, holding only `cases`: what a run feeds to cucumber.
     pub fn select(&self, cases: &[&Case]) -> Vec<Feature> {
         self.features
@@ -115,7 +111,7 @@ impl Catalogue {
             .collect()
     }
 
-    fn add(&mut self, path: &str, feature: Feature) -> Result<(), String> {
+    fn add(&mut self, path: &str, mut feature: Feature) -> Result<(), String> {
         let index = self.features.len();
         let profile = feature
             .tags
@@ -123,13 +119,10 @@ impl Catalogue {
             .find_map(|tag| tag.strip_prefix("role:"))
             .ok_or("a feature needs a tag `@role:<profile>`")?
             .to_owned();
-        let groups = std::iter::once((None, &[][..], &feature.scenarios)).chain(
-            feature
-                .rules
-                .iter()
-                .enumerate()
-                .map(|(position, rule)| (Some(position), &rule.tags[..], &rule.scenarios)),
-        );
+        let mut groups = vec![(None, Vec::new(), std::mem::take(&mut feature.scenarios))];
+        for (position, rule) in feature.rules.iter_mut().enumerate() {
+            groups.push((Some(position), rule.tags.clone(), std::mem::take(&mut rule.scenarios)));
+        }
         let mut cases = Vec::new();
         for (rule, rule_tags, scenarios) in groups {
             for scenario in scenarios {
@@ -162,7 +155,7 @@ fn case(
     path: &str,
     feature: usize,
     rule: Option<usize>,
-    scenario: &Scenario,
+    scenario: Scenario,
     profile: &str,
     tags: BTreeSet<String>,
 ) -> Result<Case, String> {
@@ -171,7 +164,7 @@ fn case(
         Some("should") => Some(Level::Should),
         Some(other) => return Err(format!("`@level:{other}`: only `@level:should` lowers a case")),
     };
-    let rules = match column(scenario, "rule") {
+    let rules = match column(&scenario, "rule") {
         Some(id) => vec![id.to_owned()],
         None => tags.iter().filter(|tag| is_rule_tag(tag)).cloned().collect(),
     };
@@ -190,7 +183,7 @@ fn case(
         tags,
         feature,
         rule,
-        scenario: scenario.clone(),
+        scenario,
     })
 }
 

@@ -1,23 +1,25 @@
 //! The plumbing of the suite's HTTP servers: requests in, replies out, a connection closed on demand.
 //!
-//! It sits on wiremock, whose responders are asked once a request; what they answer is decided elsewhere.
+//! What is answered is decided elsewhere. A mock server keeps every request that it ever answered, which is too much
+//! for parties that are asked thousands of times; so this one stands on the suite's own connections.
 
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::request::Parts;
+use axum::http::{Response, StatusCode, header};
 use serde_json::Value;
-use wiremock::{Mock, MockServer, Request, ResponseTemplate};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
 
+use crate::http_connections::{self, Closed};
 use crate::transcript::lock;
 
-/// Requests that one server answers; who sends more is not answered.
-const MAX_REQUESTS: u64 = 20_000;
+/// Bytes of a body that are read; a larger one counts as empty.
+const MAX_READ: usize = 16 * 1024 * 1024;
 /// Bytes of a body that are looked at.
 const MAX_BODY: usize = 1024 * 1024;
-/// For an answer that is not to come while anyone waits for it.
-const NEVER: Duration = Duration::from_secs(600);
 
 /// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,25 +45,20 @@ impl Asked {
         self.path.split('?').next().unwrap_or_default()
     }
 
-    fn of(request: &Request) -> Self {
+    fn of(parts: &Parts, body: &[u8]) -> Self {
         let mut headers = BTreeMap::<String, String>::new();
-        for (name, value) in &request.headers {
+        for (name, value) in &parts.headers {
             let value = String::from_utf8_lossy(value.as_bytes());
             headers
-                .entry(name.as_str().to_ascii_lowercase())
+                .entry(name.as_str().to_owned())
                 .and_modify(|all| *all = format!("{all}, {value}"))
                 .or_insert_with(|| value.into_owned());
         }
-        let query = request.url.query().map_or_else(String::new, |query| format!("?{query}"));
-        let bytes = &request.body[..request.body.len().min(MAX_BODY)];
+        let path = parts.uri.path_and_query().map_or("/", |path| path.as_str());
+        let bytes = &body[..body.len().min(MAX_BODY)];
         let body = serde_json::from_slice(bytes)
             .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(bytes).into_owned()));
-        Self {
-            method: request.method.as_str().to_owned(),
-            path: format!("{}{query}", request.url.path()),
-            headers,
-            body,
-        }
+        Self { method: parts.method.as_str().to_owned(), path: path.to_owned(), headers, body }
     }
 }
 
@@ -95,12 +92,16 @@ impl Reply {
         Self::Response { status, content_type: content_type.to_owned(), body: body.as_bytes().to_vec() }
     }
 
-    fn template(self) -> ResponseTemplate {
+    async fn response(self) -> Result<Response<Body>, Closed> {
         match self {
-            Self::Response { status, content_type, body } => {
-                ResponseTemplate::new(status).set_body_raw(body, &content_type)
-            }
-            Self::Hang | Self::Close => ResponseTemplate::new(504).set_delay(NEVER),
+            Self::Response { status, content_type, body } => Response::builder()
+                .status(StatusCode::from_u16(status).map_err(|_| Closed)?)
+                .header(header::CONTENT_TYPE, content_type)
+                .body(Body::from(body))
+                .map_err(|_| Closed),
+            // Until the other side gives up, or the server ends.
+            Self::Hang => std::future::pending().await,
+            Self::Close => Err(Closed),
         }
     }
 }
@@ -110,7 +111,9 @@ pub type Handler = Arc<dyn Fn(Asked) -> Reply + Send + Sync>;
 
 /// A server on a loopback address. It ends when it is dropped.
 pub struct HttpServer {
-    server: MockServer,
+    url: String,
+    /// Ends with the server.
+    _serving: JoinSet<()>,
 }
 
 impl HttpServer {
@@ -120,39 +123,28 @@ impl HttpServer {
     /// Why it cannot listen there.
     pub async fn start(listen: Option<&str>, handler: Handler) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
-        let listener = TcpListener::bind(address).map_err(|error| format!("`{address}`: {error}"))?;
-        let server = MockServer::builder().listener(listener).disable_request_recording().start().await;
-        // A responder cannot close a connection, and what closes one is no responder: so a matcher asks the handler
-        // first, and leaves the response to the second mock. One request at a time passes both.
-        let ready: Arc<Mutex<Option<Reply>>> = Arc::default();
-        let asking = Arc::clone(&ready);
-        let closes = move |request: &Request| match handler(Asked::of(request)) {
-            Reply::Close => true,
-            reply => {
-                *lock(&asking) = Some(reply);
-                false
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+        let turn = Arc::new(Mutex::new(()));
+        let mut serving = JoinSet::new();
+        serving.spawn(http_connections::serve(listener, move |request| {
+            let (handler, turn) = (Arc::clone(&handler), Arc::clone(&turn));
+            async move {
+                let (parts, body) = request.into_parts();
+                let body = http_connections::body(body, MAX_READ).await.unwrap_or_default();
+                let reply = {
+                    let _one_at_a_time = lock(&turn);
+                    handler(Asked::of(&parts, &body))
+                };
+                reply.response().await
             }
-        };
-        let closing = Mock::given(closes)
-            .respond_with_err(|_: &Request| std::io::Error::other("closed on demand"))
-            .up_to_n_times(MAX_REQUESTS)
-            .with_priority(1);
-        closing.mount(&server).await;
-        let respond = move |_: &Request| {
-            let reply = lock(&ready).take();
-            reply.unwrap_or_else(|| Reply::text(404, "text/plain", "")).template()
-        };
-        Mock::given(wiremock::matchers::any())
-            .respond_with(respond)
-            .up_to_n_times(MAX_REQUESTS)
-            .with_priority(2)
-            .mount(&server)
-            .await;
-        Ok(Self { server })
+        }));
+        Ok(Self { url, _serving: serving })
     }
 
     /// `http://host:port`.
     pub fn url(&self) -> String {
-        self.server.uri()
+        self.url.clone()
     }
 }

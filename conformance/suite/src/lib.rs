@@ -6,6 +6,7 @@
 mod bounds;
 pub mod breadcrumb;
 pub mod catalogue;
+mod http_connections;
 pub mod http_server;
 pub mod hub;
 pub mod judge;

@@ -1,5 +1,7 @@
 //! What travels inside the binary: the features, the registry and the mutants.
 
+use std::sync::LazyLock;
+
 use include_dir::{Dir, DirEntry, include_dir};
 use sha2::{Digest, Sha256};
 
@@ -34,17 +36,20 @@ pub fn mutant_files() -> Vec<(&'static str, &'static str)> {
 }
 
 /// SHA-256 over the paths and contents of all features and the registry, lower-case hex.
-pub fn features_sha256() -> String {
-    let mut hash = Sha256::new();
-    let mut all = files("feature");
-    all.extend(registry_files());
-    for (path, text) in all {
-        hash.update(path.as_bytes());
-        hash.update([0]);
-        hash.update(text.as_bytes());
-        hash.update([0]);
-    }
-    hex(&hash.finalize())
+pub fn features_sha256() -> &'static str {
+    static SUM: LazyLock<String> = LazyLock::new(|| {
+        let mut hash = Sha256::new();
+        let mut all = files("feature");
+        all.extend(registry_files());
+        for (path, text) in all {
+            hash.update(path.as_bytes());
+            hash.update([0]);
+            hash.update(text.as_bytes());
+            hash.update([0]);
+        }
+        hex(&hash.finalize())
+    });
+    &SUM
 }
 
 /// Lower-case hexadecimal.

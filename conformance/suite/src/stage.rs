@@ -8,6 +8,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use futures::future::{BoxFuture, LocalBoxFuture};
+
 use crate::breadcrumb::agent::session::{CrumbAgentPlan, CrumbAgentSession};
 use crate::breadcrumb::session::{RunnerPlan, RunnerSession};
 use crate::hub::agent::session::{AgentPlan, AgentSession};
@@ -58,13 +60,19 @@ pub struct SetStage {
 
 impl SetStage {
     /// Ends what was started.
-    pub async fn strike(&self) {
-        self.stage.close().await;
+    pub fn strike(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.stage.close())
     }
 }
 
 /// Sets the stage for the selected profiles.
-pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
+///
+/// Boxed, as are the other doors of this library: so it is compiled here, and not again in every crate that calls it.
+pub fn set(plan: StagePlan<'_>) -> LocalBoxFuture<'_, SetStage> {
+    Box::pin(set_all(plan))
+}
+
+async fn set_all(mut plan: StagePlan<'_>) -> SetStage {
     let mut set = SetStage::default();
     let wants = |profile: &str| plan.profiles.iter().any(|own| own == profile);
     let table = plan.manifest.utp.as_ref();
@@ -81,56 +89,65 @@ pub async fn set(mut plan: StagePlan<'_>) -> SetStage {
         let captured = capture(&plan, session.as_deref()).await;
         take(&mut set, captured);
     }
-    if wants("utp.registry") {
-        match open_management(&plan).await {
-            Ok(session) => set.stage.management = Some(session),
-            Err(blocked) => drop(set.blocked.insert("utp.registry".to_owned(), blocked)),
-        }
-    }
-    let buses: Vec<&str> =
-        ["toolbus.server", "toolbus.artifacts"].into_iter().filter(|own| wants(own)).collect();
-    if !buses.is_empty() {
-        match open_toolbus(&plan).await {
-            Ok(session) => set.stage.toolbus = Some(session),
-            Err((cause, message)) => {
-                set.blocked.extend(buses.iter().map(|own| ((*own).to_owned(), (cause, message.clone()))));
-            }
-        }
-    }
-    if wants("hub.server") {
-        match open_hub(&plan).await {
-            Ok(session) => set.stage.hub = Some(session),
-            Err(blocked) => drop(set.blocked.insert("hub.server".to_owned(), blocked)),
-        }
-    }
-    if wants("hub.agent") {
-        match open_agent(&plan).await {
-            Ok(session) => set.stage.agent = Some(session),
-            Err(blocked) => drop(set.blocked.insert("hub.agent".to_owned(), blocked)),
-        }
-    }
-    let runners: Vec<&str> = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]
-        .into_iter()
-        .filter(|own| wants(own))
-        .collect();
-    if !runners.is_empty() {
-        match open_runner(&plan).await {
-            Ok(session) => set.stage.runner = Some(session),
-            Err(blocked) => {
-                set.blocked.extend(runners.iter().map(|own| ((*own).to_owned(), blocked.clone())));
-            }
-        }
-    }
-    if wants("breadcrumb.agent") {
-        match open_crumb_agent(&plan).await {
-            Ok(session) => set.stage.crumb_agent = Some(session),
-            Err(blocked) => drop(set.blocked.insert("breadcrumb.agent".to_owned(), blocked)),
-        }
-    }
+    // Each waits for its own target to start and to show what it does.
+    let (management, toolbus, hub, agent, runner, crumb_agent) = futures::join!(
+        opened(plan.profiles, &["utp.registry"], open_management(&plan)),
+        opened(plan.profiles, &["toolbus.server", "toolbus.artifacts"], open_toolbus(&plan)),
+        opened(plan.profiles, &["hub.server"], open_hub(&plan)),
+        opened(plan.profiles, &["hub.agent"], open_agent(&plan)),
+        opened(
+            plan.profiles,
+            &["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"],
+            open_runner(&plan)
+        ),
+        opened(plan.profiles, &["breadcrumb.agent"], open_crumb_agent(&plan)),
+    );
+    let blocked = &mut set.blocked;
+    set.stage.management = management.unless(blocked);
+    set.stage.toolbus = toolbus.unless(blocked);
+    set.stage.hub = hub.unless(blocked);
+    set.stage.agent = agent.unless(blocked);
+    set.stage.runner = runner.unless(blocked);
+    set.stage.crumb_agent = crumb_agent.unless(blocked);
     set
 }
 
-fn take(set: &mut SetStage, captured: Result<Capture, (Cause, String)>) {
+/// Why a profile cannot run.
+type Blocked = (Cause, String);
+
+/// What came of opening the session that some profiles share.
+struct Opened<'a, T> {
+    /// Those of them that are to run.
+    profiles: Vec<&'a str>,
+    session: Option<Result<T, Blocked>>,
+}
+
+/// Opens a session, unless none of its profiles is to run.
+async fn opened<'a, T>(
+    selected: &[String],
+    profiles: &[&'a str],
+    opening: impl Future<Output = Result<T, Blocked>>,
+) -> Opened<'a, T> {
+    let profiles: Vec<&str> =
+        profiles.iter().copied().filter(|profile| selected.iter().any(|own| own == profile)).collect();
+    let session = if profiles.is_empty() { None } else { Some(Box::pin(opening).await) };
+    Opened { profiles, session }
+}
+
+impl<T> Opened<'_, T> {
+    /// The session, unless it is to be told why there is none.
+    fn unless(self, blocked: &mut BTreeMap<String, Blocked>) -> Option<T> {
+        match self.session? {
+            Ok(session) => Some(session),
+            Err(cause) => {
+                blocked.extend(self.profiles.iter().map(|profile| ((*profile).to_owned(), cause.clone())));
+                None
+            }
+        }
+    }
+}
+
+fn take(set: &mut SetStage, captured: Result<Capture, Blocked>) {
     match captured {
         Ok(capture) => set.stage.capture = Some(Arc::new(capture)),
         Err(blocked) => {
@@ -140,7 +157,7 @@ fn take(set: &mut SetStage, captured: Result<Capture, (Cause, String)>) {
 }
 
 /// Opens a session with the management API of a manifest.
-async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>, (Cause, String)> {
+async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
     let utp = plan.manifest.utp.as_ref();
     let Some((utp, table)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
         return Err((Cause::Config, "the manifest has no table `[utp.registry]`".to_owned()));
@@ -159,7 +176,7 @@ async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>,
 }
 
 /// Opens a session with the agent of a manifest that writes invocations.
-async fn open_crumb_agent(plan: &StagePlan<'_>) -> Result<Arc<CrumbAgentSession>, (Cause, String)> {
+async fn open_crumb_agent(plan: &StagePlan<'_>) -> Result<Arc<CrumbAgentSession>, Blocked> {
     let Some(table) = plan.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone()) else {
         return Err((Cause::Config, "the manifest has no table `[breadcrumb.agent]`".to_owned()));
     };
@@ -175,7 +192,7 @@ async fn open_crumb_agent(plan: &StagePlan<'_>) -> Result<Arc<CrumbAgentSession>
 }
 
 /// Opens a session with the tool runner of a manifest.
-async fn open_runner(plan: &StagePlan<'_>) -> Result<Arc<RunnerSession>, (Cause, String)> {
+async fn open_runner(plan: &StagePlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
     let Some(table) = plan.manifest.breadcrumb.clone().filter(BreadcrumbTable::has_runner) else {
         let message = "the manifest describes no tool runner (`[breadcrumb.runner]`)".to_owned();
         return Err((Cause::Config, message));
@@ -192,7 +209,7 @@ async fn open_runner(plan: &StagePlan<'_>) -> Result<Arc<RunnerSession>, (Cause,
 }
 
 /// Opens a session with the MCP server of a manifest.
-async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, (Cause, String)> {
+async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
     let Some(table) = plan.manifest.toolbus.clone() else {
         return Err((Cause::Config, "the manifest has no table `[toolbus]`".to_owned()));
     };
@@ -208,7 +225,7 @@ async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, (Caus
 }
 
 /// Opens a session with the Hub of a manifest.
-async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, (Cause, String)> {
+async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, Blocked> {
     let Some(table) = plan.manifest.hub.clone() else {
         return Err((Cause::Config, "the manifest has no table `[hub]`".to_owned()));
     };
@@ -224,7 +241,7 @@ async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, (Cause, Strin
 }
 
 /// Opens a session with the agent of a manifest.
-async fn open_agent(plan: &StagePlan<'_>) -> Result<Arc<AgentSession>, (Cause, String)> {
+async fn open_agent(plan: &StagePlan<'_>) -> Result<Arc<AgentSession>, Blocked> {
     let Some(table) = plan.manifest.hub.as_ref().and_then(|hub| hub.agent.clone()) else {
         return Err((Cause::Config, "the manifest has no table `[hub.agent]`".to_owned()));
     };
@@ -245,7 +262,7 @@ fn own_capture(utp: &UtpTable) -> Option<&PathBuf> {
 }
 
 /// Captured messages: of the manifest's file, of the exercise, or of the Tool Service's own probes.
-async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<Capture, (Cause, String)> {
+async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<Capture, Blocked> {
     let utp = plan.manifest.utp.as_ref();
     let table = utp.and_then(|utp| utp.schema.clone()).unwrap_or_default();
     if let Some(file) = &table.capture {

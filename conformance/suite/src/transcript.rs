@@ -7,10 +7,14 @@ mod kind;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use callmark_reports::record::{Direction, FrameExcerpt};
+use flate2::Compression;
+use flate2::read::DeflateDecoder;
+use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
@@ -101,7 +105,7 @@ fn is_shown(name: &str) -> bool {
 }
 
 /// A message before it is numbered and timed.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Message {
     /// Seen from the target.
     pub direction: Direction,
@@ -115,6 +119,13 @@ pub struct Message {
     pub body: Value,
 }
 
+impl From<Frame> for Message {
+    fn from(frame: Frame) -> Self {
+        let Frame { direction, kind, channel, headers, body, .. } = frame;
+        Self { direction, kind, channel, headers, body }
+    }
+}
+
 /// The messages of one scenario, in the order in which the suite saw them.
 #[derive(Debug)]
 pub struct Transcript {
@@ -125,8 +136,8 @@ pub struct Transcript {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// The first ones, as JSON, once nobody is expected to look at them soon.
-    packed: Vec<u8>,
+    /// The first ones, as JSON and deflated, once nobody is expected to look at them soon.
+    packed: Box<[u8]>,
     /// How many those are.
     first: usize,
     kept: Vec<Frame>,
@@ -144,7 +155,10 @@ impl Frames {
             return Cow::Borrowed(&self.kept);
         }
         // What was packed was JSON before, and no deeper than can be read back.
-        let mut all: Vec<Frame> = serde_json::from_slice(&self.packed).unwrap_or_default();
+        let mut json = Vec::new();
+        let read = DeflateDecoder::new(&*self.packed).read_to_end(&mut json);
+        let mut all: Vec<Frame> =
+            read.ok().and_then(|_| serde_json::from_slice(&json).ok()).unwrap_or_default();
         all.extend_from_slice(&self.kept);
         Cow::Owned(all)
     }
@@ -154,9 +168,10 @@ impl Frames {
         if self.first > 0 || self.kept.is_empty() || is_deep {
             return;
         }
-        if let Ok(packed) = serde_json::to_vec(&self.kept) {
-            self.packed = packed;
-            self.packed.shrink_to_fit();
+        let Ok(json) = serde_json::to_vec(&self.kept) else { return };
+        let mut packing = DeflateEncoder::new(Vec::new(), Compression::fast());
+        if let Ok(packed) = packing.write_all(&json).and_then(|()| packing.finish()) {
+            self.packed = packed.into_boxed_slice();
             self.first = self.kept.len();
             self.kept = Vec::new();
         }

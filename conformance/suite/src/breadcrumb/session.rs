@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -139,7 +140,11 @@ impl RunnerSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: RunnerPlan) -> Result<Arc<Self>, RunnerError> {
+    pub fn open(plan: RunnerPlan) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: RunnerPlan) -> Result<Arc<Self>, RunnerError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan).await?;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -142,7 +143,11 @@ impl HubSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: HubPlan) -> Result<Arc<Self>, HubError> {
+    pub fn open(plan: HubPlan) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: HubPlan) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);

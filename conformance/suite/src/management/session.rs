@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -123,7 +124,11 @@ impl ManagementSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
+    pub fn open(plan: ManagementPlan) -> BoxFuture<'static, Result<Arc<Self>, ManagementError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
         let table = plan.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;

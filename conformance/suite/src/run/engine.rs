@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Outcome;
 use cucumber::{Cucumber, Parser, cli, parser, runner};
-use futures::FutureExt as _;
-use futures::stream;
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt as _, StreamExt as _, stream};
 
 use super::remains::Remains;
 use super::writer::{self, Facts, Gatherer, StepPlace};
@@ -20,11 +20,17 @@ use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
+/// Families at a time.
+const FAMILIES: usize = 3;
 
 /// Runs the selected cases against the stage.
 ///
 /// The future is not `Send`: cucumber polls all steps in one task.
-pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
+pub fn run<'a>(library: &'a Library, plan: &'a RunPlan) -> LocalBoxFuture<'a, RunOutput> {
+    Box::pin(run_all(library, plan))
+}
+
+async fn run_all(library: &Library, plan: &RunPlan) -> RunOutput {
     let selected = library.select(&plan.selection);
     let capabilities = plan.stage.capabilities();
     let runnable: Vec<&Case> = selected
@@ -39,29 +45,25 @@ pub async fn run(library: &Library, plan: &RunPlan) -> RunOutput {
         runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
     };
     let [utp, runtime, management, toolbus, hub, agent, runner, crumb_agent] = Family::ALL.map(of);
-    let heavy = futures::join!(
+    // First those that wait much. The compiled steps of all families together would take much memory.
+    let families = [
+        drive_all::<breadcrumb::world::World>(library, plan, &runner).boxed_local(),
         drive_all::<utp::world::World>(library, plan, &utp).boxed_local(),
         drive_all::<toolbus::world::World>(library, plan, &toolbus).boxed_local(),
-    );
-    // Two or three families at a time: the compiled steps of all together take much memory.
-    let calling = futures::join!(
         drive_all::<runtime::world::World>(library, plan, &runtime).boxed_local(),
-        drive_all::<management::world::World>(library, plan, &management).boxed_local(),
-    );
-    let light = futures::join!(
-        drive_all::<hub::world::World>(library, plan, &hub).boxed_local(),
         drive_all::<hub::agent::world::World>(library, plan, &agent).boxed_local(),
-    );
-    let crumbs = futures::join!(
-        drive_all::<breadcrumb::world::World>(library, plan, &runner).boxed_local(),
+        drive_all::<hub::world::World>(library, plan, &hub).boxed_local(),
+        drive_all::<management::world::World>(library, plan, &management).boxed_local(),
         drive_all::<breadcrumb::agent::world::World>(library, plan, &crumb_agent).boxed_local(),
-    );
+    ];
+    let mut driving = stream::iter(families).buffer_unordered(FAMILIES);
     let mut facts = BTreeMap::new();
     let mut remains = BTreeMap::new();
-    for (own, left) in [heavy.0, heavy.1, calling.0, calling.1, light.0, light.1, crumbs.0, crumbs.1] {
+    while let Some((own, left)) = driving.next().await {
         facts.extend(own);
         remains.extend(left);
     }
+    drop(driving);
     look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);

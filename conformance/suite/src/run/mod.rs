@@ -11,7 +11,7 @@ pub mod tags;
 mod verdict;
 mod writer;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +74,8 @@ pub struct Selection {
     pub rules: Vec<String>,
     /// Tag expression; none means all.
     pub tags: Option<tags::Expression>,
+    /// Ids of scenarios; none means all.
+    pub scenarios: Option<BTreeSet<String>>,
 }
 
 impl Selection {
@@ -81,6 +83,7 @@ impl Selection {
         self.profiles.contains(&case.profile)
             && (self.rules.is_empty() || case.rules.iter().any(|rule| self.rules.contains(rule)))
             && self.tags.as_ref().is_none_or(|tags| tags.holds(&case.tags))
+            && self.scenarios.as_ref().is_none_or(|scenarios| scenarios.contains(&case.id))
     }
 
     /// Whether a rule without any scenario (excluded) still belongs into the record.

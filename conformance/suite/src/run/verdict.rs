@@ -44,7 +44,7 @@ pub(super) fn fold(
         schema: RUN_SCHEMA.to_owned(),
         suite: SuiteInfo {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            features_sha256: library::features_sha256(),
+            features_sha256: library::features_sha256().to_owned(),
             seed: plan.seed,
         },
         target: plan.target.clone(),

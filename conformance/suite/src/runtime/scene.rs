@@ -98,7 +98,7 @@ impl Scene {
         within: Duration,
     ) -> Result<(), Stuck> {
         for call in self.calls.iter().filter(|call| call.turn == turn) {
-            self.project.seed_tool(call.row.value(&self.project.id));
+            self.project.seed_tool(&call.row.value(&self.project.id));
         }
         let own = &self.turns[turn];
         session.model.script(&own.mark, self.script(turn));

@@ -13,6 +13,7 @@ use crate::manifest::UtpTable;
 use crate::pace::{Pace, PaceLimits};
 use crate::utp::ground::Ground;
 use crate::utp::session::SessionError;
+use futures::future::BoxFuture;
 
 /// Where a runtime's workers listen unless the manifest says otherwise.
 const WORKER_TARGET: &str = "worker_generic";
@@ -72,7 +73,11 @@ impl std::fmt::Debug for RuntimeSession {
 
 impl RuntimeSession {
     /// Waits for the runtime and learns how it behaves.
-    pub async fn open(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
+    pub fn open(plan: RuntimePlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
         let execution = plan.table.execution.as_ref();
         let deadline = execution.and_then(|own| own.deadline_seconds);
         let mut session = Self {

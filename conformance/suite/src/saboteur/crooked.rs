@@ -20,7 +20,7 @@ pub struct Crooked {
 }
 
 /// A call: its project and its id as the suite knows it.
-type Scope = (String, String);
+pub(super) type Scope = (String, String);
 
 #[derive(Default)]
 struct Memory {
@@ -337,7 +337,8 @@ fn beside(message: &Message) -> Message {
     extra
 }
 
-fn scope(message: &Message) -> Scope {
+/// What a message is known by.
+pub(super) fn scope(message: &Message) -> Scope {
     if let Some(scenario) = message.headers.get(SCENARIO) {
         return (scenario.clone(), message.headers.get(CALL).cloned().unwrap_or_default());
     }

@@ -1,15 +1,17 @@
-//! The matrix: every mutant against the features of its profile.
+//! The matrix: every mutant against the features of its profile, as far as it reaches.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::{Outcome, TargetInfo};
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::Serialize;
 use thiserror::Error;
+use tokio::sync::OnceCell;
 
 use super::crooked::Crooked;
 use super::mutant::{EVERYTHING, Mutant};
+use super::reach::{Recording, Traffic};
 use crate::judge::Cause;
 use crate::run::{Library, Quiet, RunPlan, Selection};
 use crate::transcript::lock;
@@ -92,6 +94,7 @@ pub fn run(
     let queue: Mutex<VecDeque<(usize, &Mutant)>> = Mutex::new(mutants.iter().enumerate().collect());
     let results: Mutex<BTreeMap<usize, MutantResult>> = Mutex::default();
     let failure: Mutex<Option<MatrixError>> = Mutex::default();
+    let traffic = Traffics::default();
     let work = || -> Result<(), MatrixError> {
         let fault = |error: &dyn std::fmt::Display| MatrixError(error.to_string());
         let runtime = tokio::runtime::Builder::new_current_thread()
@@ -102,7 +105,7 @@ pub fn run(
             let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
             loop {
                 let Some((index, mutant)) = lock(&queue).pop_front() else { return Ok(()) };
-                let result = try_mutant(library, mutant, &mut *bench, jobs).await;
+                let result = try_mutant(library, mutant, &mut *bench, jobs, &traffic).await;
                 told(&result);
                 lock(&results).insert(index, result);
             }
@@ -138,7 +141,66 @@ fn matrix(mutants: Vec<MutantResult>) -> Matrix {
     Matrix { schema: "callmark.sabotage/1", mutants, summary }
 }
 
-async fn try_mutant(library: &Library, mutant: &Mutant, bench: &mut dyn Bench, jobs: usize) -> MutantResult {
+/// What passes without a fault, by profile.
+#[derive(Default)]
+struct Traffics(Mutex<HashMap<String, Arc<OnceCell<Option<Traffic>>>>>);
+
+impl Traffics {
+    fn of(&self, profile: &str) -> Arc<OnceCell<Option<Traffic>>> {
+        Arc::clone(lock(&self.0).entry(profile.to_owned()).or_default())
+    }
+}
+
+/// Listens to a profile that runs without a fault; nothing where it cannot run.
+async fn listen(library: &Library, profile: &str, bench: &mut dyn Bench, jobs: usize) -> Option<Traffic> {
+    let recording = Arc::new(Recording::default());
+    let stage = bench.stage(profile, Arc::clone(&recording) as Arc<dyn Wire>).await.ok()?;
+    let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
+    let plan = plan("none", selection, stage, BTreeMap::new(), jobs);
+    let output = crate::run::run(library, &plan).await;
+    plan.stage.close().await;
+    Some(Traffic::of(&recording, &output))
+}
+
+/// The scenarios that may end otherwise than they do without the mutant; none where that is all of them.
+fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Option<BTreeSet<String>> {
+    let mut concerned = traffic?.reached(&mutant.fault)?;
+    let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
+    concerned.extend(own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone()));
+    Some(concerned)
+}
+
+fn plan(
+    name: &str,
+    selection: Selection,
+    stage: Stage,
+    blocked: BTreeMap<String, (Cause, String)>,
+    jobs: usize,
+) -> RunPlan {
+    RunPlan {
+        selection,
+        stage,
+        blocked,
+        target: TargetInfo { name: name.to_owned(), version: String::new() },
+        strict: false,
+        jobs,
+        seed: 1,
+        rerun: "callmark sabotage".to_owned(),
+        secrets: Vec::new(),
+        progress: Arc::new(Quiet),
+    }
+}
+
+async fn try_mutant(
+    library: &Library,
+    mutant: &Mutant,
+    bench: &mut dyn Bench,
+    jobs: usize,
+    traffic: &Traffics,
+) -> MutantResult {
+    let traffic = traffic.of(&mutant.profile);
+    let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, bench, jobs)).await;
+    let scenarios = concerned(library, mutant, traffic.as_ref());
     let wire = Arc::new(Crooked::new(mutant.fault.clone()));
     let mut blocked = BTreeMap::new();
     let stage = match bench.stage(&mutant.profile, wire).await {
@@ -149,18 +211,9 @@ async fn try_mutant(library: &Library, mutant: &Mutant, bench: &mut dyn Bench, j
         }
     };
     let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
-    let plan = RunPlan {
-        selection: Selection { profiles: vec![mutant.profile.clone()], tags, ..Selection::default() },
-        stage,
-        blocked,
-        target: TargetInfo { name: mutant.id.clone(), version: String::new() },
-        strict: false,
-        jobs,
-        seed: 1,
-        rerun: "callmark sabotage".to_owned(),
-        secrets: Vec::new(),
-        progress: Arc::new(Quiet),
-    };
+    let profiles = vec![mutant.profile.clone()];
+    let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
+    let plan = plan(&mutant.id, selection, stage, blocked, jobs);
     let record = crate::run::run(library, &plan).await.record;
     plan.stage.close().await;
     let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);

@@ -9,6 +9,7 @@ pub mod crooked;
 pub mod matrix;
 pub mod mutant;
 pub mod null;
+mod reach;
 mod view;
 
 pub use matrix::{Bench, Matrix, MutantResult, Workshop, run};

@@ -10,6 +10,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures::future::BoxFuture;
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
@@ -168,7 +169,11 @@ impl ToolbusSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: ToolbusPlan) -> Result<Arc<Self>, ToolbusError> {
+    pub fn open(plan: ToolbusPlan) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: ToolbusPlan) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
         let directory = tempfile::Builder::new()
             .prefix("callmark-toolbus-")

@@ -60,7 +60,7 @@ impl Scene {
         if session.role == Role::Pmo {
             // Its built-ins are there whether they are called or not.
             for table in session.tools.values() {
-                project.seed_tool(call::row(table, &session.ground.version, &project.id));
+                project.seed_tool(&call::row(table, &session.ground.version, &project.id));
             }
         }
         Self {
@@ -96,7 +96,7 @@ impl Scene {
     pub fn configure(&mut self, change: impl FnOnce(&mut Value)) {
         if let Some(table) = &mut self.own {
             change(&mut table.options);
-            self.project.seed_tool(call::row(table, &self.version, &self.project.id));
+            self.project.seed_tool(&call::row(table, &self.version, &self.project.id));
         }
     }
 
@@ -109,7 +109,7 @@ impl Scene {
         self.prepared += 1;
         let seed = format!("{}", self.prepared);
         let project_id = self.project.id.as_str();
-        self.project.seed_tool(call::row(table, &self.version, project_id));
+        self.project.seed_tool(&call::row(table, &self.version, project_id));
         let call = Call::new(Blueprint {
             tool,
             table,

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use thiserror::Error;
 use tokio::sync::Mutex;
 
@@ -122,7 +123,11 @@ pub enum SessionError {
 
 impl UtpSession {
     /// Waits for the role and calibrates.
-    pub async fn open(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
+    pub fn open(plan: SessionPlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
         if plan.role.sentinel(&plan.tools).is_none() {
             return Err(match plan.role {
                 Role::Pmo => SessionError::NoBuiltin,

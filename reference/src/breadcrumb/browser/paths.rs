@@ -3,10 +3,19 @@
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// What each is called, in the order of preference.
-const CHROMIUM: &[&str] =
-    &["chromium", "chromium-browser", "google-chrome", "google-chrome-stable", "chrome"];
+/// What each is called, in the order of preference: without windows a browser starts in a quarter of the time.
+const CHROMIUM: &[&str] = &[
+    "chromium-headless-shell",
+    "chrome-headless-shell",
+    "chromium",
+    "chromium-browser",
+    "google-chrome",
+    "google-chrome-stable",
+    "chrome",
+];
 const DRIVER: &[&str] = &["chromedriver"];
+/// End of the name of a browser that has no windows at all.
+const SHELL: &str = "headless-shell";
 
 /// The two programs that the tool needs. They must be of one version.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -15,6 +24,13 @@ pub struct BrowserPaths {
     pub chromium: PathBuf,
     /// Its WebDriver.
     pub chromedriver: PathBuf,
+}
+
+impl BrowserPaths {
+    /// Whether the browser is one without windows, which the driver knows by another name.
+    pub(super) fn is_shell(&self) -> bool {
+        self.chromium.file_stem().and_then(|name| name.to_str()).is_some_and(|name| name.ends_with(SHELL))
+    }
 }
 
 /// Both, or nothing. A variable that names no file hides what the `PATH` has: somebody wanted another one.

@@ -24,7 +24,6 @@ const ELEMENT: u64 = 500;
 
 /// What a headless browser for one tool can do without, and the pipe, which has the browser end with its driver.
 const FLAGS: &[&str] = &[
-    "--headless=new",
     "--no-sandbox",
     "--remote-debugging-pipe",
     "--disable-gpu",
@@ -72,8 +71,14 @@ impl Session {
         let mut session = Self { client, url: format!("http://127.0.0.1:{}/session", driver.port()) };
         let mut arguments: Vec<String> = FLAGS.iter().map(|&flag| flag.to_owned()).collect();
         arguments.push(format!("--user-data-dir={}", driver.profile().display()));
+        let name = if paths.is_shell() {
+            "chrome-headless-shell"
+        } else {
+            arguments.push("--headless=new".to_owned());
+            "chrome"
+        };
         let capabilities = json!({"alwaysMatch": {
-            "browserName": "chrome",
+            "browserName": name,
             // The text of a page is there before its pictures are.
             "pageLoadStrategy": "eager",
             "unhandledPromptBehavior": "dismiss",

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::BoxFuture;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -112,7 +113,11 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: CrumbAgentPlan) -> Result<Arc<Self>, CrumbAgentError> {
+    pub fn open(plan: CrumbAgentPlan) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: CrumbAgentPlan) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan).await?;

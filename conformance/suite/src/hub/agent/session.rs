@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use futures::future::BoxFuture;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -125,7 +126,11 @@ impl AgentSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub async fn open(plan: AgentPlan) -> Result<Arc<Self>, AgentError> {
+    pub fn open(plan: AgentPlan) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: AgentPlan) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan).await?;

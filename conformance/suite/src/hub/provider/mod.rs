@@ -55,9 +55,9 @@ use crate::transcript::{Transcript, lock};
 use crate::wire::Wire;
 
 /// Bytes of requests that wiremock may keep for its own purposes before it is made to forget them.
-const KEPT: usize = 32 * 1024 * 1024;
-/// What one request takes up there beside its body, roughly.
-const OVERHEAD: usize = 2 * 1024;
+const KEPT: usize = 2 * 1024 * 1024;
+/// What one request takes up there beside its body: its headers hold the buffer that they were read into.
+const OVERHEAD: usize = 10 * 1024;
 /// How long the end of the server is waited for.
 const END: Duration = Duration::from_secs(2);
 

@@ -83,10 +83,24 @@ pub struct Project {
 struct Rows {
     /// As JSON text, which takes up much less than the value does.
     cards: HashMap<String, Card>,
-    tools: HashMap<String, Value>,
-    roster: BTreeMap<String, Value>,
+    tools: BTreeMap<String, Row>,
+    roster: BTreeMap<String, Row>,
     records: usize,
     anchors: HashMap<(String, String), String>,
+}
+
+/// A row as JSON text.
+#[derive(Debug)]
+struct Row(Box<str>);
+
+impl Row {
+    fn of(value: &Value) -> Self {
+        Self(value.to_string().into_boxed_str())
+    }
+
+    fn value(&self) -> Value {
+        serde_json::from_str(&self.0).unwrap_or_default()
+    }
 }
 
 /// A card as JSON text.
@@ -199,20 +213,21 @@ impl Project {
     }
 
     /// Puts a row into `resource.tools`.
-    pub fn seed_tool(&self, row: Value) {
-        if let Some(name) = row.get("tool_name").and_then(Value::as_str).map(str::to_owned) {
-            lock(&self.rows).tools.insert(name, row);
+    pub fn seed_tool(&self, row: &Value) {
+        if let Some(name) = row.get("tool_name").and_then(Value::as_str) {
+            lock(&self.rows).tools.insert(name.to_owned(), Row::of(row));
         }
     }
 
     /// Says in the roster which worker target serves an agent from now on.
     pub fn assign(&self, agent_id: &str, worker_target: &str) {
-        lock(&self.rows).roster.insert(agent_id.to_owned(), self.roster_row(agent_id, worker_target));
+        let row = Row::of(&self.roster_row(agent_id, worker_target));
+        lock(&self.rows).roster.insert(agent_id.to_owned(), row);
     }
 
     /// Enters an agent into the roster that is not there yet.
     pub fn assign_unless_known(&self, agent_id: &str, worker_target: &str) {
-        let row = self.roster_row(agent_id, worker_target);
+        let row = Row::of(&self.roster_row(agent_id, worker_target));
         lock(&self.rows).roster.entry(agent_id.to_owned()).or_insert(row);
     }
 
@@ -281,7 +296,7 @@ impl Project {
 
     pub(super) fn tools_get(&self, body: &Value) -> Reply {
         let name = body.get("tool_name").and_then(Value::as_str).unwrap_or_default();
-        lock(&self.rows).tools.get(name).map(|row| json!({"tool": row})).ok_or_else(|| Refusal {
+        lock(&self.rows).tools.get(name).map(|row| json!({"tool": row.value()})).ok_or_else(|| Refusal {
             status: 404,
             code: "not_found",
             message: "no tool of this name is registered in the project".to_owned(),
@@ -289,15 +304,13 @@ impl Project {
     }
 
     pub(super) fn tools_list(&self) -> Value {
-        let rows = lock(&self.rows);
-        let mut tools: Vec<&Value> = rows.tools.values().collect();
-        tools.sort_by_key(|row| row["tool_name"].as_str().map(str::to_owned));
+        let tools: Vec<Value> = lock(&self.rows).tools.values().map(Row::value).collect();
         json!({"tools": tools})
     }
 
     pub(super) fn roster_get(&self, body: &Value) -> Reply {
         let agent = body.get("agent_id").and_then(Value::as_str).unwrap_or_default();
-        lock(&self.rows).roster.get(agent).map(|row| json!({"agent": row})).ok_or_else(|| Refusal {
+        lock(&self.rows).roster.get(agent).map(|row| json!({"agent": row.value()})).ok_or_else(|| Refusal {
             status: 404,
             code: "not_found",
             message: "no agent of this id is in the roster of the project".to_owned(),
@@ -317,7 +330,7 @@ impl Project {
         if rows.roster.len() >= MAX_ROWS {
             return Err(Refusal { status: 507, code: "full", message: "the roster is full".to_owned() });
         }
-        rows.roster.insert(id.to_owned(), row);
+        rows.roster.insert(id.to_owned(), Row::of(&row));
         Ok(json!({"agent_id": id}))
     }
 
@@ -351,7 +364,8 @@ impl Project {
         let reported = headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let traceparent = reported.map(|trace| trace.child(&inbox_id).to_string());
         let wake = agent_id.and_then(|agent| {
-            let target = rows.roster.get(agent)?["worker_target"].as_str()?;
+            let row = rows.roster.get(agent)?.value();
+            let target = row["worker_target"].as_str()?;
             // A row may be the target's own; what is no token would spoil the subject.
             is_token(target).then(|| (agent.to_owned(), target.to_owned()))
         });

@@ -211,7 +211,7 @@ fn registration(world: &mut World, after_execution: String) -> Step {
     let scene = world.scene()?;
     let mut row = crate::utp::call::row(scene.table(tool), &session.ground.version, &scene.project.id);
     row["after_execution"] = Value::from(after_execution);
-    scene.project.seed_tool(row);
+    scene.project.seed_tool(&row);
     Ok(())
 }
 

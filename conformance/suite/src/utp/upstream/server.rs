@@ -1,64 +1,31 @@
-//! Connections to the upstream: bounded, and closed where the script says so.
+//! Requests to the upstream: whose they are, and what becomes of them.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
-use std::time::Duration;
 
-use axum::body::{Body, to_bytes};
+use axum::body::Body;
 use axum::http::{Request, Response, StatusCode, header};
 use callmark_reports::record::Direction;
 use hyper::body::Incoming;
-use hyper::server::conn::http1;
-use hyper::service::service_fn;
-use hyper_util::rt::{TokioIo, TokioTimer};
 use serde_json::{Value, json};
-use thiserror::Error;
 use tokio::net::TcpListener;
-use tokio::sync::Semaphore;
-use tokio::task::JoinSet;
 
 use super::ALLOWED;
 use super::asked::Asked;
 use super::script::Manner;
+use crate::http_connections::{self, Closed};
 use crate::transcript::{Kind, Message, lock};
 use crate::utp::platform::{Desk, Project};
 use crate::wire::{CALL, SCENARIO};
 
-/// Connections at a time; more wait to be accepted.
-const MAX_CONNECTIONS: usize = 512;
 /// Bytes of a request body.
 const MAX_BODY: usize = 1024 * 1024;
-/// For the body of a request to arrive.
-const BODY_DEADLINE: Duration = Duration::from_secs(30);
-
-/// Why a connection ends without an answer.
-#[derive(Debug, Error)]
-#[error("closed on demand")]
-struct Closed;
-
 /// Answers until it is dropped, and every connection with it.
 pub(super) async fn serve(listener: TcpListener, desk: Arc<Mutex<Weak<Desk>>>) {
-    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
-    let mut connections = JoinSet::new();
     let Ok(address) = listener.local_addr() else { return };
     let own = Own { url: format!("http://{address}"), host: address.ip().to_string() };
-    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
-        while connections.try_join_next().is_some() {}
-        // One that cannot be accepted is its peer's loss.
-        let Ok((stream, _)) = listener.accept().await else { continue };
-        let (desk, own) = (Arc::clone(&desk), own.clone());
-        connections.spawn(async move {
-            let service = service_fn(move |request| {
-                let desk = lock(&desk).upgrade();
-                answer(desk, own.clone(), request)
-            });
-            let _ = http1::Builder::new()
-                .timer(TokioTimer::new())
-                .serve_connection(TokioIo::new(stream), service)
-                .await;
-            drop(permit);
-        });
-    }
+    http_connections::serve(listener, move |request| answer(lock(&desk).upgrade(), own.clone(), request))
+        .await;
 }
 
 /// The upstream's own address.
@@ -74,12 +41,8 @@ async fn answer(
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Closed> {
     let (parts, body) = request.into_parts();
-    let reading = to_bytes(Body::new(body), MAX_BODY);
-    let bytes = match tokio::time::timeout(BODY_DEADLINE, reading).await {
-        Ok(Ok(bytes)) => bytes,
-        // It is recorded all the same: that it was sent is what counts.
-        _ => bytes::Bytes::new(),
-    };
+    // Without its body it is recorded all the same: that it was sent is what counts.
+    let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
     let asked = Asked::of(&parts, &bytes);
     let mut reply = Manner::Answers.reply(&asked);
     for (project, call, manner) in desk.iter().flat_map(|desk| owners(desk, &asked, &own)) {

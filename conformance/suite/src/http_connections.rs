@@ -1,0 +1,58 @@
+//! Connections of the suite's own HTTP servers: bounded, and closed where the script says so.
+//!
+//! Neighbours: `http_server` answers from a script, the upstream behind an executor answers by its host. Frameworks
+//! have no way to close a connection instead of answering, which is why both stand on hyper.
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response};
+use bytes::Bytes;
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use thiserror::Error;
+use tokio::net::TcpListener;
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+/// Connections at a time; more wait to be accepted.
+const MAX_CONNECTIONS: usize = 512;
+/// For the body of a request to arrive.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+
+/// Why a connection ends without an answer.
+#[derive(Debug, Error)]
+#[error("closed on demand")]
+pub(crate) struct Closed;
+
+/// Answers until it is dropped, and every connection with it.
+pub(crate) async fn serve<Answer, Answering>(listener: TcpListener, answer: Answer)
+where
+    Answer: Fn(Request<Incoming>) -> Answering + Clone + Send + 'static,
+    Answering: Future<Output = Result<Response<Body>, Closed>> + Send + 'static,
+{
+    let room = Arc::new(Semaphore::new(MAX_CONNECTIONS));
+    let mut connections = JoinSet::new();
+    while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
+        while connections.try_join_next().is_some() {}
+        // One that cannot be accepted is its peer's loss.
+        let Ok((stream, _)) = listener.accept().await else { continue };
+        let answer = answer.clone();
+        connections.spawn(async move {
+            let _ = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .serve_connection(TokioIo::new(stream), service_fn(answer))
+                .await;
+            drop(permit);
+        });
+    }
+}
+
+/// The body of a request; nothing where it is larger than `limit`, late or broken off.
+pub(crate) async fn body(body: Incoming, limit: usize) -> Option<Bytes> {
+    tokio::time::timeout(BODY_DEADLINE, to_bytes(Body::new(body), limit)).await.ok()?.ok()
+}
