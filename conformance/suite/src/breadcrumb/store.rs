@@ -45,6 +45,8 @@ pub enum Posting {
     Loose,
     /// Likewise whole invocations, with a breadcrumb inside.
     Envelopes,
+    /// What an agent keeps there that is spoken with elsewhere.
+    Records,
 }
 
 /// A store on a loopback address. It ends when it is dropped.
@@ -129,7 +131,11 @@ impl Desk {
         let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
         let Ok(said) = serde_json::from_slice::<Value>(body) else {
             let text = String::from_utf8_lossy(body).into_owned();
-            let kind = if self.posting == Posting::Envelopes { Kind::Said } else { Kind::Crumb };
+            let kind = match self.posting {
+                Posting::Plain | Posting::Loose => Kind::Crumb,
+                Posting::Envelopes => Kind::Said,
+                Posting::Records => Kind::Stored,
+            };
             self.room.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
             return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
         };
@@ -143,6 +149,7 @@ impl Desk {
     /// Takes what the target posts, as it comes out of the wire.
     fn take(&self, said: Value, key: Option<&str>) -> Response {
         let arrived = match self.posting {
+            Posting::Records => self.room.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
             Posting::Plain | Posting::Loose => {
                 self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
             }
