@@ -26,7 +26,7 @@ const LAST: &str = "last";
 /// one task.
 const LANES: usize = 2;
 /// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
-const FAMILIES: usize = 2;
+const FAMILIES: usize = 1;
 /// Stack of a lane: as large as that of a main thread.
 const STACK: usize = 8 * 1024 * 1024;
 /// First those that wait much.
