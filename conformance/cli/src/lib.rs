@@ -7,6 +7,7 @@ mod args;
 pub mod broker;
 pub mod bundled;
 mod certify;
+mod docs;
 mod doctor;
 mod exit;
 mod init;
@@ -54,6 +55,7 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
     };

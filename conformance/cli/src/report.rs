@@ -1,6 +1,7 @@
 //! `report`: render a run record again.
 
 use std::io::Read as _;
+use std::path::Path;
 
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
 
@@ -12,18 +13,7 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Runs it.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
-    let shown = arguments.record.display();
-    let unusable = |reason: String| {
-        Failure::usage(format!("`{shown}` is no run record: {reason}"))
-            .hint("`callmark certify` writes `run.json` into its `--out` directory")
-    };
-    let file = std::fs::File::open(&arguments.record).map_err(|error| unusable(error.to_string()))?;
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
-    let record: RunRecord = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-    if record.schema != RUN_SCHEMA {
-        return Err(unusable(format!("its schema is `{}`, not `{RUN_SCHEMA}`", record.schema)));
-    }
+    let record = read(&arguments.record)?;
     let rendered = arguments.format.render(&record);
     match &arguments.out {
         None => print!("{rendered}"),
@@ -31,4 +21,20 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
             .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))?,
     }
     Ok(exit::CONFORMANT)
+}
+
+/// Reads a run record.
+pub(crate) fn read(path: &Path) -> Result<RunRecord, Failure> {
+    let unusable = |reason: String| {
+        Failure::usage(format!("`{}` is no run record: {reason}", path.display()))
+            .hint("`callmark certify` writes `run.json` into its `--out` directory")
+    };
+    let file = std::fs::File::open(path).map_err(|error| unusable(error.to_string()))?;
+    let mut text = String::new();
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
+    let record: RunRecord = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
+    if record.schema != RUN_SCHEMA {
+        return Err(unusable(format!("its schema is `{}`, not `{RUN_SCHEMA}`", record.schema)));
+    }
+    Ok(record)
 }

@@ -41,20 +41,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let subject = remains.world.subject.as_ref();
     let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
     let family = Family::of(&case.profile);
-    let mut parts: Vec<(String, String)> =
-        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    parts.extend(remains.world.names.iter().cloned());
-    let mut whole = BTreeMap::new();
-    match family {
-        Family::Utp | Family::Runtime => whole = named(finding, frames, &involved),
-        // What a registry makes up has no name of its own.
-        Family::Management => {}
-        // Ids of a server also stand within uris and texts.
-        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
-        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
-        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
-    }
-    let names = Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() };
+    let names = names(family, finding, remains, frames, &involved, secrets);
     let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
@@ -81,6 +68,31 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
             None => command(frames, subject).map(|frame| names.text(&reproduce(frame))),
         },
     }
+}
+
+/// What stands in place of what the run made up, and of secrets.
+pub(super) fn names(
+    family: Family,
+    finding: &Finding,
+    remains: &Remains,
+    frames: &[Frame],
+    involved: &[&Frame],
+    secrets: &[String],
+) -> Names {
+    let mut parts: Vec<(String, String)> =
+        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
+    parts.extend(remains.world.names.iter().cloned());
+    let mut whole = BTreeMap::new();
+    match family {
+        Family::Utp | Family::Runtime => whole = named(finding, frames, involved),
+        // What a registry makes up has no name of its own.
+        Family::Management => {}
+        // Ids of a server also stand within uris and texts.
+        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
+        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
+        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
+    }
+    Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
 }
 
 /// The command under test and the frames that the finding names.
@@ -136,7 +148,8 @@ fn steady(family: Family, value: &Value) -> Value {
     }
 }
 
-fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
+/// The frame as a report shows it.
+pub(super) fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
     let mut excerpt = Frame { body: steady(family, &frame.body), ..frame.clone() }.excerpt();
     excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
