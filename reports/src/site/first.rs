@@ -3,12 +3,11 @@
 use maud::{Markup, html};
 
 use super::layout::{self, Sheet, segment};
-use super::model::{Document, Exchange, Page};
+use super::model::{Document, Exchange, Page, Told};
 use super::parts;
 use super::scenario;
 use super::view::View;
-use crate::record::FrameExcerpt;
-use crate::{text, view};
+use crate::text;
 
 pub(super) fn page(view: &View<'_>) -> Page {
     let told: Vec<(&Document, Vec<&Exchange>)> = view
@@ -24,7 +23,7 @@ pub(super) fn page(view: &View<'_>) -> Page {
         h1 { "One whole exchange of each protocol" }
         p.lead {
             "Every message below is real: the reference implementation sent or received it when this page was written, "
-            "while the suite played everybody else. “Target” is the reference. "
+            "while the suite played everybody else. "
             "Ids and times that differ from run to run have names in angle brackets, and messages that may cross stand in the order in which they follow from each other."
         }
         nav.contents aria-label="Protocols" {
@@ -50,16 +49,17 @@ fn shown(exchange: &Exchange) -> Markup {
             h3 id=(id) { (exchange.title) }
             p.about { (parts::prose(&exchange.about)) }
             p.source { "Recorded in the scenario " a href=(link(&exchange.scenario)) { (exchange.scenario) } "." }
-            ol.frames { @for (frame, note) in &exchange.frames { (one(frame, note)) } }
+            ol.frames { @for told in &exchange.messages { (one(told)) } }
         }
     }
 }
 
-fn one(frame: &FrameExcerpt, note: &str) -> Markup {
+fn one(told: &Told) -> Markup {
+    let frame = &told.frame;
     html! {
         li {
-            p.note { (parts::prose(note)) }
-            p.channel { span.route { (view::route(frame)) } " " code { (text::line(&frame.channel, text::LINE)) } }
+            p.note { (parts::prose(&told.note)) }
+            p.channel { span.route { (told.route) } " " code { (text::line(&frame.channel, text::LINE)) } }
             @if !frame.headers.is_empty() {
                 dl.headers { @for (name, value) in &frame.headers {
                     div { dt { (text::line(name, text::LINE)) } dd { (text::line(value, text::LINE)) } }

@@ -25,7 +25,7 @@ mod words;
 
 pub use model::{
     Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
-    ScenarioText, Site, StepText,
+    ScenarioText, Site, StepText, Told,
 };
 
 use self::view::View;

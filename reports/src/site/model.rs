@@ -186,8 +186,19 @@ pub struct Exchange {
     pub about: String,
     /// The scenario whose messages these are, for example `utp/execution/lifecycle/UTP-3.1-01/1`.
     pub scenario: String,
-    /// Each message with what it is for, in the order in which they follow from each other.
-    pub frames: Vec<(FrameExcerpt, String)>,
+    /// In the order in which they follow from each other.
+    pub messages: Vec<Told>,
+}
+
+/// A message of an exchange.
+#[derive(Clone, Debug)]
+pub struct Told {
+    /// As it crossed the wire.
+    pub frame: FrameExcerpt,
+    /// Who sends it to whom, for example `agent → Hub`.
+    pub route: String,
+    /// What it is for.
+    pub note: String,
 }
 
 /// A file of the site.

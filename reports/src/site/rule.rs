@@ -128,7 +128,7 @@ fn broken(view: &View<'_>, up: &str, mutants: &[&MutantText]) -> Markup {
             ul.mutants {
                 @for mutant in mutants {
                     li {
-                        "… " (parts::prose(&mutant.does)) " " code.source { (mutant.id) }
+                        (parts::prose(&mutant.does)) div.source { code { (mutant.id) } }
                         @if mutant.collateral.iter().any(|rule| rule == "*") { div.source { "Any other rule may notice it too." } }
                         @else if !mutant.collateral.is_empty() {
                             div.source { "Noticed too by " @for rule in &mutant.collateral { (parts::rule_link(view, up, rule)) " " } }

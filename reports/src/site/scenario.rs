@@ -92,6 +92,8 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
         .filter(|(_, entry)| place.rule.is_none_or(|rule| entry.rules.iter().any(|own| own == rule)))
         .collect();
     let told = rows.iter().any(|(_, entry)| view.of_case(entry, place.rule).is_some());
+    // On the page of a rule each row would name that rule.
+    let shown = |name: &str| name != "rule" || place.rule.is_none();
     html! {
         @if !rows.is_empty() {
             div.examples {
@@ -100,11 +102,11 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
                 }
                 div.scroll tabindex="0" role="region" aria-label="Examples" {
                     table.data {
-                        thead { tr { @for name in &example.header { th scope="col" { (name) } } @if told { th scope="col" { "outcome" } } } }
+                        thead { tr { @for name in example.header.iter().filter(|name| shown(name)) { th scope="col" { (name) } } @if told { th scope="col" { "outcome" } } } }
                         tbody {
                             @for (cells, entry) in &rows {
                                 tr id=(anchor(&entry.id)) {
-                                    @for (name, cell) in example.header.iter().zip(cells) {
+                                    @for (name, cell) in example.header.iter().zip(cells).filter(|(name, _)| shown(name)) {
                                         td { @if name == "rule" { (parts::rule_link(view, place.up, cell)) } @else { (line(cell)) } }
                                     }
                                     @if told { td { (outcome(view, place, entry)) (why(view, place, entry)) } }

@@ -154,13 +154,13 @@ pub(super) fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExce
     excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {
-        let minted = frame.direction == Direction::FromTarget && name == "traceparent";
+        let minted = frame.direction != Direction::ToTarget && name == "traceparent";
         *value = names.text(&if minted { without_span(value) } else { value.clone() });
     }
     excerpt
 }
 
-/// A traceparent whose span is a name: every run has another one.
+/// A traceparent whose span is a name: the target's, and the platform's that goes on from it, are other ones in every run.
 fn without_span(text: &str) -> String {
     match text.split('-').collect::<Vec<_>>().as_slice() {
         [version, trace, span, flags] if span.len() == 16 => format!("{version}-{trace}-<span>-{flags}"),

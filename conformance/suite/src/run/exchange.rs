@@ -76,7 +76,7 @@ pub(super) fn of(
     let family = Family::of(&case.profile);
     let mut names = evidence::names(family, &Finding::new("", ""), remains, &frames, &told, secrets);
     if matches!(family, Family::Utp | Family::Runtime) {
-        for (id, name) in minted(&told) {
+        for (id, name) in minted(&told, |id| names.text(id) == id) {
             names.whole.entry(id).or_insert(name);
         }
     }
@@ -84,8 +84,9 @@ pub(super) fn of(
     Ok(numbered.map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, family, &names) }).collect())
 }
 
-/// Ids that came up in the target's messages first, by the names of their members: `step_id` gives `<step 1>`.
-fn minted(told: &[&Frame]) -> BTreeMap<String, String> {
+/// Ids that came up in the target's messages first and have no name yet, by the names of their members: `step_id` gives
+/// `<step 1>`.
+fn minted(told: &[&Frame], is_nameless: impl Fn(&str) -> bool) -> BTreeMap<String, String> {
     let (mut ours, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut counts = BTreeMap::<String, u32>::new();
     for frame in told {
@@ -94,7 +95,7 @@ fn minted(told: &[&Frame]) -> BTreeMap<String, String> {
                 ours.insert(text.to_owned());
             }
             let Some(kind) = member.strip_suffix("_id") else { return };
-            if ours.contains(text) || names.contains_key(text) || !is_minted(text) {
+            if ours.contains(text) || names.contains_key(text) || !is_minted(text) || !is_nameless(text) {
                 return;
             }
             let count = counts.entry(kind.to_owned()).or_default();
@@ -134,13 +135,14 @@ mod tests {
     #[test]
     fn what_the_target_minted_is_named_by_its_member() {
         let (ours, step) = ("turn_1_0123456789abcdef", "step_fedcba9876543210");
+        let project = "prj_0123456789abcdef";
         let first = frame(Direction::ToTarget, Kind::TurnStart, json!({"agent_turn_id": ours}));
         let second = frame(
             Direction::FromTarget,
             Kind::Command,
-            json!({"agent_turn_id": ours, "step_id": step, "agent_id": "ag_pilot", "note": step}),
+            json!({"agent_turn_id": ours, "step_id": step, "agent_id": "ag_pilot", "note": step, "project_id": project}),
         );
         let expect = BTreeMap::from([(step.to_owned(), "<step 1>".to_owned())]);
-        assert_eq!(minted(&[&first, &second]), expect);
+        assert_eq!(minted(&[&first, &second], |id| id != project), expect);
     }
 }
