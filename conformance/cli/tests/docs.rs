@@ -64,7 +64,7 @@ fn target(page: &str, link: &str) -> (String, Option<String>) {
 }
 
 fn check_links(site: &BTreeMap<String, String>) {
-    let pages = site.iter().filter(|(path, _)| path.ends_with(".html"));
+    let pages = site.iter().filter(|(path, _)| path.strip_suffix(".html").is_some());
     let ids: BTreeMap<&String, BTreeSet<&str>> =
         pages.clone().map(|(path, page)| (path, attributes(page, "id").into_iter().collect())).collect();
     for (path, page) in pages {

@@ -65,7 +65,7 @@ fn one(told: &Told) -> Markup {
                     div { dt { (text::line(name, text::LINE)) } dd { (text::line(value, text::LINE)) } }
                 } }
             }
-            pre tabindex="0" role="region" aria-label="Message" { code { (text::body_block(&frame.body, text::BODY)) } }
+            pre tabindex="0" role="group" aria-label="Message" { code { (text::body_block(&frame.body, text::BODY)) } }
         }
     }
 }

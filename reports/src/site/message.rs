@@ -67,10 +67,10 @@ pub(super) fn page(view: &View<'_>, message: &MessageShape) -> Page {
         }
         @if !examples.is_empty() {
             h2 #examples { @if examples.len() == 1 { "Example" } @else { "Examples" } }
-            @for example in examples { pre tabindex="0" role="region" aria-label="Example" { code { (text::value_block(example, SOURCE)) } } }
+            @for example in examples { pre tabindex="0" role="group" aria-label="Example" { code { (text::value_block(example, SOURCE)) } } }
         }
         h2 #schema { "Schema" }
-        details { summary { "The schema itself" } pre tabindex="0" role="region" aria-label="Schema" { code { (text::value_block(schema, SOURCE)) } } }
+        details { summary { "The schema itself" } pre tabindex="0" role="group" aria-label="Schema" { code { (text::value_block(schema, SOURCE)) } } }
     };
     let path = parts::message_path(&message.path);
     let above = Some(("messages.html", "Messages"));

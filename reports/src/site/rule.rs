@@ -64,8 +64,10 @@ pub(super) fn page(view: &View<'_>, rule: &RuleText) -> Page {
         dl.facts {
             div { dt { "Source" } dd { (rule.source) } }
             div { dt { @if rule.profiles.len() == 1 { "Role" } @else { "Roles" } } dd { (parts::role_links(UP, &rule.profiles)) } }
-            @if let Some(reason) = &rule.excluded { div { dt { "Not tested" } dd { (parts::prose(reason)) } } }
-            div { dt { "Try it" } dd { code { "callmark certify --bundled --rule " (rule.id) } } }
+            @match &rule.excluded {
+                Some(reason) => div { dt { "Not tested" } dd { (parts::prose(reason)) } },
+                None => div { dt { "Try it" } dd { code { "callmark certify --bundled --rule " (rule.id) } } },
+            }
         }
         (run(view, rule))
         (neighbours(view, rule))

@@ -100,7 +100,7 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
                 @if !example.title.is_empty() || !example.capabilities.is_empty() {
                     p.needs { @if !example.title.is_empty() { span.need { "Examples: " (example.title) } " " } (capabilities(&example.capabilities)) }
                 }
-                div.scroll tabindex="0" role="region" aria-label="Examples" {
+                div.scroll {
                     table.data {
                         thead { tr { @for name in example.header.iter().filter(|name| shown(name)) { th scope="col" { (name) } } @if told { th scope="col" { "outcome" } } } }
                         tbody {

@@ -88,7 +88,7 @@ fn one(ctx: Context<'_>, name: &str, member: &Value, required: bool) -> Markup {
         li {
             p {
                 code.name { (name) } " "
-                @if required { span.required { "required" } } @else if !ctx.branch { span.optional { "optional" } }
+                @if required { span.required { "required" } } @else if !ctx.branch && !words::is_absent(member) { span.optional { "optional" } }
                 " " span.type { (words::kind(ctx.known, member)) }
             }
             @if !description(member).is_empty() { p.about { (parts::prose(description(member))) } }

@@ -38,8 +38,13 @@ pub(super) fn condition(known: &[&str], schema: &Value) -> Markup {
     }
 }
 
+/// Whether a member of this schema can only be left out.
+pub(super) fn is_absent(schema: &Value) -> bool {
+    schema == &Value::Bool(false) || schema.get("not").is_some_and(is_anything)
+}
+
 fn phrases(known: &[&str], schema: &Value) -> Vec<Markup> {
-    if schema == &Value::Bool(false) || schema.get("not").is_some_and(is_anything) {
+    if is_absent(schema) {
         return vec![html! { "must be absent" }];
     }
     let mut phrases = Vec::new();
