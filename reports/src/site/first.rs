@@ -9,6 +9,9 @@ use super::scenario;
 use super::view::View;
 use crate::text;
 
+/// Cap on a message: a whole exchange should be whole.
+const MESSAGE: usize = 64 * 1024;
+
 pub(super) fn page(view: &View<'_>) -> Page {
     let told: Vec<(&Document, Vec<&Exchange>)> = view
         .site
@@ -65,7 +68,7 @@ fn one(told: &Told) -> Markup {
                     div { dt { (text::line(name, text::LINE)) } dd { (text::line(value, text::LINE)) } }
                 } }
             }
-            pre tabindex="0" role="group" aria-label="Message" { code { (text::body_block(&frame.body, text::BODY)) } }
+            pre tabindex="0" role="group" aria-label="Message" { code { (text::body_block(&frame.body, MESSAGE)) } }
         }
     }
 }

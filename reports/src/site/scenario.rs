@@ -32,7 +32,7 @@ pub(super) fn scenario(view: &View<'_>, place: &Place<'_>, scenario: &ScenarioTe
         @if let Some(entry) = &scenario.entry { (outcome(view, place, entry)) }
     };
     html! {
-        article.scenario id=[scenario.entry.as_ref().map(|entry| anchor(&entry.id))] {
+        article.scenario id=[scenario.entry.as_ref().map(|entry| place.anchor(&entry.id))] {
             @match place.heading {
                 Heading::Third => h3 { (title) },
                 Heading::Fourth => h4 { (title) },
@@ -45,10 +45,21 @@ pub(super) fn scenario(view: &View<'_>, place: &Place<'_>, scenario: &ScenarioTe
     }
 }
 
-/// What a scenario is linked by, for example `callback/UTP-4.2-05/1`: its id without the role, which the page has.
+impl Place<'_> {
+    /// The page of a rule shows scenarios of several roles, whose short names may be the same.
+    fn anchor(&self, id: &str) -> String {
+        if self.rule.is_some() { plain(id) } else { anchor(id) }
+    }
+}
+
+/// What a scenario is linked by on the page of its role, for example `callback/UTP-4.2-05/1`: its id without the role.
 pub(super) fn anchor(id: &str) -> String {
-    let segments = id.splitn(3, '/').last().unwrap_or(id);
-    segments.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect()
+    plain(id.splitn(3, '/').last().unwrap_or(id))
+}
+
+/// An id of an element holds no blanks.
+fn plain(id: &str) -> String {
+    id.chars().map(|c| if c.is_whitespace() { '_' } else { c }).collect()
 }
 
 /// Rules, capabilities and level, as far as they are not plain from where it stands.
@@ -105,7 +116,7 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
                         thead { tr { @for name in example.header.iter().filter(|name| shown(name)) { th scope="col" { (name) } } @if told { th scope="col" { "outcome" } } } }
                         tbody {
                             @for (cells, entry) in &rows {
-                                tr id=(anchor(&entry.id)) {
+                                tr id=(place.anchor(&entry.id)) {
                                     @for (name, cell) in example.header.iter().zip(cells).filter(|(name, _)| shown(name)) {
                                         td { @if name == "rule" { (parts::rule_link(view, place.up, cell)) } @else { (line(cell)) } }
                                     }
