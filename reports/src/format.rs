@@ -2,8 +2,10 @@
 //!
 //! Neighbours: one module per format. The terminal text is not here: it is no file and needs a [`crate::Style`].
 
+use std::io::{self, Write};
 use std::str::FromStr;
 
+use crate::messages::FeatureText;
 use crate::record::RunRecord;
 
 /// A file that is rendered from a run record.
@@ -16,13 +18,30 @@ pub enum Format {
     Html,
     /// JUnit XML for CI systems.
     Junit,
+    /// SARIF 2.1.0 for code scanning.
+    Sarif,
     /// A summary for a CI job or a pull request.
     Markdown,
+    /// Cucumber Messages for the tools of Cucumber.
+    Messages,
+    /// The verdict as an image.
+    Badge,
+    /// The verdict as shields.io reads it.
+    BadgeJson,
 }
 
 impl Format {
-    /// All formats, in the order in which they are offered.
-    pub const ALL: [Self; 4] = [Self::Json, Self::Html, Self::Junit, Self::Markdown];
+    /// All formats, in the order in which they are offered. `certify` writes each of them.
+    pub const ALL: [Self; 8] = [
+        Self::Json,
+        Self::Html,
+        Self::Junit,
+        Self::Sarif,
+        Self::Markdown,
+        Self::Messages,
+        Self::Badge,
+        Self::BadgeJson,
+    ];
 
     /// The name on the command line, for example `junit`.
     pub fn name(self) -> &'static str {
@@ -30,7 +49,11 @@ impl Format {
             Self::Json => "json",
             Self::Html => "html",
             Self::Junit => "junit",
+            Self::Sarif => "sarif",
             Self::Markdown => "markdown",
+            Self::Messages => "messages",
+            Self::Badge => "badge",
+            Self::BadgeJson => "badge-json",
         }
     }
 
@@ -40,18 +63,39 @@ impl Format {
             Self::Json => "run.json",
             Self::Html => "index.html",
             Self::Junit => "junit.xml",
+            Self::Sarif => "results.sarif",
             Self::Markdown => "summary.md",
+            Self::Messages => "messages.ndjson",
+            Self::Badge => "badge.svg",
+            Self::BadgeJson => "badge.json",
         }
     }
 
-    /// The whole file.
-    pub fn render(self, record: &RunRecord) -> String {
-        match self {
+    /// Writes the whole file.
+    ///
+    /// `features` are the feature files that the record names; only [`Format::Messages`] quotes them,
+    /// and does without those that are missing.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn write(
+        self,
+        record: &RunRecord,
+        features: &[FeatureText<'_>],
+        out: &mut dyn Write,
+    ) -> io::Result<()> {
+        let text = match self {
             Self::Json => crate::json(record),
             Self::Html => crate::html(record),
             Self::Junit => crate::junit(record),
+            Self::Sarif => crate::sarif(record),
             Self::Markdown => crate::markdown(record),
-        }
+            // By far the longest: it is never held as a whole.
+            Self::Messages => return crate::messages(record, features, out),
+            Self::Badge => crate::badge(record),
+            Self::BadgeJson => crate::badge_json(record),
+        };
+        out.write_all(text.as_bytes())
     }
 }
 
@@ -107,9 +151,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_format_is_found_by_its_name() {
+    fn every_format_is_found_by_its_name_and_has_a_file_of_its_own() {
+        let mut files = std::collections::BTreeSet::new();
         for format in Format::ALL {
             assert_eq!(format.name().parse(), Ok(format));
+            assert!(files.insert(format.file_name()));
         }
     }
 
@@ -119,7 +165,8 @@ mod tests {
         assert_eq!(error.nearest(), Some(Format::Html));
         assert_eq!(
             error.to_string(),
-            "unknown report format `htm`, expected one of `json`, `html`, `junit`, `markdown`; did you mean `html`?"
+            "unknown report format `htm`, expected one of `json`, `html`, `junit`, `sarif`, `markdown`, `messages`, \
+             `badge`, `badge-json`; did you mean `html`?"
         );
         let error = "pdf".parse::<Format>().expect_err("`pdf` is no format");
         assert_eq!(error.nearest(), None);

@@ -1,8 +1,9 @@
 //! The run record, and everything that is rendered from it.
 //!
 //! [`record`] is the contract: plain data that `suite` writes and others read.
+//! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
 //! [`site`] renders the specification itself, with a record where there is one.
-//! Each other module renders a record for one kind of reader and is a pure function of it:
+//! Each other module renders one for one kind of reader and is a pure function of the record:
 //! no clock, no environment, no files, so the same record always gives the same bytes.
 //! What a target said is hostile text; `text` is the one door through which it enters a report.
 //!
@@ -11,19 +12,31 @@
 pub mod record;
 pub mod site;
 
+mod badge;
+mod baseline;
+mod diff;
 mod format;
 mod html;
 mod human;
 mod json;
 mod junit;
 mod markdown;
+mod messages;
 mod plain;
+mod sarif;
 mod text;
 mod view;
 
+pub use badge::{badge, badge_json};
+pub use baseline::{Baseline, BaselineError, Date, Known, RuleScenario, ScenariosOf, Stale, StaleCause};
+pub use diff::{
+    Change, ChangeKind, DIFF_SCHEMA, Diff, ScenarioChange, Side, diff_human, diff_json, diff_markdown,
+};
 pub use format::{Format, UnknownFormat};
 pub use html::html;
 pub use human::{Style, human};
 pub use json::json;
 pub use junit::junit;
 pub use markdown::markdown;
+pub use messages::{FeatureText, messages};
+pub use sarif::sarif;

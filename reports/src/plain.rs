@@ -12,6 +12,15 @@ pub(crate) const FRAMES: usize = 12;
 
 /// All that is known about one scenario's outcome.
 pub(crate) fn scenario(rule: &RuleEntry, scenario: &ScenarioEntry) -> String {
+    let mut out = summary(rule, scenario);
+    if let Some(evidence) = &scenario.evidence {
+        push_frames(&mut out, &evidence.frames);
+    }
+    out
+}
+
+/// The same without the messages, for formats that are read scenario by scenario.
+pub(crate) fn summary(rule: &RuleEntry, scenario: &ScenarioEntry) -> String {
     let mut out = rule_lines(rule);
     push(&mut out, "scenario", &format!("{} ({}:{})", scenario.name, scenario.file, scenario.line));
     if let Some(reason) = &scenario.reason {
@@ -52,11 +61,14 @@ fn push_evidence(out: &mut String, evidence: &Evidence) {
     if let Some(reproduce) = &evidence.reproduce {
         push(out, "by hand", reproduce);
     }
-    for frame in evidence.frames.iter().take(FRAMES) {
+}
+
+fn push_frames(out: &mut String, frames: &[FrameExcerpt]) {
+    for frame in frames.iter().take(FRAMES) {
         push_frame(out, frame);
     }
-    if evidence.frames.len() > FRAMES {
-        let _ = writeln!(out, "… and {}", text::count(evidence.frames.len() - FRAMES, "more message"));
+    if frames.len() > FRAMES {
+        let _ = writeln!(out, "… and {}", text::count(frames.len() - FRAMES, "more message"));
     }
 }
 

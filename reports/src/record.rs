@@ -60,6 +60,20 @@ pub enum Verdict {
     Incomplete,
 }
 
+impl Verdict {
+    /// The verdict that follows from the outcomes.
+    pub fn of(rules: &[RuleEntry]) -> Self {
+        let any = |outcomes: &[Outcome]| rules.iter().any(|rule| outcomes.contains(&rule.outcome));
+        if any(&[Outcome::Failed]) {
+            Self::Nonconformant
+        } else if any(&[Outcome::CouldNotRun, Outcome::NotObserved]) {
+            Self::Incomplete
+        } else {
+            Self::Conformant
+        }
+    }
+}
+
 /// Outcome of a rule or of one of its scenarios: a closed vocabulary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -91,7 +91,12 @@ pub(crate) fn target(record: &RunRecord) -> String {
 
 /// The one word.
 pub(crate) fn verdict(record: &RunRecord) -> &'static str {
-    match record.verdict {
+    verdict_word(record.verdict)
+}
+
+/// The word for a verdict.
+pub(crate) fn verdict_word(verdict: Verdict) -> &'static str {
+    match verdict {
         Verdict::Conformant => "conformant",
         Verdict::Nonconformant => "nonconformant",
         Verdict::Incomplete => "incomplete",
@@ -184,5 +189,24 @@ pub(crate) fn route(frame: &FrameExcerpt) -> String {
         Direction::ToTarget => format!("{party} → target"),
         Direction::FromTarget => format!("target → {party}"),
         Direction::Observed => format!("{party}, observed"),
+    }
+}
+
+/// `features/….feature:12:5` in its parts.
+pub(crate) fn place(location: &str) -> Option<(&str, u32, u32)> {
+    let (rest, column) = location.rsplit_once(':')?;
+    let (file, line) = rest.rsplit_once(':')?;
+    let (line, column) = (line.parse::<u32>().ok()?, column.parse::<u32>().ok()?);
+    Some((file, line.max(1), column.max(1)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_step_s_place_is_read_from_the_right() {
+        assert_eq!(place("features/a:b.feature:12:5"), Some(("features/a:b.feature", 12, 5)));
+        assert_eq!(place("somewhere"), None);
     }
 }

@@ -36,8 +36,27 @@
       apply();
       target.scrollIntoView();
     }
+    for (let around = target; around; around = around.parentElement) {
+      if (around.tagName === "DETAILS") {
+        around.open = true;
+      }
+    }
   };
   addEventListener("hashchange", reveal);
+  reveal();
+
+  // What scrolls must be reachable without a mouse; what does not should cost no press of a key.
+  const reachable = () => {
+    for (const block of document.querySelectorAll("pre:not([tabindex])")) {
+      if (block.scrollHeight > block.clientHeight || block.scrollWidth > block.clientWidth) {
+        block.tabIndex = 0;
+        block.setAttribute("role", "group");
+        block.setAttribute("aria-label", "Text that scrolls");
+      }
+    }
+  };
+  document.addEventListener("toggle", reachable, true);
+  reachable();
 
   const copied = async (text) => {
     try {

@@ -1,9 +1,11 @@
 //! Golden tests of everything that is rendered: what people read is looked at, not described.
 
+mod baseline;
+mod diff;
 mod support;
 
 use callmark_reports::record::{Outcome, RunRecord};
-use callmark_reports::{Format, Style, html, human, json, junit, markdown};
+use callmark_reports::{Format, Style, badge, badge_json, html, human, json, junit, markdown, sarif};
 
 const PLAIN: Style = Style { color: false, width: 100 };
 
@@ -13,6 +15,14 @@ fn golden(name: &str, record: &RunRecord) {
     insta::assert_snapshot!(format!("{name}.xml"), junit(record));
     insta::assert_snapshot!(format!("{name}.md"), markdown(record));
     insta::assert_snapshot!(format!("{name}.html"), readable(&html(record)));
+    insta::assert_snapshot!(format!("{name}.sarif"), sarif(record));
+    insta::assert_snapshot!(format!("{name}.badge"), badge(record) + &badge_json(record));
+}
+
+fn rendered(format: Format, record: &RunRecord) -> String {
+    let mut out = Vec::new();
+    format.write(record, &support::features(), &mut out).expect("writing to memory does not fail");
+    String::from_utf8(out).expect("reports are UTF-8")
 }
 
 /// The page with a line per element and without our own style, script and their hashes.
@@ -41,6 +51,7 @@ fn a_run_with_every_outcome() {
     insta::assert_snapshot!("every_outcome.json", json(&support::every_outcome()));
     let narrow = Style { color: true, width: 60 };
     insta::assert_snapshot!("every_outcome_colour.txt", human(&support::every_outcome(), narrow));
+    insta::assert_snapshot!("every_outcome.ndjson", rendered(Format::Messages, &support::every_outcome()));
 }
 
 #[test]
@@ -77,7 +88,8 @@ fn what_is_written_fits_its_schema() {
 #[test]
 fn every_format_gives_the_same_bytes_twice() {
     for format in Format::ALL {
-        assert_eq!(format.render(&support::every_outcome()), format.render(&support::every_outcome()));
+        let record = support::every_outcome();
+        assert_eq!(rendered(format, &record), rendered(format, &record));
     }
 }
 
@@ -87,9 +99,15 @@ fn nothing_of_a_hostile_target_acts() {
     let acts = |c: char| {
         (c.is_control() && c != '\n' && c != '\t') || matches!(c, '\u{202e}' | '\u{2066}' | '\u{fffe}')
     };
-    for report in [html(&record), junit(&record), markdown(&record), human(&record, PLAIN)] {
-        assert_eq!(report.find(acts), None, "a control or direction mark is left");
+    for format in Format::ALL {
+        assert_eq!(
+            rendered(format, &record).find(acts),
+            None,
+            "{}: a control or direction mark",
+            format.name()
+        );
     }
+    assert_eq!(human(&record, PLAIN).find(acts), None, "a control or direction mark is left");
     let page = html(&record);
     assert_eq!(page.matches("<script").count(), 1, "the page has one script, ours");
     assert_eq!(page.matches("</script").count(), 1);
@@ -123,6 +141,9 @@ fn a_megabyte_from_the_target_stays_out_of_the_reports() {
         (junit(&record), 80_000),
         (markdown(&record), 40_000),
         (human(&record, PLAIN), 40_000),
+        (sarif(&record), 40_000),
+        (rendered(Format::Messages, &record), 40_000),
+        (badge(&record), 2000),
     ] {
         assert!(report.len() < cap, "{} bytes", report.len());
     }

@@ -113,6 +113,10 @@ pub enum SchemaName {
     Run,
     /// The matrix of `callmark sabotage`.
     Sabotage,
+    /// What `callmark diff` prints.
+    Diff,
+    /// Failures that are known.
+    Baseline,
     /// One line of a capture.
     CaptureLine,
 }
@@ -132,7 +136,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 54] = [
+    pub const ALL: [Self; 56] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -186,6 +190,8 @@ impl SchemaName {
         Self::Manifest,
         Self::Run,
         Self::Sabotage,
+        Self::Diff,
+        Self::Baseline,
         Self::CaptureLine,
     ];
 
@@ -291,6 +297,8 @@ impl SchemaName {
             entry!("callmark/manifest"),
             entry!("callmark/run"),
             entry!("callmark/sabotage"),
+            entry!("callmark/diff"),
+            entry!("callmark/baseline"),
             entry!("callmark/capture-line"),
         ];
         const { &ENTRIES }.get(self.index()).unwrap_or(&ENTRIES[0])

@@ -48,7 +48,14 @@ fn each_subschema(schema: &Value, place: &str, visit: &mut dyn FnMut(&str, &Map<
 }
 
 fn is_own_closed_file(name: SchemaName) -> bool {
-    matches!(name, SchemaName::Manifest | SchemaName::Run | SchemaName::Sabotage)
+    matches!(
+        name,
+        SchemaName::Manifest
+            | SchemaName::Run
+            | SchemaName::Sabotage
+            | SchemaName::Diff
+            | SchemaName::Baseline
+    )
 }
 
 #[test]
@@ -198,6 +205,7 @@ fn takes_any_member(name: SchemaName) -> bool {
     matches!(
         name,
         SchemaName::CaptureLine
+            | SchemaName::Baseline
             | SchemaName::ResultDocument
             | SchemaName::RandomInput
             | SchemaName::BreadcrumbSearchInput

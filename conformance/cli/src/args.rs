@@ -24,7 +24,9 @@ Start here:
   callmark certify --target callmark.toml    certify your implementation
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
 
-Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete, 4 nothing selected, 70 bug";
+Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete,
+4 nothing selected, 5 stale baseline (and else conformant), 70 bug
+`diff`: 0 no regression, 1 regression (with `--fail-on any`: any change), 2 usage error";
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
@@ -44,6 +46,8 @@ pub(crate) enum Command {
     Sabotage(SabotageArguments),
     /// Render a run record again
     Report(ReportArguments),
+    /// Compare two run records: regressions, fixes, new, gone, changed evidence
+    Diff(DiffArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
     Docs(DocsArguments),
     /// Print the completions of a shell, e.g. `source <(callmark completions bash)`
@@ -59,6 +63,7 @@ impl Default for Command {
 }
 
 #[derive(Debug, Args)]
+#[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CertifyArguments {
     /// Certify the bundled reference (the default without --target)
     #[arg(long, conflicts_with = "target")]
@@ -90,6 +95,12 @@ pub(crate) struct CertifyArguments {
     /// What is printed on stdout
     #[arg(long, value_enum, default_value_t)]
     pub(crate) format: Format,
+    /// Known failures (TOML): they do not make the run nonconformant; stale entries end it with code 5
+    #[arg(long, value_name = "FILE")]
+    pub(crate) baseline: Option<PathBuf>,
+    /// Write the baseline file so that it covers the failures of this run; entries that still fail stay as they are
+    #[arg(long, requires = "baseline")]
+    pub(crate) write_baseline: bool,
     /// Scenarios at a time
     #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: u16,
@@ -121,6 +132,8 @@ impl Default for CertifyArguments {
             transport: None,
             out: PathBuf::from(DEFAULT_OUT),
             format: Format::Human,
+            baseline: None,
+            write_baseline: false,
             jobs: DEFAULT_JOBS,
             seed: DEFAULT_SEED,
             timeout_scale: 1.0,
@@ -300,12 +313,46 @@ pub(crate) struct SabotageArguments {
 pub(crate) struct ReportArguments {
     /// Run record (run.json)
     pub(crate) record: PathBuf,
-    /// json, html, junit or markdown
+    /// json, html, junit, sarif, markdown, messages, badge (SVG) or badge-json (shields.io)
     #[arg(long, value_name = "FORMAT")]
     pub(crate) format: callmark_reports::Format,
     /// File to write. Default: stdout
     #[arg(long, value_name = "PATH")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct DiffArguments {
+    /// Run record (run.json) of the run before
+    pub(crate) old: PathBuf,
+    /// Run record of the run after
+    pub(crate) new: PathBuf,
+    /// What ends the command with code 1
+    #[arg(long, value_name = "WHAT", value_enum, default_value_t)]
+    pub(crate) fail_on: FailOn,
+    /// How the difference is printed
+    #[arg(long, value_enum, default_value_t)]
+    pub(crate) format: DiffFormat,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum FailOn {
+    /// A rule that is worse off than before
+    #[default]
+    Regression,
+    /// Any change
+    Any,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum DiffFormat {
+    /// Text for people
+    #[default]
+    Human,
+    /// One JSON object
+    Json,
+    /// Tables for a pull request
+    Markdown,
 }
 
 /// Write the specification as a static site: documents, roles, rules, scenarios, messages.

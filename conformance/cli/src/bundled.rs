@@ -69,7 +69,7 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
 /// for the disk at each. Who sets `TMPDIR` has decided otherwise.
 pub fn keep_files_in_memory() {
     let has_room = statvfs(MEMORY).is_ok_and(|memory| {
-        let free = u64::from(memory.blocks_available()).saturating_mul(u64::from(memory.fragment_size()));
+        let free = memory.blocks_available().saturating_mul(memory.fragment_size());
         free >= ROOM && access(MEMORY, AccessFlags::W_OK).is_ok()
     });
     if has_room && std::env::var_os("TMPDIR").is_none() {

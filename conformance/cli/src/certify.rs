@@ -20,16 +20,22 @@ use miette::Diagnostic as _;
 use serde::Serialize;
 
 use crate::args::{CertifyArguments, Format};
+use crate::baseline::{self, Used};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
 use crate::bundled::{self, Reference, Registry, Tour};
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
+use crate::report;
 
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let library = library()?;
     let manifest = manifest(arguments)?;
     let selection = selection(&library, &manifest, arguments)?;
+    let baseline = Used::read(arguments)?;
+    // What a whole run of the target holds, whatever part of it is selected now.
+    let profiles =
+        manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
     // Other families need no broker, so none is started for them.
     let choice = if selection.profiles.iter().any(|profile| profile.starts_with("utp.")) {
         Some(choose_broker(arguments.broker.as_ref(), &manifest)?)
@@ -38,10 +44,16 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     };
     std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
     let runtime = runtime()?;
-    let output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
+    let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
+    let stale = match baseline {
+        Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
+        None => Vec::new(),
+    };
     write_reports(&arguments.out, &output)?;
     show(arguments, &output.record);
+    baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
     Ok(match output.record.verdict {
+        Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
         Verdict::Conformant => exit::CONFORMANT,
         Verdict::Nonconformant => exit::NONCONFORMANT,
         Verdict::Incomplete => exit::INCOMPLETE,
@@ -296,14 +308,14 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
 }
 
 fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
-    let write = |name: &str, text: String| {
-        let path = out.join(name);
-        std::fs::write(&path, text).map_err(|error| cannot_write(&path, &error))
-    };
+    let features = report::features(&output.record);
     for format in callmark_reports::Format::ALL {
-        write(format.file_name(), format.render(&output.record))?;
+        let path = out.join(format.file_name());
+        report::write_file(&path, format, &output.record, &features)
+            .map_err(|error| cannot_write(&path, &error))?;
     }
-    write("timings.json", timings(output))?;
+    let path = out.join("timings.json");
+    std::fs::write(&path, timings(output)).map_err(|error| cannot_write(&path, &error))?;
     let path = out.join("transcript.jsonl");
     write_transcript(&path, output).map_err(|error| cannot_write(&path, &error))
 }

@@ -14,10 +14,17 @@ pub(crate) const USAGE: u8 = 2;
 pub(crate) const INCOMPLETE: u8 = 3;
 /// The selection names nothing.
 pub(crate) const NOTHING: u8 = 4;
+/// The target conforms, and the baseline has entries that it no longer needs.
+pub(crate) const STALE_BASELINE: u8 = 5;
 /// Nobody reads standard output any more: 128 and the number of SIGPIPE, as shells say it.
-pub(crate) const PIPE_CLOSED: i32 = 141;
+const PIPE_CLOSED: i32 = 141;
 /// A bug of ours.
 pub(crate) const INTERNAL: u8 = 70;
+
+/// Ends the process because nobody reads standard output any more, for example `head`; that is no fault of ours.
+pub(crate) fn pipe_closed() -> ! {
+    std::process::exit(PIPE_CLOSED)
+}
 
 /// Why a command ended without its result.
 #[derive(Debug)]

@@ -4,9 +4,11 @@
 //! Judging is `callmark-suite`'s business, the bundled target is `callmark-reference`'s.
 
 mod args;
+mod baseline;
 pub mod broker;
 pub mod bundled;
 mod certify;
+mod diff;
 mod docs;
 mod doctor;
 mod exit;
@@ -30,8 +32,7 @@ pub fn main() -> ExitCode {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
         if is_broken_pipe(panic.payload()) {
-            // Whoever read our output has had enough, for example `head`; that is no fault of ours.
-            std::process::exit(exit::PIPE_CLOSED);
+            exit::pipe_closed();
         }
         if !callmark_suite::world::is_halt(panic.payload()) {
             print(panic);
@@ -55,6 +56,7 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
         Command::Man(arguments) => manual::man(&arguments),

@@ -19,19 +19,15 @@ pub(crate) fn completions(arguments: &CompletionsArguments) -> Result<u8, Failur
 
 /// Prints the manual page, or writes one for each command into a directory.
 pub(crate) fn man(arguments: &ManArguments) -> Result<u8, Failure> {
-    match &arguments.out {
-        Some(directory) => {
-            write_pages(directory).map_err(|error| {
-                Failure::usage(format!("the pages cannot be written to `{}`: {error}", directory.display()))
-            })?;
-            Ok(exit::CONFORMANT)
-        }
-        None => {
-            let mut page = Vec::new();
-            clap_mangen::Man::new(Arguments::command()).render(&mut page).map_err(Failure::internal)?;
-            print(&page)
-        }
+    if let Some(directory) = &arguments.out {
+        write_pages(directory).map_err(|error| {
+            Failure::usage(format!("the pages cannot be written to `{}`: {error}", directory.display()))
+        })?;
+        return Ok(exit::CONFORMANT);
     }
+    let mut page = Vec::new();
+    clap_mangen::Man::new(Arguments::command()).render(&mut page).map_err(Failure::internal)?;
+    print(&page)
 }
 
 fn write_pages(directory: &Path) -> std::io::Result<()> {
@@ -42,9 +38,7 @@ fn write_pages(directory: &Path) -> std::io::Result<()> {
 fn print(bytes: &[u8]) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
-            std::process::exit(exit::PIPE_CLOSED);
-        }
+        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::pipe_closed(),
         written => written.map(|()| exit::CONFORMANT).map_err(Failure::internal),
     }
 }

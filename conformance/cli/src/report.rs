@@ -1,9 +1,11 @@
 //! `report`: render a run record again.
 
-use std::io::Read as _;
+use std::io::{self, BufWriter, Read as _, Write as _};
 use std::path::Path;
 
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
+use callmark_reports::{FeatureText, Format};
+use callmark_suite::library;
 
 use crate::args::ReportArguments;
 use crate::exit::{self, Failure};
@@ -14,11 +16,18 @@ const MAX_BYTES: u64 = 512 * 1024 * 1024;
 /// Runs it.
 pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
     let record = read(&arguments.record)?;
-    let rendered = arguments.format.render(&record);
-    match &arguments.out {
-        None => print!("{rendered}"),
-        Some(path) => std::fs::write(path, rendered)
-            .map_err(|error| Failure::usage(format!("`{}` cannot be written: {error}", path.display())))?,
+    let features = features(&record);
+    let (written, place) = match &arguments.out {
+        None => (to_stdout(arguments.format, &record, &features), "stdout".to_owned()),
+        Some(path) => {
+            (write_file(path, arguments.format, &record, &features), format!("`{}`", path.display()))
+        }
+    };
+    match written {
+        Err(error) if arguments.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => {
+            exit::pipe_closed()
+        }
+        written => written.map_err(|error| Failure::usage(format!("{place} cannot be written: {error}")))?,
     }
     Ok(exit::CONFORMANT)
 }
@@ -37,4 +46,31 @@ pub(crate) fn read(path: &Path) -> Result<RunRecord, Failure> {
         return Err(unusable(format!("its schema is `{}`, not `{RUN_SCHEMA}`", record.schema)));
     }
     Ok(record)
+}
+
+/// The features that the record was made with: those of this binary, or none when it was made with others.
+pub(crate) fn features(record: &RunRecord) -> Vec<FeatureText<'static>> {
+    if record.suite.features_sha256 != library::features_sha256() {
+        return Vec::new();
+    }
+    let files = library::feature_files().into_iter();
+    files.map(|(path, text)| FeatureText { path, text }).collect()
+}
+
+/// Writes one report.
+pub(crate) fn write_file(
+    path: &Path,
+    format: Format,
+    record: &RunRecord,
+    features: &[FeatureText<'_>],
+) -> io::Result<()> {
+    let mut file = BufWriter::new(std::fs::File::create(path)?);
+    format.write(record, features, &mut file)?;
+    file.flush()
+}
+
+fn to_stdout(format: Format, record: &RunRecord, features: &[FeatureText<'_>]) -> io::Result<()> {
+    let mut out = BufWriter::new(io::stdout().lock());
+    format.write(record, features, &mut out)?;
+    out.flush()
 }

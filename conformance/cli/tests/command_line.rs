@@ -33,7 +33,16 @@ fn the_bundled_reference_is_conformant_and_the_same_each_time() {
         let output = callmark(&["certify", "--bundled", "--out", name, "--jobs", jobs], home.path());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
     }
-    for file in ["run.json", "index.html", "junit.xml", "summary.md"] {
+    for file in [
+        "run.json",
+        "index.html",
+        "junit.xml",
+        "results.sarif",
+        "summary.md",
+        "messages.ndjson",
+        "badge.svg",
+        "badge.json",
+    ] {
         let read = |name: &str| std::fs::read(home.path().join(name).join(file)).expect(file);
         assert!(read("a") == read("b") && read("a") == read("c"), "{file} differs between runs");
     }
@@ -117,13 +126,30 @@ fn a_record_can_be_rendered_again() {
     let home = directory();
     let output = callmark(&["certify", "--bundled", "--rule", "TDG-2-04", "--out", "out"], home.path());
     assert_eq!(code(&output), 0, "{}", stderr(&output));
-    for (format, file) in
-        [("json", "run.json"), ("html", "index.html"), ("junit", "junit.xml"), ("markdown", "summary.md")]
-    {
+    for (format, file) in [
+        ("json", "run.json"),
+        ("html", "index.html"),
+        ("junit", "junit.xml"),
+        ("sarif", "results.sarif"),
+        ("markdown", "summary.md"),
+        ("messages", "messages.ndjson"),
+        ("badge", "badge.svg"),
+        ("badge-json", "badge.json"),
+    ] {
         let output = callmark(&["report", "out/run.json", "--format", format], home.path());
         assert_eq!(code(&output), 0, "{}", stderr(&output));
         assert!(output.stdout == std::fs::read(home.path().join("out").join(file)).expect(file), "{format}");
     }
+    let messages = std::fs::read_to_string(home.path().join("out/messages.ndjson")).expect("messages");
+    assert!(messages.contains("{\"source\":"), "the features are quoted");
+    // A record of other features must not be explained with these.
+    let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
+    let (before, rest) = record.split_once("\"features_sha256\": \"").expect("a digest");
+    let other = format!("{before}\"features_sha256\": \"{}{}", "0".repeat(64), &rest[64..]);
+    std::fs::write(home.path().join("other.json"), other).expect("a file");
+    let output = callmark(&["report", "other.json", "--format", "messages"], home.path());
+    assert_eq!(code(&output), 0, "{}", stderr(&output));
+    assert!(!String::from_utf8_lossy(&output.stdout).contains("{\"source\":"));
 }
 
 #[test]

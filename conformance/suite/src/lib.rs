@@ -13,6 +13,7 @@ pub mod hub;
 pub mod judge;
 pub mod library;
 pub mod lint;
+mod made_up;
 pub mod management;
 pub mod manifest;
 pub mod pace;

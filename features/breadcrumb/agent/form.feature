@@ -15,7 +15,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -30,7 +29,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -45,7 +43,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -60,7 +57,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -75,7 +71,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -90,7 +85,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -106,7 +100,6 @@ Feature: An agent writes its invocation in the exact structure
       Examples:
         | errand             |
         | a note             |
-        | two notes at once  |
         | a memo to be saved |
         | a note that fails  |
 
@@ -128,7 +121,6 @@ Feature: An agent writes its invocation in the exact structure
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -144,7 +136,6 @@ Feature: An agent writes its invocation in the exact structure
       Examples:
         | errand             |
         | a note             |
-        | two notes at once  |
         | a memo to be saved |
         | a note that fails  |
 
@@ -161,3 +152,35 @@ Feature: An agent writes its invocation in the exact structure
         | errand              |
         | a memo to be saved  |
         | numbers to be added |
+
+  Rule: What is said in a later turn has the same form
+
+    @cap:agent.envelope
+    Scenario Outline: The <part> of an invocation in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every invocation has the right <part>
+
+      Examples:
+        | rule   | part       |
+        | BRD-01 | action     |
+        | BRD-02 | breadcrumb |
+        | BRD-10 | JSON       |
+
+    Scenario Outline: The <part> of what is said in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every invocation has the right <part>
+
+      Examples:
+        | rule   | part            |
+        | BRD-03 | schema name     |
+        | BRD-04 | title           |
+        | BRD-05 | tag             |
+        | BRD-06 | session         |
+        | BRD-07 | list of calls   |
+        | BRD-08 | kind of message |

@@ -14,7 +14,6 @@ Feature: An agent describes each call completely
 
       Examples:
         | errand              |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -32,7 +31,6 @@ Feature: An agent describes each call completely
         | a sum                      |
         | a note                     |
         | a memo to be saved         |
-        | two notes at once          |
         | a question with a fallback |
 
   @BRD-20
@@ -47,7 +45,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -63,8 +60,8 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
+        | a list of levels    |
         | a question          |
         | numbers to be added |
 
@@ -80,7 +77,6 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
@@ -149,24 +145,65 @@ Feature: An agent describes each call completely
       Examples:
         | errand              |
         | a sum               |
-        | two notes at once   |
         | a memo to be saved  |
         | numbers to be added |
 
   @BRD-39 @cap:agent.config
   Rule: A configuration is named by a UUID
 
-    Scenario: The configuration of a language model
+    Scenario Outline: The configuration for <errand>
       Given an agent
-      And a user who wants a question
+      And a user who wants <errand>
       When the user asks
       Then every configuration is named by a UUID
+
+      Examples:
+        | errand                     |
+        | a question                 |
+        | a question with a fallback |
 
   @BRD-40 @cap:agent.config
   Rule: A configuration that is named exists
 
-    Scenario: The configuration of a language model
+    Scenario Outline: The configuration for <errand>
       Given an agent
-      And a user who wants a question
+      And a user who wants <errand>
       When the user asks
       Then every configuration that is named is in the store
+
+      Examples:
+        | errand                     |
+        | a question                 |
+        | a question with a fallback |
+
+  Rule: A call in a later turn is described as completely
+
+    Scenario Outline: The <member> of a call in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every call has the right <member>
+
+      Examples:
+        | rule   | member     |
+        | BRD-14 | tool       |
+        | BRD-20 | input      |
+        | BRD-26 | request id |
+        | BRD-32 | flag       |
+
+    @BRD-15
+    Scenario: The name of a tool in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every call names a tool of the catalog
+
+    @BRD-21
+    Scenario: The parameters of a call in a later turn
+      Given an agent
+      And a user who wants a note
+      And who then wants two notes at once
+      When the user asks for one after the other
+      Then every input meets the requirements of its tool

@@ -18,6 +18,7 @@ Feature: What becomes of the input of a request
         | quotes and backslashes |
         | a variable             |
         | digits                 |
+        | a zero                 |
         | a truth value          |
         | JSON                   |
         | blanks around it       |

@@ -30,6 +30,12 @@ Feature: A runner answers once
       When the agent makes the calls and waits for one more answer
       Then each is answered once
 
+    Scenario: Two dozen calls of one message
+      Given a tool runner
+      And 24 calls
+      When the agent makes the calls and waits for one more answer
+      Then each is answered once
+
     @cap:runner.routing
     Scenario Outline: A call of <tool> for the user
       Given a tool runner

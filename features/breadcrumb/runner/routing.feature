@@ -46,6 +46,13 @@ Feature: Where a runner sends results
       When the agent makes the calls
       Then the user is shown the result
 
+    @level:should
+    Scenario: A failure
+      Given a tool runner
+      And a call with an expression that breaks off for the user
+      When the agent makes the calls
+      Then somebody is told that it failed
+
   @BRD-36 @cap:runner.routing
   Rule: No language model is called with what goes to the user
 

@@ -39,6 +39,7 @@ Feature: calculator, random, echo and timer
         | expression | value |
         | 0.5 + 0.25 | 0.75  |
         | 0.1 + 0.2  | 0.3   |
+        | 1 / 8      | 0.125 |
         | 6*7        | 42    |
         | 1200 * 300 | 360000 |
 

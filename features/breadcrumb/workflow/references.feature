@@ -25,6 +25,16 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings "648"
 
+    @cap:tool.calculator
+    Scenario: A zero
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input                 | dependencies |
+        | first | calculator | 310 - 310             |              |
+        | next  | calculator | ${first.result} + 813 | first        |
+      When the agent makes the call
+      Then step next brings "813"
+
     @cap:tool.random @cap:tool.calculator
     Scenario: An item of an array
       Given a tool runner

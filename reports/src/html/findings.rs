@@ -2,8 +2,9 @@
 
 use maud::{Markup, html};
 
+use super::compare::compare;
 use super::parts;
-use crate::record::{Evidence, FrameExcerpt, Outcome, RuleEntry, RunRecord, ScenarioEntry};
+use crate::record::{Direction, Evidence, FrameExcerpt, Outcome, RuleEntry, RunRecord, ScenarioEntry};
 use crate::{plain, text, view};
 
 /// More scenarios of one rule than this are counted.
@@ -76,7 +77,7 @@ pub(super) fn sections(record: &RunRecord) -> Markup {
 fn finding(rule: &RuleEntry) -> Markup {
     let scenarios = view::explaining(rule);
     html! {
-        article.finding {
+        article.finding id=(parts::finding_anchor(rule)) {
             h3 { (parts::badge(rule.outcome)) " " a.rule href={ "#" (parts::anchor(rule)) } { (text::line(&rule.id, 80)) } " " span.message { (parts::prose(view::reason(rule))) } }
             p.asked {
                 span.level { (view::level(rule.level)) } " " (parts::prose(&rule.statement)) " "
@@ -120,7 +121,11 @@ fn seen(scenario: &ScenarioEntry) -> Markup {
         div.evidence {
             p.scenario { span.label { "Scenario" } " " (parts::prose(&scenario.name)) }
             @match &scenario.evidence {
-                Some(found) => (evidence(found)),
+                Some(found) => {
+                    // The headline tells the baseline's reason, so what was found is told here.
+                    @if scenario.reason.is_some() { p { span.label { "Found" } " " (parts::prose(&found.message)) } }
+                    (evidence(found))
+                },
                 None => {
                     p.where { code { (text::line(&scenario.file, text::LINE)) ":" (scenario.line) } }
                     @if let Some(reason) = &scenario.reason { p { (parts::prose(reason)) } }
@@ -137,24 +142,7 @@ fn evidence(found: &Evidence) -> Markup {
             code { (text::line(&found.location, text::LINE)) }
             @if let Some(pointer) = &found.pointer { " at " code.pointer { (text::line(pointer, text::LINE)) } }
         }
-        div.compare {
-            @if let Some(expected) = &found.expected {
-                div {
-                    p.label { "Expected" }
-                    @match text::words(expected) {
-                        Some(words) => p.words { (parts::prose(words)) },
-                        None => pre { code { (text::value_block(expected, text::BODY)) } },
-                    }
-                }
-            }
-            div {
-                p.label { "Actual" }
-                @match &found.actual {
-                    Some(actual) => pre { code { (text::value_block(actual, text::BODY)) } },
-                    None => p.words { "Nothing came." },
-                }
-            }
-        }
+        (compare(found))
         p.hint { span.label { "Hint" } " " (parts::prose(&found.hint)) }
         @if !found.frames.is_empty() { (frames(&found.frames)) }
         (parts::command("Run again", &found.rerun))
@@ -162,13 +150,14 @@ fn evidence(found: &Evidence) -> Markup {
     }
 }
 
+/// The messages in the order in which they travelled: towards the target on one side of the line, from it on the other.
 fn frames(frames: &[FrameExcerpt]) -> Markup {
     html! {
         details.frames {
             summary { (text::count(frames.len(), "message")) }
-            ol {
+            ol.timeline {
                 @for frame in frames.iter().take(plain::FRAMES) {
-                    li value=(frame.n) {
+                    li class=(side(frame)) value=(frame.n) {
                         p { span.route { (view::route(frame)) } " " code { (text::line(&frame.channel, text::LINE)) } }
                         @if !frame.headers.is_empty() {
                             dl.headers {
@@ -185,5 +174,13 @@ fn frames(frames: &[FrameExcerpt]) -> Markup {
                 p { "… and " (text::count(frames.len() - plain::FRAMES, "more message")) " in the transcript" }
             }
         }
+    }
+}
+
+fn side(frame: &FrameExcerpt) -> &'static str {
+    match frame.direction {
+        Direction::ToTarget => "to-target",
+        Direction::FromTarget => "from-target",
+        Direction::Observed => "observed",
     }
 }

@@ -1,11 +1,12 @@
 //! `index.html`: the whole record as one page that needs nothing else, from a disk or from a server.
 //!
-//! `findings` shows what is wrong, `rules` the table of everything, `parts` the small pieces of both.
+//! `findings` shows what is wrong (`compare` its two sides), `rules` the table of everything, `parts` the small pieces of both.
 //! The templates escape every value; the only text that is not escaped is our own style and script.
 //! The page's content security policy admits these two by their hashes, so that even a fault in the escaping
 //! could not run anything.
 //! Deliberately absent: fonts, images and requests; colour or script as the only way to anything.
 
+mod compare;
 mod findings;
 mod parts;
 mod rules;

@@ -40,6 +40,16 @@ pub(super) fn anchor(rule: &RuleEntry) -> String {
     format!("{}--{}", id(&rule.id), id(&rule.profile))
 }
 
+/// The id of what was found about a rule, for example `finding-UTP-4.1-35--utp.tool-service`.
+pub(super) fn finding_anchor(rule: &RuleEntry) -> String {
+    format!("finding-{}", anchor(rule))
+}
+
+/// The id of a rule in whichever profile comes first, for links that know no profile: `UTP-4.1-35`.
+pub(super) fn rule_anchor(rule: &RuleEntry) -> String {
+    id(&rule.id)
+}
+
 /// The id of a profile's table.
 pub(super) fn profile_anchor(profile: &str) -> String {
     format!("profile-{}", id(profile))

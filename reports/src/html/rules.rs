@@ -1,5 +1,7 @@
 //! Every rule, a table for each profile, with the filter above them that appears where there is script.
 
+use std::collections::BTreeMap;
+
 use maud::{Markup, html};
 
 use super::parts;
@@ -12,9 +14,21 @@ pub(super) fn section(record: &RunRecord) -> Markup {
         section.all aria-labelledby="rules" {
             h2 #rules { "All rules " span.n { (record.rules.len()) } }
             (filter(record))
-            @for profile in view::profiles(record) { (table(&profile)) }
+            @let first = first_of_each_rule(record);
+            @for profile in view::profiles(record) { (table(&profile, &first)) }
         }
     }
+}
+
+/// The entries at which a link to a rule, without its profile, leads.
+fn first_of_each_rule(record: &RunRecord) -> BTreeMap<String, &RuleEntry> {
+    let mut first = BTreeMap::new();
+    for profile in view::profiles(record) {
+        for rule in profile.rules {
+            first.entry(parts::rule_anchor(rule)).or_insert(rule);
+        }
+    }
+    first
 }
 
 /// Hidden until the script shows it, for without script it would do nothing.
@@ -59,7 +73,7 @@ fn filter(record: &RunRecord) -> Markup {
     }
 }
 
-fn table(profile: &view::Profile<'_>) -> Markup {
+fn table(profile: &view::Profile<'_>, first: &BTreeMap<String, &RuleEntry>) -> Markup {
     let anchor = parts::profile_anchor(profile.name);
     html! {
         section.profile aria-labelledby=(anchor) {
@@ -70,24 +84,28 @@ fn table(profile: &view::Profile<'_>) -> Markup {
                     tr { th scope="col" { "Outcome" } th scope="col" { "Rule" } th scope="col" { "Level" } th scope="col" { "Statement" } }
                 }
                 tbody {
-                    @for rule in &profile.rules { (row(rule, &anchor)) }
+                    @for rule in &profile.rules { (row(rule, &anchor, first)) }
                 }
             }
         }
     }
 }
 
-fn row(rule: &RuleEntry, profile: &str) -> Markup {
+fn row(rule: &RuleEntry, profile: &str, first: &BTreeMap<String, &RuleEntry>) -> Markup {
     let anchor = parts::anchor(rule);
+    let of_rule = parts::rule_anchor(rule);
+    let is_first = first.get(&of_rule).is_some_and(|own| std::ptr::eq(*own, rule));
+    let is_finding = matches!(rule.outcome, Outcome::Failed | Outcome::Warned | Outcome::KnownFailing);
     html! {
         tr id=(anchor) data-outcome=(rule.outcome.name()) data-level=(rule.level.name()) data-profile=(profile) {
             td.outcome { (parts::badge(rule.outcome)) }
-            th scope="row" { a.rule href={ "#" (anchor) } { (text::line(&rule.id, 80)) } }
+            th scope="row" id=[is_first.then_some(of_rule)] { a.rule href={ "#" (anchor) } { (text::line(&rule.id, 80)) } }
             td.level { (view::level(rule.level)) }
             td.statement {
                 p { (parts::prose(&rule.statement)) }
                 p.source { (text::line(&rule.source, text::LINE)) }
                 @if let Some(reason) = &rule.reason { p.reason { (parts::prose(reason)) } }
+                @if is_finding { p { a href={ "#" (parts::finding_anchor(rule)) } { "What was found" } } }
                 @if !rule.scenarios.is_empty() {
                     details {
                         summary { (text::count(rule.scenarios.len(), "scenario")) }

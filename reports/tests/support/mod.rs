@@ -2,11 +2,52 @@
 
 use std::collections::BTreeMap;
 
+use callmark_reports::FeatureText;
 use callmark_reports::record::{
     Direction, Evidence, FrameExcerpt, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry,
     SuiteInfo, Summary, TargetInfo, Verdict,
 };
 use serde_json::{Value, json};
+
+/// A feature that holds the scenarios of `utp.tool-service` where the records say that they stand.
+const FEATURE: &str = "\
+@role:utp.tool-service
+Feature: The callback
+  What a Tool Service reports.
+
+  Rule: The callback carries `status`
+
+    # As far as the documents say.
+
+
+    @UTP-4.2-10
+    @cap:probe.echo
+    Scenario: The callback of a successful run carries `status`
+      Given a Tool Service
+      When the worker sends the command
+      Then the callback carries \"status\"
+      And nothing else
+
+    Scenario Outline: The callback of a <kind> run carries `status`
+      Given a Tool Service
+        | tool   |
+        | <kind> |
+      When the worker sends the command
+      Then the callback carries \"status\"
+
+
+
+
+      Examples:
+        | rule       | kind      |
+        | UTP-4.2-10 | cancelled |
+        | UTP-4.2-10 | failed    |
+";
+
+/// The features that the records name, as far as there are any.
+pub(crate) fn features() -> Vec<FeatureText<'static>> {
+    vec![FeatureText { path: "features/utp/tool-service/callback.feature".into(), text: FEATURE }]
+}
 
 /// Every rule holds.
 pub(crate) fn conformant() -> RunRecord {

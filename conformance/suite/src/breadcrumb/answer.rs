@@ -19,8 +19,22 @@ impl<'a> Answer<'a> {
     /// An answer is a breadcrumb of the target that names the call's `requestId` as such, however it spells the key and
     /// wherever that stands, and that is of the schema of answers or has the members of one.
     pub fn all(frames: &'a [Frame], call: &Call) -> Vec<Self> {
+        Self::without_records(frames, |answer| answer.is_to(call.id()))
+    }
+
+    /// All answers of the target, to whatever call.
+    pub fn heard(frames: &'a [Frame]) -> Vec<Self> {
+        Self::without_records(frames, |_| true)
+    }
+
+    /// Beside answers of the right schema, what else tells of the same calls is the target's own record.
+    fn without_records(frames: &'a [Frame], is_meant: impl Fn(&Self) -> bool) -> Vec<Self> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
-        own.filter(|answer| answer.is_one() && answer.is_to(call.id())).collect()
+        let mut own: Vec<Self> = own.filter(|answer| answer.is_one() && is_meant(answer)).collect();
+        if own.iter().any(Self::has_schema) {
+            own.retain(Self::has_schema);
+        }
+        own
     }
 
     /// The first answer to a call, else one that has its tool and names no call at all: an answer with a broken id must
@@ -43,12 +57,20 @@ impl<'a> Answer<'a> {
         all
     }
 
-    /// Whether a breadcrumb of the target is an answer to any call.
+    /// Whether a breadcrumb of the target is an answer to any call: one without any content is still to be filled, and one
+    /// of another schema that says no more than how far a call is tells of its progress.
     pub fn is_one(&self) -> bool {
+        let has = |names: &[&str]| names.iter().any(|name| self.member(name).is_some());
+        if self.has_schema() {
+            return has(&["status", "output", "error"]);
+        }
         let schema = self.frame.text("/schema_name").unwrap_or_default();
-        schema == RESPONSE
-            || (schema.starts_with("tool.")
-                && ["status", "output", "error"].iter().any(|name| self.member(name).is_some()))
+        schema.starts_with("tool.") && has(&["output", "error"])
+    }
+
+    /// Whether it is of the schema of answers.
+    pub fn has_schema(&self) -> bool {
+        self.frame.text("/schema_name") == Some(RESPONSE)
     }
 
     /// Whether it names this id.

@@ -9,6 +9,7 @@ use super::call::{Call, filled};
 use super::crumb::{CONFIG, INVOCATION};
 use super::judge::request as judge;
 use super::judge::routing::Audience;
+use super::props::memo_title;
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::transcript::Frame;
@@ -30,9 +31,22 @@ impl RunnerSession {
     /// Steps of a workflow that does one thing.
     pub fn steps(&self, word: &str) -> Value {
         let has = |tool: &&str| self.table.catalog.contains(*tool);
-        let tool = ["echo", "calculator", "random"].into_iter().find(has).unwrap_or("echo");
-        let words = [("message", Value::from(word)), ("expression", json!("6 * 7"))];
-        json!([{"id": "one", "tool": tool, "input": filled(&self.table.inputs.template(tool, None), &words)}])
+        let usual = ["echo", "calculator", "random", "breadcrumb-search", "timer"].into_iter().find(has);
+        let (tool, input) = match (usual, self.table.extra.iter().next()) {
+            (None, Some((tool, extra))) => (tool.as_str(), extra.input.clone()),
+            (usual, _) => {
+                let words = [
+                    ("message", Value::from(word)),
+                    ("expression", json!("6 * 7")),
+                    ("seconds", self.seconds()),
+                    ("tag", Value::from(word)),
+                    ("limit", json!(10)),
+                ];
+                let tool = usual.unwrap_or("echo");
+                (tool, filled(&self.table.inputs.template(tool, None), &words))
+            }
+        };
+        json!([{"id": "one", "tool": tool, "input": input}])
     }
 
     /// Whether a harmless call was answered with its own tool's work.
@@ -154,7 +168,7 @@ impl Scene {
     /// Keeps a breadcrumb for the tools; its id.
     pub async fn keep_memo(&self) -> Result<String, String> {
         let tags = json!(["memo", format!("tag-{}", self.unique)]);
-        let title = format!("Pump log {}", self.unique);
+        let title = memo_title(&self.unique);
         self.session
             .door
             .store(

@@ -82,7 +82,10 @@ impl Scene {
 
     /// Looks up a breadcrumb in the store, and writes down what it finds.
     pub async fn look_up(&self, id: &str) {
-        let found = self.session.door.find(id).await;
+        let mut found = self.session.door.find(id).await;
+        if found.is_none() {
+            found = self.session.door.find(&id.to_lowercase()).await;
+        }
         let found = found.unwrap_or_else(|| json!({"id": id, "missing": true}));
         self.note(&format!("GET /breadcrumbs/{id}/full"), found);
     }

@@ -5,13 +5,10 @@ use serde_json::{Value, json};
 use super::call::{Call, filled};
 use super::crumb::CONFIG;
 use super::pages::{BUTTON, STORY};
-use super::props::{Act, CUSTOM, Config, FIRST, NOTHING, Step, messages};
+use super::props::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
 use super::scene::Scene;
 use super::upstream::Upstream;
 use crate::manifest::LANGUAGE_MODELS;
-
-/// The schema of what is stored for a scenario.
-const MEMO: &str = "memo.v1";
 
 impl Scene {
     /// A call that succeeds, with everything that it needs.
@@ -90,8 +87,10 @@ impl Scene {
     fn creation(&self) -> Call {
         let words = self.words(&Value::from(format!("word-{}", self.unique)));
         let input = filled(&self.session.table.inputs.template("breadcrumb-create", None), &words);
-        let is_wish = |name: &str| ["title", "tags", "context"].contains(&name);
+        let is_wish = |name: &str| ["schema_name", "title", "tags", "context"].contains(&name);
+        let template = self.session.table.inputs.template("breadcrumb-create", None).to_string();
         let wish = words.into_iter().filter(|(name, _)| is_wish(name));
+        let wish = wish.filter(|(name, _)| template.contains(&format!("{{{name}}}")));
         let sign = wish.map(|(name, value)| (name.to_owned(), value)).collect();
         Call {
             sign: Some(sign),
@@ -260,7 +259,7 @@ impl Scene {
             ("expression", text.clone()),
             ("context", json!({"text": text, "items": [{"text": text}]})),
             ("schema_name", json!(MEMO)),
-            ("title", Value::from(format!("Pump log {}", self.unique))),
+            ("title", Value::from(memo_title(&self.unique))),
             ("tags", json!(["memo", tag])),
             ("tag", Value::from(tag)),
             ("limit", json!(10)),

@@ -15,6 +15,16 @@ pub const FIRST: u64 = 1;
 /// Under this id nothing is stored.
 pub const NOTHING: &str = "7d1e4c20-5b3f-4f6a-8e21-c94d0a6b3f58";
 
+/// The schema of what is stored for a scenario.
+pub const MEMO: &str = "memo.v1";
+/// How its title begins.
+pub const MEMO_TITLE: &str = "Pump log ";
+
+/// The title of what is stored for the scenario with this mark.
+pub fn memo_title(unique: &str) -> String {
+    format!("{MEMO_TITLE}{unique}")
+}
+
 /// What a scene has beside its calls.
 #[derive(Clone, Debug, Default)]
 pub struct Props {

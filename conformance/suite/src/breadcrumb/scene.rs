@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use super::answer::Answer;
 use super::call::{Call, filled};
 use super::crumb::{INVOCATION, REQUEST};
-use super::props::Props;
+use super::props::{Props, memo_title};
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
@@ -81,7 +81,7 @@ impl Scene {
             ("limit", json!(10)),
             ("tag", Value::from(format!("tag-{}", self.unique))),
             ("schema_name", json!("memo.v1")),
-            ("title", Value::from(format!("Pump log {}", self.unique))),
+            ("title", Value::from(memo_title(&self.unique))),
             ("tags", json!(["memo", format!("tag-{}", self.unique)])),
             ("context", json!({"text": word})),
         ];
@@ -156,12 +156,23 @@ impl Scene {
                 self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
             })
             .await;
+        // What looks like an answer may be a record that comes ahead of it.
+        let is_strange = |frames: &[Frame], call: &Call| {
+            Answer::of(frames, call).is_some_and(|answer| !answer.has_schema())
+        };
+        self.booth
+            .transcript
+            .wait(self.session.pace.quiet, |frames| {
+                (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
+            })
+            .await;
     }
 
     /// Whether a call has had its answer: at the agent, or at the user where that is where it goes.
     fn is_settled(&self, frames: &[Frame], call: &Call) -> bool {
         if call.return_to_llm == Some(false) && self.session.runner.routes() {
-            return self.audience(&self.session).shows(frames, call);
+            let audience = self.audience(&self.session);
+            return audience.shows(frames, call) || (call.sign.is_none() && audience.is_told(frames, call));
         }
         Answer::of(frames, call).is_some()
     }

@@ -20,7 +20,9 @@ use super::call::{Call, filled};
 use super::door::Door;
 use super::pages::Pages;
 use super::room::Room;
+use super::scene::product;
 use super::upstream::Upstream;
+use super::value::tells;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
@@ -38,8 +40,23 @@ const PATIENT: Duration = Duration::from_secs(2);
 const BROWSER: Duration = Duration::from_secs(20);
 /// For a language model's tool beside a browser that begins.
 const BESIDE_BROWSER: Duration = Duration::from_secs(4);
-/// What the sentinel of a runner without `echo` adds up.
-const SUM: &str = "20 + 11";
+/// Of which tools a harmless call is made, the first that there is; `astral` navigates.
+const HARMLESS: [&str; 10] = [
+    "echo",
+    "calculator",
+    "random",
+    "breadcrumb-search",
+    "breadcrumb-create",
+    "ollama_local",
+    "openrouter",
+    "venice",
+    "astral",
+    "timer",
+];
+/// Products of harmless calls begin after those of the calls that are judged.
+const FIRST_PRODUCT: usize = 100;
+/// Tools that need nothing and no time: a harmless call is of one of these rather than of a further tool.
+const FREE: [&str; 3] = ["echo", "calculator", "random"];
 
 /// What a session is opened with.
 pub struct RunnerPlan {
@@ -221,25 +238,41 @@ impl RunnerSession {
     /// A harmless call which shows that the runner is alive, with a sign of its own.
     pub fn sentinel(&self, unique: &str, word: &str) -> Call {
         let id = |tool: &str| format!("{tool}-{word}-{unique}");
+        let has = |tool: &&str| self.table.catalog.contains(*tool);
+        let usual = HARMLESS.into_iter().find(has);
+        let other = self.table.extra.iter().next().filter(|_| usual.is_none_or(|tool| !FREE.contains(&tool)));
+        if let Some((tool, extra)) = other {
+            return Call::new(tool, extra.input.clone(), id(tool));
+        }
+        let tool = usual.or_else(|| self.table.catalog.first().map(String::as_str)).unwrap_or_default();
+        let request_id = id(tool);
         let message = format!("{word}-{unique}");
-        let has = |tool: &str| self.table.catalog.contains(tool);
-        if has("echo") {
-            let template = self.table.inputs.template("echo", None);
-            let input = filled(&template, &[("message", Value::from(message.clone()))]);
-            return Call { sign: Some(Value::from(message)), ..Call::new("echo", input, id("echo")) };
-        }
-        if has("calculator") {
-            let input = json!({"expression": SUM});
-            return Call { sign: Some(json!(31)), ..Call::new("calculator", input, id("calculator")) };
-        }
-        let (tool, input) = if let Some((tool, extra)) = self.table.extra.iter().next() {
-            (tool.clone(), extra.input.clone())
-        } else {
-            let tool = self.table.catalog.first().cloned().unwrap_or_default();
-            (tool.clone(), self.table.inputs.template(&tool, None))
+        let number = usize::from_str_radix(&hash(&[unique, word])[..2], 16).unwrap_or_default();
+        let (expression, value) = product(FIRST_PRODUCT + number);
+        let sign = match tool {
+            "echo" => Some(Value::from(message.clone())),
+            "calculator" => Some(value),
+            _ => None,
         };
-        let request_id = id(&tool);
-        Call::new(&tool, input, request_id)
+        let action = Some("navigate").filter(|_| tool == "astral");
+        let page = self.pages.as_ref().map(|pages| pages.url(unique));
+        let words = [
+            ("message", Value::from(message.clone())),
+            ("expression", Value::from(expression)),
+            ("seconds", self.seconds()),
+            ("steps", self.steps(&message)),
+            ("limit", json!(10)),
+            ("tag", Value::from(format!("tag-{unique}"))),
+            ("schema_name", json!("note.v1")),
+            ("title", Value::from(message.clone())),
+            ("tags", json!(["note", format!("tag-{unique}")])),
+            ("context", json!({"text": message})),
+            ("messages", super::props::messages(&request_id)),
+            ("model", json!(super::upstream::SOME_MODEL)),
+            ("url", Value::from(page)),
+        ];
+        let input = filled(&self.table.inputs.template(tool, action), &words);
+        Call { sign, ..Call::new(tool, input, request_id) }
     }
 
     /// Whether an answer shows that the sentinel's tool did its work.
@@ -247,7 +280,7 @@ impl RunnerSession {
         let Some(output) = answer.output().filter(|_| answer.succeeded()) else { return false };
         match &call.sign {
             Some(Value::String(word)) => output.to_string().contains(word.as_str()),
-            Some(number) => output.to_string().contains(&number.to_string()),
+            Some(number) => tells(output, number),
             None => output.is_object(),
         }
     }

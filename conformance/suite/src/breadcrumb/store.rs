@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use super::crumb::Crumb;
+use super::crumb::{Crumb, RESPONSE};
 use super::room::Room;
 use super::shelf::{Filter, OWNER, Refused, Shelf};
 use crate::transcript::Kind;
@@ -45,6 +45,8 @@ pub enum Posting {
     Loose,
     /// Likewise whole invocations, with a breadcrumb inside.
     Envelopes,
+    /// What an agent keeps there that is spoken with elsewhere.
+    Records,
 }
 
 /// A store on a loopback address. It ends when it is dropped.
@@ -129,7 +131,11 @@ impl Desk {
         let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
         let Ok(said) = serde_json::from_slice::<Value>(body) else {
             let text = String::from_utf8_lossy(body).into_owned();
-            let kind = if self.posting == Posting::Envelopes { Kind::Said } else { Kind::Crumb };
+            let kind = match self.posting {
+                Posting::Plain | Posting::Loose => Kind::Crumb,
+                Posting::Envelopes => Kind::Said,
+                Posting::Records => Kind::Stored,
+            };
             self.room.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
             return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
         };
@@ -143,6 +149,7 @@ impl Desk {
     /// Takes what the target posts, as it comes out of the wire.
     fn take(&self, said: Value, key: Option<&str>) -> Response {
         let arrived = match self.posting {
+            Posting::Records => self.room.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
             Posting::Plain | Posting::Loose => {
                 self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
             }
@@ -184,7 +191,16 @@ impl Desk {
             None => self.room.whose(&changes.to_string()),
         };
         let channel = format!("PATCH /breadcrumbs/{id}");
-        let arrived = self.room.heard_in(&booth, Kind::CrumbChange, &channel, BTreeMap::new(), changes);
+        let filled = self.shelf.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
+            let mut whole = crumb.full();
+            for (name, value) in changes.as_object().into_iter().flatten() {
+                whole[name.as_str()] = value.clone();
+            }
+            whole
+        });
+        // An answer that was stored without content is given when it is filled.
+        let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
+        let arrived = self.room.heard_in(&booth, kind, &channel, BTreeMap::new(), said);
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
         match self.shelf.patch(id, changes, version) {
             Ok(crumb) => {
@@ -251,6 +267,17 @@ impl Desk {
         let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
         (headers, Body::from_stream(events)).into_response()
     }
+}
+
+/// Whether a breadcrumb is an answer without any content, which is still to be filled.
+pub fn is_blank(crumb: &Value) -> bool {
+    let has = |name: &str| {
+        ["/context", ""]
+            .iter()
+            .any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
+    };
+    crumb.get("schema_name").and_then(Value::as_str) == Some(RESPONSE)
+        && !["status", "output", "error"].into_iter().any(has)
 }
 
 /// The breadcrumb of an invocation, or what stands in its place.

@@ -17,6 +17,9 @@ const MAX_ANSWER: usize = 4 * 1024 * 1024;
 /// Between two tries to open the event stream.
 const RETRY: Duration = Duration::from_millis(200);
 
+/// Breadcrumbs that may be stored while the event stream is away.
+const LISTED: usize = 500;
+
 /// A client of the target's store.
 #[derive(Clone)]
 pub(super) struct System {
@@ -25,8 +28,8 @@ pub(super) struct System {
     token: Option<String>,
     /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
     seen: Arc<Mutex<HashMap<String, u64>>>,
-    /// Held while the suite stores something: its event may come before the answer does.
-    storing: Arc<tokio::sync::Mutex<()>>,
+    /// Shared while the suite stores something: its event may come before the answer does, and waits for it.
+    storing: Arc<tokio::sync::RwLock<()>>,
 }
 
 impl System {
@@ -43,7 +46,7 @@ impl System {
 
     /// Stores a breadcrumb.
     pub(super) async fn put(&self, body: &Value) -> Result<String, String> {
-        let _storing = self.storing.lock().await;
+        let _storing = self.storing.read().await;
         let answer = self.ask(self.http.post(format!("{}/breadcrumbs", self.base)).json(body)).await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
         lock(&self.seen).insert(id.to_owned(), 1);
@@ -58,6 +61,7 @@ impl System {
 
     /// Follows the event stream, and hands over each breadcrumb of somebody else, new or changed.
     pub(super) async fn follow(self, opened: tokio::sync::watch::Sender<bool>, take: impl Fn(Value, u64)) {
+        let mut is_first = true;
         loop {
             let request = self.http.get(format!("{}/events/stream", self.base));
             let request = self.with_token(request).header("accept", "text/event-stream");
@@ -66,6 +70,9 @@ impl System {
             {
                 let mut events = SseStream::from_bytes_stream(answer.bytes_stream());
                 opened.send_replace(true);
+                if !std::mem::take(&mut is_first) {
+                    self.catch_up(&take).await;
+                }
                 while let Some(Ok(event)) = events.next().await {
                     let Some(event) = event.data.and_then(|data| serde_json::from_str::<Value>(&data).ok())
                     else {
@@ -73,7 +80,7 @@ impl System {
                     };
                     let Some(id) = event.get("breadcrumb_id").and_then(Value::as_str) else { continue };
                     let version = event.get("version").and_then(Value::as_u64).unwrap_or(1);
-                    let storing = self.storing.lock().await;
+                    let storing = self.storing.write().await;
                     let is_news = self.is_news(id, version);
                     drop(storing);
                     if !is_news {
@@ -85,6 +92,23 @@ impl System {
                 }
             }
             tokio::time::sleep(RETRY).await;
+        }
+    }
+
+    /// Hands over what happened while there was no stream.
+    async fn catch_up(&self, take: &impl Fn(Value, u64)) {
+        let storing = self.storing.write().await;
+        let listed = self.ask(self.http.get(format!("{}/breadcrumbs?limit={LISTED}", self.base))).await;
+        drop(storing);
+        let Ok(Value::Array(newest_first)) = listed else { return };
+        for crumb in newest_first.iter().rev() {
+            let Some(id) = crumb.get("id").and_then(Value::as_str) else { continue };
+            let version = crumb.get("version").and_then(Value::as_u64).unwrap_or(1);
+            if self.is_news(id, version)
+                && let Some(crumb) = self.find(id).await
+            {
+                take(crumb, version);
+            }
         }
     }
 

@@ -32,7 +32,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// Headers of a request that are kept; the others are the client's own.
 const KEPT: [&str; 6] = ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "content-type"];
 /// The model of a request that names none.
-const SOME_MODEL: &str = "m-suite";
+pub const SOME_MODEL: &str = "m-suite";
 
 /// What the model says in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -4,53 +4,21 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::made_up::MadeUp;
 use crate::transcript::Frame;
 
-/// Members whose values are ids that the other side made.
-const IDS: [&str; 5] = ["event_id", "message_id", "thread_id", "request_id", "html_link"];
-/// Members whose values are measured, or made from the clock.
-const MEASURED: [&str; 2] = ["execution_time_ms", "expires_at"];
-/// Shorter ones may stand in any text.
-const SHORTEST: usize = 4;
+const MADE_UP: MadeUp = MadeUp {
+    ids: &["event_id", "message_id", "thread_id", "request_id", "html_link"],
+    measured: &["execution_time_ms", "expires_at"],
+    is_made: |_| true,
+};
 
 /// Names for the ids that the frames show, in the order of their first appearance.
 pub fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
-    let mut names = BTreeMap::new();
-    for frame in frames {
-        meet(&frame.body, &mut names);
-    }
-    names
-}
-
-fn meet(value: &Value, names: &mut BTreeMap<String, String>) {
-    match value {
-        Value::Object(members) => members.iter().for_each(|(name, member)| match member {
-            Value::String(id) if IDS.contains(&name.as_str()) && id.len() >= SHORTEST => {
-                let next = names.len() + 1;
-                names.entry(id.clone()).or_insert_with(|| format!("<id {next}>"));
-            }
-            other => meet(other, names),
-        }),
-        Value::Array(items) => items.iter().for_each(|item| meet(item, names)),
-        _ => {}
-    }
+    MADE_UP.minted(frames.iter())
 }
 
 /// A body with a name in place of what is measured.
 pub fn steady(body: &Value) -> Value {
-    match body {
-        Value::Object(members) => Value::Object(
-            members
-                .iter()
-                .map(|(name, member)| match member {
-                    Value::Number(_) | Value::String(_) if MEASURED.contains(&name.as_str()) => {
-                        (name.clone(), Value::from("<time>"))
-                    }
-                    other => (name.clone(), steady(other)),
-                })
-                .collect(),
-        ),
-        Value::Array(items) => items.iter().map(steady).collect(),
-        plain => plain.clone(),
-    }
+    MADE_UP.steady(body)
 }

@@ -48,21 +48,9 @@ pub(super) fn fold(
             seed: plan.seed,
         },
         target: plan.target.clone(),
-        verdict: verdict(&rules),
+        verdict: Verdict::of(&rules),
         summary: Summary::of(&rules),
         rules,
-    }
-}
-
-/// The verdict that follows from the outcomes.
-fn verdict(rules: &[RuleEntry]) -> Verdict {
-    let any = |outcomes: &[Outcome]| rules.iter().any(|rule| outcomes.contains(&rule.outcome));
-    if any(&[Outcome::Failed]) {
-        Verdict::Nonconformant
-    } else if any(&[Outcome::CouldNotRun, Outcome::NotObserved]) {
-        Verdict::Incomplete
-    } else {
-        Verdict::Conformant
     }
 }
 

@@ -115,8 +115,9 @@ impl Scene {
             let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }
-        let body = json!({"jsonrpc": "2.0", "method": "tools/call",
-                          "params": {"name": call.tool, "arguments": arguments}});
+        let mut body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}});
+        // Moved, since `json!` copies, and they may be megabytes.
+        body["params"]["arguments"] = Value::Object(arguments);
         let id = self.server.request(&self.client, &call.tool, body).await;
         // What does not come is for the judgement to tell.
         let patience = if call.probe == Some(Probe::Large) { 4 } else { 1 };

@@ -3,6 +3,7 @@
 use super::said::{Request, Utterance};
 use super::stock::meant;
 use super::task::{Task, Wish};
+use super::told::Known;
 use crate::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 
@@ -75,6 +76,16 @@ impl Ledger {
         self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
     }
 
+    /// Under which ids the calls of a task are known.
+    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+        let own = self.deeds.iter().filter_map(|deed| {
+            let (of, stage, place) = deed.planned?;
+            (of == task).then_some(())?;
+            Some(Known { place: (stage, place), id: deed.id.clone()? })
+        });
+        own.collect()
+    }
+
     /// The ids that the agent gave, and a stable name for each.
     pub(super) fn names(&self) -> Vec<(String, String)> {
         let named = |deed: &Deed| {
@@ -97,7 +108,10 @@ impl Ledger {
         let returning: Vec<&Deed> = own.filter(|deed| deed.returns).collect();
         let answers: Option<Vec<u32>> = returning
             .iter()
-            .map(|deed| deed.id.as_deref().map_or(Some(0), |id| response(frames, id).map(|frame| frame.n)))
+            .map(|deed| {
+                let answer = |id: &str| response(frames, id, &tasks[task].session).map(|frame| frame.n);
+                deed.id.as_deref().map_or(Some(0), answer)
+            })
             .collect();
         let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
         let Some(last) = last else { return true };
@@ -118,20 +132,21 @@ pub(super) fn belongs(said: &Utterance<'_>, tasks: &[Task], task: usize) -> bool
     is_about(own) || (is_to(own) && !tasks.iter().any(is_about))
 }
 
-/// The tool's answer to the call with this id, as the suite gave it.
-pub(super) fn response<'a>(frames: &'a [Frame], id: &str) -> Option<&'a Frame> {
+/// The tool's answer to the call with this id in a session, as the suite gave it.
+pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Option<&'a Frame> {
+    let tag = format!("session:{session}");
     frames.iter().find(|frame| {
         frame.kind == Kind::Put
             && frame.text("/schema_name") == Some(RESPONSE)
             && frame.text("/context/request_id") == Some(id)
+            && frame.body["tags"].as_array().is_some_and(|tags| tags.iter().any(|own| *own == tag))
     })
 }
 
 /// All planned calls with their places.
 pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &Wish)> {
-    tasks.iter().enumerate().flat_map(|(task, own)| {
-        own.stages.iter().enumerate().flat_map(move |(stage, wishes)| {
-            wishes.iter().enumerate().map(move |(place, wish)| (task, stage, place, wish))
-        })
-    })
+    tasks
+        .iter()
+        .enumerate()
+        .flat_map(|(task, own)| own.places().map(move |((stage, place), wish)| (task, stage, place, wish)))
 }

@@ -10,9 +10,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use serde_json::{Map, Value, json};
 
 use super::play::{Play, Plays};
-use super::stock::plain;
+use super::stock::{meant, plain};
 use super::task::{Input, Next, Reply, Task, Wish};
-use super::told::{Outcome, Told, call_id, numbers, read, text};
+use super::told::{Outcome, Told, call_id, ending, numbers, read, text};
 use crate::breadcrumb::crumb::INVOCATION;
 use crate::breadcrumb::room::Room;
 use crate::http_server::{Asked, Reply as HttpReply};
@@ -29,7 +29,8 @@ pub(super) struct Model {
 
 /// What the model does next.
 enum Turn {
-    Calls(usize, Vec<Wish>),
+    /// Calls, each with its stage and its place there.
+    Calls(Vec<((usize, usize), Wish)>),
     Words(String),
 }
 
@@ -65,12 +66,15 @@ impl Model {
         }
     }
 
-    /// What the model says where it is a tool: always a text.
-    pub(super) fn think(&self, messages: &Value) -> String {
-        let Some((play, task)) = self.find(messages) else { return "There is nothing to do.".to_owned() };
-        let (tasks, known) = (play.tasks(), play.known(task));
-        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &tasks[task], &known);
-        written(&tasks[task], &turn(&tasks[task], &told), &told)
+    /// What the model says where it is a tool, always a text, and what task that is about.
+    pub(super) fn think(&self, messages: &Value) -> (Option<Task>, String) {
+        let Some((play, task)) = self.find(messages) else {
+            return (None, "There is nothing to do.".to_owned());
+        };
+        let (task, known) = (play.tasks().swap_remove(task), play.known(task));
+        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
+        let text = written(&task, &turn(&task, &told, false), &told);
+        (Some(task), text)
     }
 
     /// The task that a conversation is about: the one whose mark was said last.
@@ -103,15 +107,12 @@ impl Model {
         let task_of = &tasks[task];
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
         let told = read(messages, task_of, &play.known(task));
-        let turn = turn(task_of, &told);
-        let functions: Vec<&Value> = request["tools"]
-            .as_array()
-            .into_iter()
-            .flatten()
-            .filter_map(|tool| tool.get("function"))
-            .collect();
-        if functions.is_empty() {
-            if self.offers.load(Ordering::Relaxed) {
+        let turn = turn(task_of, &told, request["parallel_tool_calls"] == false);
+        let offered = request["tools"].as_array().into_iter().flatten();
+        let functions: Vec<&Value> = offered.filter_map(|tool| tool.get("function")).collect();
+        let is_silenced = !functions.is_empty() && request["tool_choice"] == "none";
+        if functions.is_empty() || is_silenced {
+            if is_silenced || self.offers.load(Ordering::Relaxed) {
                 return words(&match turn {
                     Turn::Words(words) => words,
                     Turn::Calls(..) => working(task_of),
@@ -121,8 +122,8 @@ impl Model {
         }
         self.offers.store(true, Ordering::Relaxed);
         match turn {
-            Turn::Words(last) => words(&last),
-            Turn::Calls(stage, wishes) => called(&functions, task_of, stage, &wishes, &told),
+            Turn::Words(last) => spoken_by_function(&functions, request, &last),
+            Turn::Calls(wishes) => called(&functions, task_of, &wishes, &told),
         }
     }
 }
@@ -132,13 +133,15 @@ fn working(task: &Task) -> String {
     format!("One moment, I am on it ({}).", task.mark)
 }
 
-/// What a sound model does, given what it was told.
-fn turn(task: &Task, told: &Told) -> Turn {
+/// What a sound model does, given what it was told; `one_by_one` where it must make one call at a time.
+fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
     for (stage, wishes) in task.stages.iter().enumerate() {
         let outcome = |place: usize| told.outcomes.get(&(stage, place));
-        let is_told = (0..wishes.len()).any(|place| outcome(place).is_some());
-        if !told.called.contains(&stage) && !is_told {
-            return Turn::Calls(stage, wishes.clone());
+        let is_open = |place: &usize| !told.called.contains(&(stage, *place)) && outcome(*place).is_none();
+        let open: Vec<usize> = (0..wishes.len()).filter(is_open).collect();
+        let due = if one_by_one { open.first().into_iter().copied().collect() } else { open.clone() };
+        if one_by_one && !due.is_empty() || open.len() == wishes.len() {
+            return Turn::Calls(due.iter().map(|place| ((stage, *place), wishes[*place].clone())).collect());
         }
         let waits = |(place, wish): (usize, &Wish)| wish.return_to_llm && outcome(place).is_none();
         if wishes.iter().enumerate().any(waits) {
@@ -194,8 +197,8 @@ fn input(wish: &Wish, told: &Told) -> Value {
 }
 
 /// An id that a model gives to a call where it is asked for one.
-fn request_id(task: &Task, wish: &Wish, (stage, place): (usize, usize)) -> String {
-    format!("{}-{}s{stage}p{place}", wish.tool, task.mark.replace('-', "n"))
+fn request_id(task: &Task, wish: &Wish, place: (usize, usize)) -> String {
+    format!("{}-{}", wish.tool, ending(task, place))
 }
 
 /// The call as an item of `tool_requests`.
@@ -214,10 +217,9 @@ fn request(task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Valu
 fn written(task: &Task, turn: &Turn, told: &Told) -> String {
     let context = match turn {
         Turn::Words(words) => json!({"message": words}),
-        Turn::Calls(stage, wishes) => {
-            let each = wishes.iter().enumerate();
+        Turn::Calls(wishes) => {
             let requests: Vec<Value> =
-                each.map(|(place, wish)| request(task, wish, (*stage, place), told)).collect();
+                wishes.iter().map(|(place, wish)| request(task, wish, *place, told)).collect();
             json!({"message": working(task), "tool_requests": requests})
         }
     };
@@ -228,15 +230,14 @@ fn written(task: &Task, turn: &Turn, told: &Told) -> String {
 }
 
 /// Calls of the functions that were offered.
-fn called(functions: &[&Value], task: &Task, stage: usize, wishes: &[Wish], told: &Told) -> Value {
+fn called(functions: &[&Value], task: &Task, wishes: &[((usize, usize), Wish)], told: &Told) -> Value {
     let calls: Option<Vec<Value>> = wishes
         .iter()
-        .enumerate()
         .map(|(place, wish)| {
             let function = fitting(functions, wish.tool)?;
-            let arguments = arguments(function, task, wish, (stage, place), told);
+            let arguments = arguments(function, task, wish, *place, told);
             let name = &function["name"];
-            let id = call_id(task, (stage, place));
+            let id = call_id(task, *place);
             Some(json!({
                 "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()},
             }))
@@ -246,6 +247,21 @@ fn called(functions: &[&Value], task: &Task, stage: usize, wishes: &[Wish], told
         Some(calls) => json!({"role": "assistant", "content": working(task), "tool_calls": calls}),
         None => words("I was offered no function for that tool."),
     }
+}
+
+/// Words; by a function that takes some, where the model must call one.
+fn spoken_by_function(functions: &[&Value], request: &Value, text: &str) -> Value {
+    let names = ["message", "answer", "response", "reply", "text", "content"];
+    let is_tool = |function: &&&Value| meant(function["name"].as_str().unwrap_or_default()).is_some();
+    let must = matches!(&request["tool_choice"], Value::String(choice) if choice == "required");
+    let found = functions.iter().filter(|function| must && !is_tool(function)).find_map(|function| {
+        let takes = |name: &&&str| function["parameters"]["properties"].get(**name).is_some();
+        Some((&function["name"], *names.iter().find(takes)?))
+    });
+    let Some((function, name)) = found else { return words(text) };
+    let arguments = json!({name: text}).to_string();
+    let call = json!({"id": "call_last_word", "type": "function", "function": {"name": function, "arguments": arguments}});
+    json!({"role": "assistant", "content": null, "tool_calls": [call]})
 }
 
 /// The function for a tool: the one of its name, else one that takes any tool's name.

@@ -40,13 +40,7 @@ impl Play {
     /// Under which ids the calls of a task are known.
     pub(super) fn known(&self, task: usize) -> Vec<Known> {
         let tasks = self.tasks();
-        let ledger = self.ledger(&tasks);
-        let own = ledger.deeds.into_iter().filter_map(|deed| {
-            let (of, stage, place) = deed.planned?;
-            (of == task).then_some(())?;
-            Some(Known { place: (stage, place), id: deed.id? })
-        });
-        own.collect()
+        self.ledger(&tasks).known(task)
     }
 }
 

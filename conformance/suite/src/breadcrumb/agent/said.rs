@@ -1,6 +1,7 @@
 //! What an agent says, read leniently, so that one fault breaks one rule.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 
 use serde_json::Value;
 
@@ -9,28 +10,47 @@ use crate::breadcrumb::crumb::REQUEST;
 use crate::manifest::LANGUAGE_MODELS;
 use crate::transcript::{Frame, Kind};
 
+/// The member of a context that has the calls.
+const CALLS: &str = "tool_requests";
+
 /// One thing that the agent said: an invocation, or its breadcrumb alone.
 #[derive(Clone, Debug)]
 pub(super) struct Utterance<'a> {
     pub frame: &'a Frame,
     /// JSON, as far as it can be read as such.
     whole: Cow<'a, Value>,
+    /// Whether its calls are told of, not made.
+    retold: bool,
 }
 
 impl<'a> Utterance<'a> {
     /// All that was said, in order.
     pub(super) fn all(frames: &'a [Frame]) -> Vec<Self> {
-        frames.iter().filter_map(Self::of).collect()
+        let mut made = HashSet::new();
+        let told = |mut said: Self| {
+            let ids: Vec<String> =
+                said.requests().iter().filter_map(|request| request.id().map(str::to_owned)).collect();
+            // Under a name of its own, an agent may list what it did.
+            said.retold = !ids.is_empty() && !said.lists_calls() && ids.iter().all(|id| made.contains(id));
+            made.extend(ids);
+            said
+        };
+        frames.iter().filter_map(Self::of).map(told).collect()
+    }
+
+    /// Whether it has the member `tool_requests` where that belongs.
+    fn lists_calls(&self) -> bool {
+        self.context().get(CALLS).is_some()
     }
 
     /// What a frame says, if it is the agent's to its user or to its tools.
     ///
     /// An agent may keep notes of its own in the store; those are neither.
     pub(super) fn of(frame: &'a Frame) -> Option<Self> {
-        if !matches!(frame.kind, Kind::Said | Kind::Crumb) {
+        if !matches!(frame.kind, Kind::Said | Kind::Crumb) || is_nothing(&frame.body) {
             return None;
         }
-        let utterance = Self { frame, whole: read(&frame.body) };
+        let utterance = Self { frame, whole: read(&frame.body), retold: false };
         let schema = utterance.inner()["schema_name"].as_str().unwrap_or_default();
         let asks_itself = schema == REQUEST && utterance.requests().is_empty();
         let is_one = schema.starts_with("agent.response")
@@ -38,7 +58,7 @@ impl<'a> Utterance<'a> {
             || utterance.tags().any(|tag| tag == "agent:response")
             || (frame.kind == Kind::Said && utterance.whole.get("action").is_some())
             || (frame.kind == Kind::Said && !utterance.whole.is_object());
-        (is_one && !asks_itself && schema.len() + frame.body.to_string().len() > 2).then_some(utterance)
+        (is_one && !asks_itself).then_some(utterance)
     }
 
     /// All of it.
@@ -84,7 +104,10 @@ impl<'a> Utterance<'a> {
 
     /// The calls that it makes, wherever they stand and however they are called.
     pub(super) fn requests(&self) -> Vec<Request<'_>> {
-        let names = ["tool_requests", "toolRequests", "tool_request", "requests", "tool_calls"];
+        if self.retold {
+            return Vec::new();
+        }
+        let names = [CALLS, "toolRequests", "tool_request", "requests", "tool_calls"];
         let places = [self.context(), self.inner(), &self.whole];
         let found = places.iter().find_map(|place| names.iter().find_map(|name| place.get(*name)));
         match found {
@@ -151,6 +174,17 @@ impl<'a> Request<'a> {
     }
 }
 
+/// Whether somebody says that there is nothing to say.
+fn is_nothing(body: &Value) -> bool {
+    match body {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
 /// JSON, or what is JSON in a text but for the comments and the words around it.
 fn read(body: &Value) -> Cow<'_, Value> {
     let texts = ["/breadcrumb", "/breadcrumb/context/tool_requests", "/context/tool_requests"];
@@ -166,8 +200,13 @@ fn mended(body: &Value) -> Value {
         Value::String(text) => {
             let plain = without_comments(text).replace("true|false", "true").replace(",...", "");
             let begin = plain.find('{').unwrap_or(plain.len());
-            let first = serde_json::Deserializer::from_str(&plain[begin..]).into_iter::<Value>().next();
-            first.and_then(Result::ok).unwrap_or_else(|| body.clone())
+            let first = |text: &str| {
+                serde_json::Deserializer::from_str(text).into_iter::<Value>().next().and_then(Result::ok)
+            };
+            let plain = &plain[begin..];
+            let repaired = first(plain).or_else(|| first(&in_json(plain)));
+            let requoted = || first(&in_json(&plain.replace('\'', "\"")));
+            repaired.or_else(requoted).unwrap_or_else(|| body.clone())
         }
         Value::Array(all) if all.len() == 1 => all[0].clone(),
         other => other.clone(),
@@ -201,6 +240,34 @@ fn without_comments(text: &str) -> String {
     plain
 }
 
+/// The text without commas that nothing follows, and with JSON's words for those of other languages.
+fn in_json(text: &str) -> String {
+    let words =
+        [("NaN", "null"), ("None", "null"), ("undefined", "null"), ("True", "true"), ("False", "false")];
+    let mut plain = String::new();
+    let (mut in_text, mut escaped) = (false, false);
+    let mut skipped = 0;
+    for (at, letter) in text.char_indices() {
+        if skipped > 0 {
+            skipped -= 1;
+            continue;
+        }
+        let rest = &text[at..];
+        if let Some((word, meant)) = words.iter().find(|(word, _)| !in_text && rest.starts_with(word)) {
+            plain.push_str(meant);
+            skipped = word.len() - 1;
+            continue;
+        }
+        if !in_text && letter == ',' && rest[1..].trim_start().starts_with(['}', ']']) {
+            continue;
+        }
+        plain.push(letter);
+        in_text ^= letter == '"' && !escaped;
+        escaped = letter == '\\' && !escaped;
+    }
+    plain
+}
+
 /// Whether a breadcrumb asks for one call outside any invocation, as behind a translator.
 pub(super) fn single(frame: &Frame) -> Option<Value> {
     let whole = read(&frame.body);
@@ -217,6 +284,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn calls_that_are_told_of_are_not_made_again() {
+        let call = json!({"tool": "calculator", "id": "calculator-1"});
+        let again = json!({"tool": "calculator", "id": "calculator-2"});
+        let said = |context: Value| frame(json!({"schema_name": "agent.response.v1", "context": context}));
+        let frames = [
+            said(json!({"tool_requests": [call]})),
+            said(json!({"message": "42", "tool_calls": [call]})),
+            said(json!({"tool_requests": null, "tool_calls": [call]})),
+            said(json!({"tool_calls": [again]})),
+        ];
+        let counts: Vec<usize> = Utterance::all(&frames).iter().map(|said| said.requests().len()).collect();
+        assert_eq!(counts, [1, 0, 0, 1]);
+    }
 
     fn frame(body: Value) -> Frame {
         let (direction, kind, channel) = (Direction::FromTarget, Kind::Said, "stdout".to_owned());
@@ -238,6 +320,9 @@ mod tests {
         check(json!([{"tool_requests": [call]}]), 1);
         check(json!(format!("{{\"tool_requests\": [{call} /* one */]}}")), 1);
         check(json!(format!("```json\n{{\"tool_requests\": [{call}]}}\n```")), 1);
+        check(json!(format!("{{\"tool_requests\": [{call},], \"text\": \"\\\",]\",}}")), 1);
+        check(json!(format!("{{\"tool_requests\": [{call}], \"score\": NaN}}")), 1);
+        check(json!("{'tool_requests': [{'tool': 'calculator', 'return_to_llm': True}]}"), 1);
         check(json!({"action": "create"}), 0);
         check(json!("Good morning."), 0);
     }
@@ -247,6 +332,8 @@ mod tests {
         let check = |body: Value| assert!(Utterance::of(&frame(body.clone())).is_none(), "{body}");
         check(json!({"schema_name": "agent.memory.v1", "title": "t", "tags": [], "context": {}}));
         check(json!({"schema_name": "tool.request.v1", "context": {"tool": "openrouter"}}));
-        check(json!({}));
+        for nothing in [json!({}), json!([]), json!(null), json!("")] {
+            check(nothing);
+        }
     }
 }

@@ -162,9 +162,13 @@ impl CrumbAgentSession {
         let play = Play::new(self.around.room.enter(unique));
         self.plays.add(&play);
         let mut attending = JoinSet::new();
-        let patience = (self.deadline() / 4).min(Duration::from_secs(2));
-        attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), patience));
+        attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
         (play, attending)
+    }
+
+    /// How long an agent may take over what belongs together but comes in several messages.
+    pub(super) fn moment(&self) -> Duration {
+        (self.deadline() / 4).min(Duration::from_secs(2))
     }
 
     /// The user asks for a task.

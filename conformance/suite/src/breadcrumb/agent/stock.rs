@@ -8,10 +8,11 @@ use crate::breadcrumb::crumb::{CATALOG, CONFIG};
 pub(super) const CALCULATOR: &str = "calculator";
 pub(super) const NOTES: &str = "web-notes";
 pub(super) const MEMO: &str = "memo-save";
+pub(super) const LEVELS: &str = "level-list";
 pub(super) const PRIMARY: &str = "openrouter";
 pub(super) const FALLBACK: &str = "venice";
 /// All of them.
-pub(super) const TOOLS: [&str; 5] = [CALCULATOR, NOTES, MEMO, PRIMARY, FALLBACK];
+pub(super) const TOOLS: [&str; 6] = [CALCULATOR, NOTES, MEMO, LEVELS, PRIMARY, FALLBACK];
 
 /// Id of the catalog.
 const CATALOG_ID: &str = "5c1f0a72-93d4-4e6b-8a17-2f60b9c3d485";
@@ -56,6 +57,18 @@ fn entry(tool: &str) -> Value {
             json!({"notes": {"type": "array", "items": text}}),
         ),
         MEMO => ("breadcrumb", "Saves a memo.", json!({"text": text}), json!({"saved": {"type": "boolean"}})),
+        LEVELS => (
+            "search",
+            "Lists the levels of the wells around a place.",
+            json!({
+                "above": {"type": "integer"}, "dry": {"type": "boolean"}, "owners": {"type": "array", "items": text},
+                "label": text, "around": {
+                    "type": "object", "properties": {"place": text, "metres": {"type": "integer"}},
+                    "required": ["place", "metres"],
+                },
+            }),
+            json!({"notes": {"type": "array", "items": text}}),
+        ),
         _ => (
             "llm",
             "Asks a language model.",
@@ -78,14 +91,41 @@ fn entry(tool: &str) -> Value {
 /// What is wrong with an input of a tool: where, and what belongs there.
 pub(super) fn misfit(tool: &str, input: &Value) -> Option<(String, String)> {
     let is_message = |message: &Value| message["role"].is_string() && !message["content"].is_null();
-    let fits = |name: &str, value: &Value| match name {
-        "messages" => value.as_array().is_some_and(|all| !all.is_empty() && all.iter().all(is_message)),
-        _ => value.is_string(),
-    };
     let schema = entry(tool)["input_schema"].take();
-    let required = schema["required"].as_array()?.iter().filter_map(Value::as_str);
-    let mut missing = required.filter(|name| !fits(name, &input[*name]));
-    missing.next().map(|name| (format!("/{name}"), schema["properties"][name].to_string()))
+    let Some(messages) = schema.pointer("/properties/messages") else {
+        return unfit(&schema, input).map(|(place, expected)| (place, expected.to_string()));
+    };
+    // Providers take content in several forms.
+    let given = input["messages"].as_array();
+    let fits = given.is_some_and(|all| !all.is_empty() && all.iter().all(is_message));
+    (!fits).then(|| ("/messages".to_owned(), messages.to_string()))
+}
+
+/// The part of a value that is not as its schema has it, and the schema of that part.
+fn unfit<'a>(schema: &'a Value, value: &Value) -> Option<(String, &'a Value)> {
+    let is_whole = |number: f64| number.fract() == 0.0;
+    let fits = match schema["type"].as_str() {
+        Some("string") => value.is_string(),
+        Some("boolean") => value.is_boolean(),
+        Some("integer") => value.as_f64().is_some_and(is_whole),
+        Some("array") => value.is_array(),
+        Some("object") => value.is_object(),
+        _ => true,
+    };
+    if !fits {
+        return Some((String::new(), schema));
+    }
+    let within = |name: &str, schema: &'a Value, value: &Value| {
+        unfit(schema, value).map(|(place, schema)| (format!("/{name}{place}"), schema))
+    };
+    let mut items = value.as_array().into_iter().flatten().enumerate();
+    if let Some(found) = items.find_map(|(number, item)| within(&number.to_string(), &schema["items"], item))
+    {
+        return Some(found);
+    }
+    let properties = schema["properties"].as_object();
+    // All that there are in this catalog are required.
+    properties.into_iter().flatten().find_map(|(name, schema)| within(name, schema, &value[name]))
 }
 
 /// The tool of the catalog that a name means, however it is spelt.
@@ -122,5 +162,20 @@ mod tests {
         check(NOTES, json!({"query": 7}), Some("/query"));
         check(PRIMARY, json!({"messages": [{"role": "user", "content": "hello"}]}), None);
         check(PRIMARY, json!({"messages": "hello"}), Some("/messages"));
+        let list = |name: &str, value: Value| {
+            let around = json!({"place": "quartz", "metres": 0});
+            let mut input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
+            match name.split_once('/') {
+                Some((outer, inner)) => input[outer][inner] = value,
+                None => input[name] = value,
+            }
+            input
+        };
+        check(LEVELS, list("above", json!(0.0)), None);
+        check(LEVELS, list("above", json!("0")), Some("/above"));
+        check(LEVELS, list("dry", Value::Null), Some("/dry"));
+        check(LEVELS, list("owners", json!([7])), Some("/owners/0"));
+        check(LEVELS, list("around/metres", json!(false)), Some("/around/metres"));
+        check(LEVELS, json!({"place": "quartz", "metres": 0}), Some("/above"));
     }
 }

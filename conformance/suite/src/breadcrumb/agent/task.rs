@@ -8,14 +8,14 @@ use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::stock::{CALCULATOR, FALLBACK, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
 
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     name = "errand",
     regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a memo to be saved|a memo to be checked|\
-             a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
+             a list of levels|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
 pub(super) enum Errand {
@@ -33,6 +33,8 @@ pub(super) enum Errand {
     Memo,
     /// Save something, and tell whether that worked.
     MemoChecked,
+    /// Look something up, with parameters that a careless agent takes for none, and one within another.
+    Levels,
     /// Ask a language model, with a configuration.
     Question,
     /// Look two numbers up and add them.
@@ -60,6 +62,7 @@ impl FromStr for Errand {
             "a sum" => Self::Sum,
             "a memo to be saved" => Self::Memo,
             "a memo to be checked" => Self::MemoChecked,
+            "a list of levels" => Self::Levels,
             "a question" => Self::Question,
             "numbers to be added" => Self::Addition,
             "a note that fails" => Self::NoteFails,
@@ -144,6 +147,13 @@ impl Task {
         Draft { mark: format!("{unique}-{ordinal}"), session }.task(errand)
     }
 
+    /// The calls, each with its stage and its place there.
+    pub(super) fn places(&self) -> impl Iterator<Item = ((usize, usize), &Wish)> {
+        self.stages.iter().enumerate().flat_map(|(stage, wishes)| {
+            wishes.iter().enumerate().map(move |(place, wish)| ((stage, place), wish))
+        })
+    }
+
     /// Numbers that this task made up, and a stable name for each.
     pub(super) fn names(&self) -> Vec<(String, String)> {
         let of = |what: &str| number(&self.mark, what);
@@ -155,7 +165,7 @@ impl Task {
 }
 
 /// Numbers that a task makes up.
-const MADE_UP: [&str; 5] = ["first", "second", "decoy", "left", "right"];
+const MADE_UP: [&str; 6] = ["first", "second", "decoy", "left", "right", "receipt"];
 
 struct Draft {
     mark: String,
@@ -194,7 +204,7 @@ impl Draft {
             key: Some(self.named("garnet")),
             return_to_llm,
             config_id: None,
-            reply: Reply::Output(json!({"saved": true, "receipt": self.number("first")})),
+            reply: Reply::Output(json!({"saved": true, "receipt": self.number("receipt")})),
         }
     }
 
@@ -224,6 +234,16 @@ impl Draft {
             config_id: None,
             reply: Reply::Output(json!({"content": content, "model": "m-quartz"})),
         }
+    }
+
+    /// A lookup with many parameters.
+    fn levels(&self) -> (String, Vec<Vec<Wish>>) {
+        let around = json!({"place": self.named("quartz"), "metres": 0});
+        let input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
+        let words = format!(
+            "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
+        );
+        (words, vec![vec![Wish { tool: LEVELS, input: Input::Given(input), ..self.note("quartz", "first") }]])
     }
 
     /// A lookup of two numbers, and their sum.
@@ -324,6 +344,7 @@ impl Draft {
             Errand::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
+            Errand::Levels => self.levels(),
             Errand::Question => {
                 let wish = Wish { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
                 let words = format!(

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::task::{Reply, Task};
+use super::task::{Reply, Task, Wish};
 
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
@@ -25,8 +25,10 @@ pub(super) enum Outcome {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Told {
     pub outcomes: BTreeMap<(usize, usize), Outcome>,
-    /// Stages whose calls the model has made.
-    pub called: BTreeSet<usize>,
+    /// In which words.
+    pub words: BTreeMap<(usize, usize), String>,
+    /// The calls that the model has made.
+    pub called: BTreeSet<(usize, usize)>,
 }
 
 /// A call under the ids that it may be told of.
@@ -42,32 +44,38 @@ pub(super) fn call_id(task: &Task, (stage, place): (usize, usize)) -> String {
     format!("call_{}_{stage}_{place}", task.mark)
 }
 
+/// How an id ends that the model gives to a call where it is asked for one.
+pub(super) fn ending(task: &Task, (stage, place): (usize, usize)) -> String {
+    format!("{}s{stage}p{place}", task.mark.replace('-', "n"))
+}
+
 /// Reads a conversation.
 pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
     let mut told = Told::default();
     let is_begin = |message: &Value| message["role"] == "user" && text(message).contains(&task.mark);
     let begin = messages.iter().position(is_begin).unwrap_or_default();
-    for message in &messages[begin..] {
+    for (number, message) in messages[begin..].iter().enumerate() {
         let words = text(message);
         if message["role"] == "assistant" {
             let ids =
                 message["tool_calls"].as_array().into_iter().flatten().filter_map(|call| call["id"].as_str());
             let own: Vec<&str> = ids.collect();
-            for (stage, wishes) in task.stages.iter().enumerate() {
-                let is_called = |place| own.contains(&call_id(task, (stage, place)).as_str());
-                if (0..wishes.len()).any(is_called) {
-                    told.called.insert(stage);
-                }
-            }
-            let named = known.iter().filter(|known| words.contains(&known.id));
-            told.called.extend(named.map(|known| known.place.0));
+            let is_called = |place: (usize, usize)| {
+                own.contains(&call_id(task, place).as_str()) || words.contains(&ending(task, place))
+            };
+            told.called.extend(task.places().map(|(place, _)| place).filter(|place| is_called(*place)));
+            let named = known
+                .iter()
+                .filter(|known| find(&words, &known.id).is_some() || own.contains(&known.id.as_str()));
+            told.called.extend(named.map(|known| known.place));
             continue;
         }
-        for (stage, wishes) in task.stages.iter().enumerate() {
-            for (place, wish) in wishes.iter().enumerate() {
-                if message["tool_call_id"] == call_id(task, (stage, place)).as_str() {
-                    told.outcomes.insert((stage, place), outcome(&words, &wish.reply));
-                }
+        for (place, wish) in task.places() {
+            let mut ids = known.iter().filter(|known| known.place == place);
+            if message["tool_call_id"] == call_id(task, place).as_str()
+                || ids.any(|known| message["tool_call_id"] == known.id.as_str())
+            {
+                told.tell(place, &words, &wish.reply);
             }
         }
         if message["role"] == "tool"
@@ -75,14 +83,69 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
         {
             continue;
         }
+        let mut is_named = known.iter().any(|known| message["tool_call_id"] == known.id.as_str());
         for own in known {
             let reply = &task.stages[own.place.0][own.place.1].reply;
-            if let Some(part) = about(&words, own, known) {
-                told.outcomes.insert(own.place, outcome(&part, reply));
+            if let Some(part) = about(&words, own, known).filter(|_| number > 0) {
+                told.tell(own.place, &part, reply);
+                is_named = true;
+            }
+        }
+        // What the user asked for names what the calls are about, and no result.
+        if !is_named && number > 0 {
+            for (place, part) in unnamed(&words, task) {
+                told.tell(place, &part, &task.stages[place.0][place.1].reply);
             }
         }
     }
     told
+}
+
+impl Told {
+    fn tell(&mut self, place: (usize, usize), words: &str, reply: &Reply) {
+        self.outcomes.insert(place, outcome(words, reply));
+        self.words.insert(place, words.to_owned());
+    }
+}
+
+/// The parts of a text that names no call, and the call that each is of: the one that is about the same thing, else the
+/// one that brought what is told.
+fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
+    let wishes: Vec<((usize, usize), &Wish)> = task.places().collect();
+    let mut brought: Vec<((usize, usize), String)> = wishes
+        .iter()
+        .filter_map(|(place, wish)| {
+            Some((*place, traces(&wish.reply).into_iter().find(|trace| words.contains(trace.as_str()))?))
+        })
+        .collect();
+    let after = |wish: &Wish| wish.key.as_ref().and_then(|key| Some(words.find(key.as_str())? + key.len()));
+    let mut topics: Vec<(usize, (usize, usize))> =
+        wishes.iter().filter_map(|(place, wish)| Some((after(wish)?, *place))).collect();
+    topics.sort_unstable();
+    topics.dedup_by_key(|(at, _)| *at);
+    if let ([(place, part)], ..=1) = (brought.as_mut_slice(), topics.len()) {
+        let (stage, own) = *place;
+        let begin = after(&task.stages[stage][own]).filter(|at| words[*at..].contains(part.as_str()));
+        words[begin.unwrap_or_default()..].clone_into(part);
+    } else if !brought.is_empty() && topics.len() > 1 {
+        let ends = topics.iter().skip(1).map(|(at, _)| *at).chain([words.len()]);
+        return topics
+            .iter()
+            .zip(ends)
+            .map(|((at, place), end)| (*place, words[*at..end].to_owned()))
+            .filter(|(_, part)| brought.iter().any(|(_, trace)| part.contains(trace.as_str())))
+            .collect();
+    }
+    brought
+}
+
+/// What shows that a text tells of an answer.
+fn traces(reply: &Reply) -> Vec<String> {
+    let values = |value: &Value| numbers(&value.to_string()).iter().map(u64::to_string).collect::<Vec<_>>();
+    match reply {
+        Reply::Output(output) => values(output),
+        Reply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
+    }
 }
 
 /// The text of a message, however it is built.
@@ -99,7 +162,7 @@ pub(super) fn text(message: &Value) -> String {
 
 /// The part of a text that is about one call: the object that names its id, else what follows the id.
 fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
-    let at = words.find(&own.id)?;
+    let at = find(words, &own.id)?;
     for (begin, _) in words.match_indices(['{', '[']) {
         let first = serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next();
         if let Some(found) = first.and_then(Result::ok).as_ref().and_then(|json| named(json, &own.id)) {
@@ -108,8 +171,15 @@ fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
     }
     let after = at + own.id.len();
     let others = known.iter().filter(|other| other.id != own.id);
-    let end = others.filter_map(|other| words[after..].find(&other.id)).min();
-    Some(words[after..].chars().take(end.unwrap_or(usize::MAX)).collect())
+    let end = others.filter_map(|other| find(&words[after..], &other.id)).min();
+    Some(words[after..][..end.unwrap_or(words.len() - after)].to_owned())
+}
+
+/// Where an id stands in a text, and not as a part of another one: some agents just count.
+fn find(words: &str, id: &str) -> Option<usize> {
+    let is_part = |letter: char| letter.is_alphanumeric() || letter == '-' || letter == '_';
+    let mut places = words.match_indices(id).map(|(at, _)| at);
+    places.find(|at| !words[..*at].ends_with(is_part) && !words[at + id.len()..].starts_with(is_part))
 }
 
 /// The object within a value that has a member with this id.
@@ -162,7 +232,7 @@ fn of_json(json: &Value) -> Outcome {
 }
 
 /// Everything that a value says, without the names of its members.
-fn leaves(value: &Value) -> String {
+pub(super) fn leaves(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Array(items) => items.iter().map(leaves).collect::<Vec<_>>().join(", "),
@@ -186,7 +256,7 @@ pub(super) fn numbers(text: &str) -> Vec<u64> {
 mod tests {
     use serde_json::json;
 
-    use super::super::task::Errand;
+    use super::super::task::{Errand, number};
     use super::*;
 
     fn task() -> Task {
@@ -239,6 +309,42 @@ mod tests {
         check(&say(format!("Results: {}", json!([first, second]))), &both);
         check(&say(format!("{second}\n{first}")), &both);
         check(&say("web-notes-1: a b".to_owned()), &[((0, 0), output(": a b"))]);
+        check(&say("web-notes-11: a b".to_owned()), &[]);
+    }
+
+    #[test]
+    fn answers_are_known_by_the_agents_own_id_of_a_call() {
+        let user = json!({"role": "user", "content": task().words});
+        let tool = json!({"role": "tool", "tool_call_id": "web-notes-2", "content": "{\"notes\": [\"b\"]}"});
+        check(&json!([user, tool]), &[((0, 1), output("b"))]);
+    }
+
+    #[test]
+    fn answers_without_an_id_are_known_by_what_they_are_about() {
+        let task = task();
+        let told = |content: String| json!([{"role": "user", "content": task.words}, {"role": "user", "content": content}]);
+        let value = |what: &str| number(&task.mark, what);
+        let (first, second) = (value("first"), value("second"));
+        let labels: Vec<&String> = task.stages[0].iter().map(|wish| &wish.label).collect();
+        check(
+            &told(format!("The note says {second}.")),
+            &[((0, 1), output(&format!("The note says {second}.")))],
+        );
+        check(
+            &told(format!("{}: {second}; {}: {first}", labels[0], labels[1])),
+            // A pair that is wrong is believed.
+            &[
+                ((0, 0), output(&format!(": {second}; {}", labels[1]))),
+                ((0, 1), output(&format!(": {first}"))),
+            ],
+        );
+        let asked = json!({"query": labels[0]});
+        check(
+            &told(format!("web-notes {asked}: {}", json!({"output": {"notes": [first.to_string()]}}))),
+            &[((0, 0), output(&first.to_string()))],
+        );
+        check(&told("Go on.".to_owned()), &[]);
+        check(&json!([{"role": "user", "content": task.words}]), &[]);
     }
 
     #[test]

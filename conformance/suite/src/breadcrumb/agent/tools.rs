@@ -37,20 +37,21 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
     let mut answered = HashSet::new();
     loop {
         let fresh = |frames: &[Frame]| {
-            let own = frames
-                .iter()
-                .filter(|frame| matches!(frame.kind, Kind::Said | Kind::Crumb) && frame.n > done);
+            let own = frames.iter().filter(|frame| {
+                matches!(frame.kind, Kind::Said | Kind::Crumb | Kind::Stored) && frame.n > done
+            });
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
         let Some(fresh) = play.booth.transcript.wait(LONG, fresh).await else { return };
         for frame in &fresh {
             done = frame.n;
-            for (id, messages) in thoughts(frame) {
-                if answered.insert(id.clone()) {
-                    let content = around.model.think(&messages);
+            for thought in thoughts(frame) {
+                if answered.insert(thought.call) {
+                    let (task, content) = around.model.think(&thought.messages);
                     let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
-                    around.respond(&play, None, &id, "openrouter", &Reply::Output(output));
+                    let reply = Reply::Output(output);
+                    around.respond(&play, task.as_ref(), &thought.id, thought.tool, &reply);
                 }
             }
             around.answer(&play, frame.n, patience, &mut answered).await;
@@ -58,22 +59,38 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
     }
 }
 
-/// The requests by which an agent asks a language model what to do, and their messages.
-fn thoughts(frame: &Frame) -> Vec<(String, Value)> {
+/// A request by which an agent asks a language model what to do.
+struct Thought {
+    id: String,
+    tool: &'static str,
+    messages: Value,
+    /// All of it: two sessions may give the same id.
+    call: String,
+}
+
+impl Thought {
+    fn of(tool: &str, id: Option<&str>, input: Option<&Value>, call: &Value) -> Option<Self> {
+        let tool = meant(tool).filter(|tool| LANGUAGE_MODELS.contains(tool))?;
+        let messages = input?.get("messages").cloned().unwrap_or_default();
+        Some(Self { id: id?.to_owned(), tool, messages, call: call.to_string() })
+    }
+}
+
+/// The thoughts of one message.
+fn thoughts(frame: &Frame) -> Vec<Thought> {
     let Some(said) = Utterance::of(frame) else {
         let single = single(frame);
         let found = single.and_then(|context| {
-            let is_model = LANGUAGE_MODELS.contains(&meant(context["tool"].as_str()?)?);
-            let id = context.get("requestId").or_else(|| context.get("request_id"))?.as_str()?;
-            is_model.then(|| (id.to_owned(), context["input"]["messages"].clone()))
+            let id = context.get("requestId").or_else(|| context.get("request_id"))?.as_str();
+            Thought::of(context["tool"].as_str()?, id, context.get("input"), &context)
         });
         return found.into_iter().collect();
     };
     let requests = said.requests();
     let thoughts = requests.iter().filter(|request| request.is_thought());
-    let each = thoughts
-        .filter_map(|request| Some((request.id()?.to_owned(), request.input()?.get("messages")?.clone())));
-    each.collect()
+    thoughts
+        .filter_map(|request| Thought::of(request.tool(), request.id(), request.input(), request.value))
+        .collect()
 }
 
 impl Around {

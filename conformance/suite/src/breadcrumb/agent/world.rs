@@ -10,7 +10,7 @@ use super::session::CrumbAgentSession;
 use super::task::Task;
 use crate::breadcrumb::world::by_hand;
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::transcript::Kind;
+use crate::transcript::{Frame, Kind};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
@@ -83,6 +83,20 @@ impl World {
     /// Ends the scenario where something did not get to the agent.
     pub(super) fn reached(&mut self, sent: Result<(), String>) -> Step {
         sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    }
+
+    /// Judges what was seen, once what is looked for is there or a moment has passed.
+    ///
+    /// An agent may say its last word in several messages.
+    pub(super) async fn judge_settled(&mut self, judgement: fn(&Seen<'_>) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
+        let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
+            Ok(()) | Err(Trouble::NotApplicable(_)) => Some(()),
+            Err(_) => None,
+        };
+        scene.play.booth.transcript.wait(moment, settled).await;
+        self.judge_all(judgement)
     }
 
     /// Judges what was seen.

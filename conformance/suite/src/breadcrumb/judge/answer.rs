@@ -44,11 +44,12 @@ pub fn schema(answer: &Answer<'_>) -> Judgement {
 pub fn in_context(answer: &Answer<'_>) -> Judgement {
     let body = &answer.frame.body;
     let context = body.get("context").filter(|context| context.is_object());
-    for name in ["request_id", "requestId", "tool", "status", "output", "error"] {
-        let inside = context.and_then(|context| context.get(name));
-        if inside.is_none()
-            && let Some(outside) = body.get(name)
-        {
+    for names in [&["request_id", "requestId"][..], &["tool"], &["status"], &["output"], &["error"]] {
+        let is_inside = names.iter().any(|name| context.is_some_and(|context| context.get(name).is_some()));
+        let outside =
+            names.iter().find_map(|name| Some((name, body.get(name).filter(|own| !own.is_null())?)));
+        // Further members are free, as long as these stand where they are looked for.
+        if !is_inside && let Some((name, outside)) = outside {
             return Err(Finding::new(
                 format!("`{name}` of the answer stands beside its `context`"),
                 "put `request_id`, `tool`, `status` and `output` or `error` into the `context` of the breadcrumb",

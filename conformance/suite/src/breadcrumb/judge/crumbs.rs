@@ -25,7 +25,7 @@ pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
         ));
     };
     let wanted = wanted(call);
-    for name in ["title", "tags", "context"] {
+    for name in ["schema_name", "title", "tags", "context"] {
         let pointer = format!("/{name}");
         let is_right = wanted.get(name).is_none_or(|wish| is_in(wish, held.body.pointer(&pointer)));
         if !is_right {
@@ -62,7 +62,8 @@ fn is_in(wish: &Value, held: Option<&Value>) -> bool {
 /// The last that the suite saw of a breadcrumb in the store.
 fn held<'a>(frames: &'a [Frame], id: &str) -> Option<&'a Frame> {
     let looked = |frame: &&Frame| frame.kind == Kind::Stored && frame.channel.starts_with("GET");
-    let own = |frame: &&Frame| frame.text("/id") == Some(id);
+    // Digits of a UUID may be written either way.
+    let own = |frame: &&Frame| frame.text("/id").is_some_and(|own| own.eq_ignore_ascii_case(id));
     frames.iter().rev().filter(looked).find(own).filter(|frame| frame.member("/missing").is_none())
 }
 

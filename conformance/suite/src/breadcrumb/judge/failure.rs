@@ -2,6 +2,7 @@
 
 use serde_json::Value;
 
+use super::outcome::{has_failed, is_denied};
 use crate::breadcrumb::answer::Answer;
 use crate::breadcrumb::call::Call;
 use crate::judge::{Finding, Judgement};
@@ -20,10 +21,8 @@ pub fn is_standard(call: &Call, answer: &Answer<'_>) -> Judgement {
         .frame(answer.frame)
     };
     if member("status").and_then(Value::as_str) != Some("error") {
-        let is_denied = answer.succeeded() && answer.at("/success") == Some(&Value::Bool(false));
         let finding = finding("status", "error");
-        let is_of_store = call.tool().starts_with("breadcrumb-");
-        return Err(if is_denied && is_of_store { finding.recommended() } else { finding }.into());
+        return Err(if is_denied(call, answer) { finding.recommended() } else { finding }.into());
     }
     if member("error").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
         return Err(finding("error", "a message").into());
@@ -37,6 +36,7 @@ pub fn is_standard(call: &Call, answer: &Answer<'_>) -> Judgement {
 /// The error is a text for a person.
 pub fn is_readable(call: &Call, answer: &Answer<'_>) -> Judgement {
     let Some(error) = answer.error() else {
+        has_failed(call, answer)?;
         let message = format!("the call of `{}` brings no error that could be read", call.tool());
         return Err(crate::judge::Trouble::NotObserved(message));
     };

@@ -55,13 +55,21 @@ pub fn admits_failure(call: &Call, answer: &Answer<'_>) -> Judgement {
     .actual(Some(&answer.frame.body))
     .at("/context/status")
     .frame(answer.frame);
-    let is_tolerated =
-        call.tool().starts_with("breadcrumb-") && answer.at("/success") == Some(&Value::Bool(false));
-    Err(if is_tolerated { finding.recommended() } else { finding }.into())
+    Err(if is_denied(call, answer) { finding.recommended() } else { finding }.into())
+}
+
+/// Whether a breadcrumb tool says by its own flag that it failed (resolution A31).
+pub fn is_denied(call: &Call, answer: &Answer<'_>) -> bool {
+    call.tool().starts_with("breadcrumb-")
+        && answer.succeeded()
+        && answer.at("/success") == Some(&Value::Bool(false))
 }
 
 /// What failed, so that what is said of failures can be judged.
-pub fn has_failed(answer: &Answer<'_>) -> Judgement {
+pub fn has_failed(call: &Call, answer: &Answer<'_>) -> Judgement {
+    if is_denied(call, answer) {
+        return Err(Trouble::NotApplicable("the tool tells of the failure in its output".to_owned()));
+    }
     if answer.succeeded() {
         return Err(Trouble::NotObserved("the call succeeded".to_owned()));
     }

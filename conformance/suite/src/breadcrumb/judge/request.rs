@@ -28,8 +28,7 @@ pub fn not_executed(frames: &[Frame], call: &Call) -> Judgement {
 /// Nothing was executed but the harmless calls, each once.
 pub fn nothing_executed(frames: &[Frame], harmless: &[Call]) -> Judgement {
     let mut left: Vec<&Call> = harmless.iter().collect();
-    let answers = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Answer { frame });
-    for answer in answers.filter(|answer| answer.is_one() && answer.succeeded()) {
+    for answer in Answer::heard(frames).into_iter().filter(Answer::succeeded) {
         match left.iter().position(|call| answer.is_to(call.id())) {
             Some(place) => {
                 left.remove(place);
@@ -52,10 +51,15 @@ pub fn nothing_executed(frames: &[Frame], harmless: &[Call]) -> Judgement {
 pub fn under_no_other_id(frames: &[Frame], call: &Call, others: &[Call]) -> Judgement {
     for other in others {
         let answers = Answer::all(frames, other);
-        let strange = answers.iter().enumerate().find(|(number, answer)| match &call.sign {
-            Some(sign) => answer.output().is_some_and(|output| tells(output, sign)),
-            None => *number > 0,
-        });
+        // Ids of other scenarios serve a broken runner as well: what is not the other call's own work is a stranger's.
+        let is_stranger = |answer: &Answer<'_>| {
+            let is_told = call.sign.as_ref().zip(answer.output()).is_some_and(|(sign, out)| tells(out, sign));
+            is_told || (answers.len() > 1 && !RunnerSession::is_own_work(other, answer))
+        };
+        let strange = answers
+            .iter()
+            .enumerate()
+            .find(|(number, answer)| is_stranger(answer) || (call.sign.is_none() && *number > 0));
         if let Some((_, answer)) = strange {
             return Err(Finding::new(
                 "a request without `requestId` is answered under the id of another request",

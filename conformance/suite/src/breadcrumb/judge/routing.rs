@@ -28,6 +28,13 @@ impl Audience<'_> {
         !self.shown(frames, call).is_empty() || self.is_added(frames, call)
     }
 
+    /// Whether anybody was told how a call without a known result ended.
+    pub fn is_told(&self, frames: &[Frame], call: &Call) -> bool {
+        let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
+        let mut seen = own.filter(|frame| tags(frame).any(|tag| tag == self.session));
+        seen.next().is_some() || Answer::of(frames, call).is_some()
+    }
+
     /// Breadcrumbs for the user of this session that tell the result of a call.
     pub fn shown<'f>(&self, frames: &'f [Frame], call: &Call) -> Vec<&'f Frame> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
@@ -135,6 +142,20 @@ pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> J
         finding = finding.actual(Some(&frame.body)).frame(frame);
     }
     Err(finding.into())
+}
+
+/// A failure is told to the user, or answered.
+pub fn is_admitted(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
+    if audience.is_told(frames, call) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("nobody is told that the call of `{}` failed", call.tool()),
+        "where `return_to_llm` is `false` and the tool fails, show the user a message that says so, or store a \
+         `tool.response.v1` with `status` `error`",
+    )
+    .expected(call.id())
+    .into())
 }
 
 /// No language model is asked about the result, and the agent is not set going by it.

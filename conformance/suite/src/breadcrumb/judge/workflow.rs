@@ -10,7 +10,7 @@ use super::tool::output;
 use super::utility::since_asked;
 use crate::breadcrumb::answer::Answer;
 use crate::breadcrumb::call::Call;
-use crate::breadcrumb::props::Step;
+use crate::breadcrumb::props::{MEMO, MEMO_TITLE, Step};
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 
@@ -170,13 +170,23 @@ impl Expected {
 }
 
 /// A step brings what follows from its input.
-pub fn brings(call: &Call, answer: &Answer<'_>, step: &Step, expected: &Expected) -> Judgement {
+pub fn brings(
+    frames: &[Frame],
+    call: &Call,
+    answer: &Answer<'_>,
+    step: &Step,
+    expected: &Expected,
+) -> Judgement {
     output(call, answer)?;
+    // A timer may tell what it measured.
+    let took = since_asked(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
     let brought = Brought::by(answer);
     let actual = brought.member(&step.id, sign(&step.tool));
     let value = expected.value(&brought);
     let is_right = actual.zip(value.as_ref()).is_some_and(|(actual, value)| match expected {
-        Expected::About(seconds) => number(actual).is_some_and(|told| (told - seconds).abs() <= 0.5),
+        Expected::About(seconds) => {
+            number(actual).is_some_and(|told| told >= seconds - 0.5 && told <= took.max(seconds + 0.5))
+        }
         _ => is_alike(actual, value),
     });
     if is_right {
@@ -233,7 +243,11 @@ pub fn stores(frames: &[Frame], call: &Call, answer: &Answer<'_>, expected: &str
 
 /// What a step stored in the store.
 fn stored(frames: &[Frame]) -> Option<&Frame> {
-    let is_memo = |frame: &&Frame| frame.kind == Kind::Crumb && frame.text("/schema_name") == Some("memo.v1");
+    let is_memo = |frame: &&Frame| {
+        let title = frame.text("/title").unwrap_or_default();
+        frame.kind == Kind::Crumb
+            && (frame.text("/schema_name") == Some(MEMO) || title.starts_with(MEMO_TITLE))
+    };
     frames.iter().find(is_memo)
 }
 
@@ -375,6 +389,7 @@ fn is_empty(value: Option<&Value>) -> bool {
     match value {
         None | Some(Value::Null) => true,
         Some(Value::Array(items)) => items.is_empty(),
+        Some(Value::String(text)) => text.is_empty(),
         Some(Value::Object(members)) => members.values().all(Value::is_null),
         Some(_) => false,
     }
@@ -405,9 +420,11 @@ pub fn leaves_nothing_unresolved(frames: &[Frame], answer: &Answer<'_>, steps: &
 pub fn is_answered_once(frames: &[Frame], call: &Call) -> Judgement {
     let answers = Answer::all(frames, call);
     let Some(first) = answers.first() else { return Err(super::answer::missing(frames, call)) };
+    // What tells of the workflow itself, its progress for instance, may name it.
     let named = |frame: &Frame| {
         let members = ["/context/request_id", "/context/requestId", "/context/id"];
         members.iter().any(|pointer| frame.text(pointer) == Some(call.id()))
+            && frame.text("/context/tool").is_some_and(|tool| tool != call.tool())
     };
     let is_other = |frame: &&Frame| frame.kind == Kind::Crumb && frame.n != first.frame.n && named(frame);
     if let Some(other) = answers.get(1).map(|answer| answer.frame).or_else(|| frames.iter().find(is_other)) {

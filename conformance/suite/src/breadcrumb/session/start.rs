@@ -1,6 +1,6 @@
 //! Opens the parties around a runner, and starts it with what it has to know of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -16,13 +16,13 @@ use crate::breadcrumb::door::Door;
 use crate::breadcrumb::lines::{self, Input};
 use crate::breadcrumb::pages::Pages;
 use crate::breadcrumb::room::{Booth, Room};
-use crate::breadcrumb::store::{Posting, Store};
+use crate::breadcrumb::store::{Posting, Store, is_blank};
 use crate::breadcrumb::system::System;
 use crate::breadcrumb::upstream::Upstream;
 use crate::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::pace::Pace;
 use crate::target::{Launch, Offspring, Pipes, free_address};
-use crate::transcript::Kind;
+use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
 const OPENING: Duration = Duration::from_secs(10);
@@ -136,8 +136,15 @@ async fn follow(
     let system = System::new(base, token).map_err(RunnerError::Reach)?;
     let (opened, mut is_open) = watch::channel(false);
     let room = Arc::clone(room);
+    let blanks = Mutex::new(BTreeSet::new());
     listening.spawn(system.clone().follow(opened, move |crumb, version| {
-        let kind = if version > 1 { Kind::CrumbChange } else { Kind::Crumb };
+        let id = crumb.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        // An answer that was stored without content is given when it is filled.
+        let was_blank = lock(&blanks).remove(&id);
+        if is_blank(&crumb) {
+            lock(&blanks).insert(id);
+        }
+        let kind = if version > 1 && !was_blank { Kind::CrumbChange } else { Kind::Crumb };
         room.heard(kind, "event", BTreeMap::new(), crumb);
     }));
     let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;

@@ -80,10 +80,10 @@ fn is(world: &mut World, virtue: Virtue) -> Step {
 #[then(expr = "the success has {part}")]
 #[then(expr = "the failure has {part}")]
 fn has(world: &mut World, part: Part) -> Step {
-    world.judge_answers(|_, given| match part {
+    world.judge_answers(|call, given| match part {
         Part::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
         Part::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
-        Part::Error => outcome::has_failed(given).and_then(|()| answer::error(given)),
+        Part::Error => outcome::has_failed(call, given).and_then(|()| answer::error(given)),
     })
 }
 

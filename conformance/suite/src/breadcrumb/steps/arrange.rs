@@ -164,6 +164,13 @@ async fn bad_call(world: &mut World, failing: Failing) -> Step {
     bad_calls(world, 1, failing).await
 }
 
+#[given(expr = "a call with {failing} for the user")]
+async fn bad_call_for_the_user(world: &mut World, failing: Failing) -> Step {
+    let call = failing_call(world, failing).await?;
+    world.scene()?.calls.push(Call { return_to_llm: Some(false), ..call });
+    Ok(())
+}
+
 #[given(expr = "{int} calls with {failing}")]
 async fn bad_calls(world: &mut World, number: usize, failing: Failing) -> Step {
     for _ in 0..number {
@@ -197,7 +204,7 @@ fn id_of_a_form(world: &mut World, form: Form) -> Step {
 }
 
 /// A usual call of a tool that the target has, with what it needs beforehand.
-async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
+pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
     let table = &world.session()?.table;
     if !table.catalog.contains(tool) && !table.extra.contains_key(tool) {
         let message = format!("`breadcrumb.catalog` has no `{tool}`");

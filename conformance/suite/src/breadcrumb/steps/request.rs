@@ -62,7 +62,7 @@ fn unaffected(world: &mut World) -> Step {
     let first = world.scene()?.calls.first().map(|call| call.id().to_owned());
     world.judge_answers(|call, answer| {
         if first.as_deref() == Some(call.id()) {
-            outcome::has_failed(answer)
+            outcome::has_failed(call, answer)
         } else {
             outcome::success(call, answer)
         }

@@ -31,6 +31,11 @@ fn reaches_user(world: &mut World) -> Step {
     route(world, routing::reaches_user)
 }
 
+#[then("somebody is told that it failed")]
+fn is_admitted(world: &mut World) -> Step {
+    route(world, routing::is_admitted)
+}
+
 #[then("no language model is asked about it, and the agent is not set going")]
 fn takes_no_turn(world: &mut World) -> Step {
     route(world, routing::is_serving)?;

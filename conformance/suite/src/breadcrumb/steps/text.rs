@@ -15,7 +15,7 @@ use crate::world::{FamilyWorld as _, Step};
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "text",
-    regex = "many scripts|two normal forms|quotes and backslashes|a variable|digits|a truth value|JSON|blanks around it|\
+    regex = "many scripts|two normal forms|quotes and backslashes|a variable|digits|a zero|a truth value|JSON|blanks around it|\
              blank lines|control characters|markup|20 kB"
 )]
 pub(super) enum Text {
@@ -24,6 +24,7 @@ pub(super) enum Text {
     Quotes,
     Variable,
     Digits,
+    Zero,
     Truth,
     Json,
     Blanks,
@@ -43,6 +44,7 @@ impl FromStr for Text {
             "quotes and backslashes" => Self::Quotes,
             "a variable" => Self::Variable,
             "digits" => Self::Digits,
+            "a zero" => Self::Zero,
             "a truth value" => Self::Truth,
             "JSON" => Self::Json,
             "blanks around it" => Self::Blanks,
@@ -63,6 +65,7 @@ impl Text {
             Self::Quotes => r#"He said "C:\new\table" and 'it''s' `so` \u0041 \\ /"#.to_owned(),
             Self::Variable => "${not.a.var} {{neither}} %s $1 {0} <this>".to_owned(),
             Self::Digits => "0042.10".to_owned(),
+            Self::Zero => "0".to_owned(),
             Self::Truth => "true".to_owned(),
             Self::Json => r#"{"a": 1}"#.to_owned(),
             Self::Blanks => "  \tthree words  here\t ".to_owned(),
@@ -75,10 +78,10 @@ impl Text {
 }
 
 #[given(expr = "a call of echo with {text}")]
-fn echo(world: &mut World, text: Text) -> Step {
+async fn echo(world: &mut World, text: Text) -> Step {
+    let mut call = super::arrange::usual(world, "echo").await?;
     let scene = world.scene()?;
     let template = scene.session.table.inputs.template("echo", None);
-    let mut call = scene.usual_call("echo");
     call.input = Some(filled(&template, &[("message", Value::from(text.text()))]));
     scene.calls.push(call);
     Ok(())

@@ -167,7 +167,7 @@ async fn output(world: &mut World, claim: Claim) -> Step {
         Claim::Cost => model::has_cost(call, answer),
         Claim::Number => utility::draws(call, answer),
         Claim::Message => utility::echoes(call, answer),
-        Claim::Waited => utility::tells_time(call, answer),
+        Claim::Waited => utility::tells_time(&frames, call, answer),
         Claim::OnTime => utility::waits(&frames, call, answer),
         Claim::Created => crumbs::is_created(&frames, call, answer),
         Claim::Success => crumbs::succeeds(call, answer),

@@ -148,7 +148,7 @@ fn brings(world: &mut World, id: String, gain: Gain) -> Step {
     world.judge_first(|frames, call| {
         let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
         let step = steps.iter().find(|step| step.id == id);
-        step.map_or(Ok(()), |step| workflow::brings(call, &answer, step, &expected))
+        step.map_or(Ok(()), |step| workflow::brings(frames, call, &answer, step, &expected))
     })
 }
 
@@ -196,7 +196,7 @@ fn seen_to_work(world: &mut World) -> Step {
     let second = scene.step("second", "echo", "", "first");
     let frames = scene.frames();
     let works = Answer::of(&frames, &beside)
-        .is_some_and(|answer| workflow::brings(&beside, &answer, &second, &expected).is_ok());
+        .is_some_and(|answer| workflow::brings(&frames, &beside, &answer, &second, &expected).is_ok());
     if works {
         return Ok(());
     }

@@ -1,10 +1,14 @@
 //! What an agent makes of its tools' answers (Universal Tool Invocation L46-61, L118-121, L148, L178-185).
 
+use serde_json::Value;
+
 use super::Seen;
 use crate::breadcrumb::agent::said::Utterance;
 use crate::breadcrumb::agent::stock::meant;
 use crate::breadcrumb::agent::task::{Reply, number};
+use crate::breadcrumb::agent::told::{leaves, read};
 use crate::judge::{Finding, Judgement, Trouble};
+use crate::transcript::{Frame, Kind};
 
 /// The first stage of the first task.
 const FIRST: (usize, usize, usize) = (0, 0, 0);
@@ -46,16 +50,17 @@ pub(in crate::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgement {
     let mark = &seen.tasks[0].mark;
     let wishes = &seen.tasks[0].stages[0];
     let values = ["first", "second"].map(|what| number(mark, what).to_string());
-    let mut told = false;
+    let (mut spoke, mut told) = (false, false);
     for said in seen.after(last) {
         let Some(message) = said.message() else { continue };
-        told = true;
+        spoke = true;
         let message = digits_joined(&message);
         let mut tokens: Vec<(usize, bool, usize)> = Vec::new();
         for place in 0..2 {
             tokens.extend(message.match_indices(&wishes[place].label).map(|(at, _)| (at, true, place)));
             tokens.extend(message.match_indices(&values[place]).map(|(at, _)| (at, false, place)));
         }
+        told |= tokens.iter().any(|(_, is_name, _)| !is_name);
         tokens.sort_unstable();
         if let Some((label, value)) = swapped(&tokens) {
             let finding = Finding::new("the answer to one call is told as that of another", hint)
@@ -67,12 +72,21 @@ pub(in crate::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgement {
     if told {
         return Ok(());
     }
+    if spoke {
+        return Err(Trouble::NotObserved("the agent tells neither of the two results".to_owned()));
+    }
     Err(shown(seen.last(Finding::new("the agent says nothing after the answers to two calls came", hint)))
         .into())
 }
 
 /// A name that is followed by the value of another, and never by its own.
 fn swapped(tokens: &[(usize, bool, usize)]) -> Option<(usize, usize)> {
+    let values_lead =
+        tokens.first().is_some_and(|first| !first.1) && tokens.last().is_some_and(|last| last.1);
+    let mut tokens = tokens.to_vec();
+    if values_lead {
+        tokens.reverse();
+    }
     let pairs: Vec<(usize, usize)> = (0..tokens.len().saturating_sub(1))
         .filter(|at| tokens[*at].1 && !tokens[at + 1].1)
         // Names that stand together are followed by values that stand together.
@@ -95,8 +109,17 @@ fn digits_joined(text: &str) -> String {
     letters.iter().enumerate().filter_map(keeps).collect()
 }
 
+/// A planned call that fails.
+struct Failed<'s> {
+    /// Its answer.
+    frame: &'s Frame,
+    /// What nobody must take for its result.
+    decoy: u64,
+    place: (usize, usize, usize),
+}
+
 /// The planned calls that fail, where they were made and answered.
-fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<(&'s crate::transcript::Frame, u64)>, Trouble> {
+fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, Trouble> {
     let mut found = Vec::new();
     let mut why = None;
     for (task, own) in seen.tasks.iter().enumerate() {
@@ -104,7 +127,10 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<(&'s crate::transcript::Frame,
             for (place, wish) in wishes.iter().enumerate() {
                 if matches!(wish.reply, Reply::Failure { .. }) {
                     match seen.answer((task, stage, place)) {
-                        Ok(frame) => found.push((frame, number(&own.mark, "decoy"))),
+                        Ok(frame) => {
+                            let decoy = number(&own.mark, "decoy");
+                            found.push(Failed { frame, decoy, place: (task, stage, place) });
+                        }
                         Err(trouble) => why = Some(trouble),
                     }
                 }
@@ -119,7 +145,7 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<(&'s crate::transcript::Frame,
 
 /// Nothing that stood in an answer of status `error` is told or used as a result.
 pub(in crate::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) -> Judgement {
-    for (frame, decoy) in failures(seen)? {
+    for Failed { frame, decoy, .. } in failures(seen)? {
         let decoy = decoy.to_string();
         if let Some(said) = seen.after(frame.n).find(|said| text(said).contains(&decoy)) {
             return Err(Finding::new(
@@ -142,7 +168,8 @@ pub(in crate::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) -> Judgeme
 
 /// Every answer of status `error` is followed by a word to the user or by a call.
 pub(in crate::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgement {
-    for (frame, _) in failures(seen)? {
+    for failed in failures(seen)? {
+        let frame = failed.frame;
         let is_reaction = |said: &&Utterance<'_>| said.message().is_some() || !said.calls().is_empty();
         if seen.after(frame.n).find(is_reaction).is_none() {
             let finding = Finding::new(
@@ -151,14 +178,66 @@ pub(in crate::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgement {
             );
             return Err(seen.last(finding.frame(frame)).into());
         }
+        if let Some((asked, words)) = kept_from_the_model(seen, &failed) {
+            return Err(Finding::new(
+                "the language model, which alone speaks to the user, is told nothing of a failure",
+                "give the model `context.status` and `context.error` of a `tool.response.v1`, or tell the user yourself",
+            )
+            .expected("an outcome that tells of a failure")
+            .actual(Some(&words.into()))
+            .frame(frame)
+            .frame(asked)
+            .into());
+        }
     }
     Ok(())
+}
+
+/// The request in which the suite's language model is told of a failure as if there was none, and in what words, where
+/// nothing follows but what the model then says.
+fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&'s Frame, String)> {
+    let (task, stage, place) = failed.place;
+    let own = &seen.tasks[task];
+    let later = || seen.frames.iter().filter(|frame| frame.n > failed.frame.n);
+    let known = seen.ledger.known(task);
+    let told = |frame: &&Frame| {
+        let told = read(frame.body["messages"].as_array()?, own, &known);
+        told.words.get(&(stage, place)).cloned()
+    };
+    let asked =
+        later().filter(|frame| frame.kind == Kind::Model).find_map(|frame| Some((frame, told(&frame)?)));
+    let (frame, words) = asked?;
+    let Reply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
+    let said_by_the_model = |message: &str| {
+        let mut replies = later().filter(|frame| frame.kind == Kind::ModelReply);
+        replies.any(|reply| reply.text("/content").is_some_and(|content| content.contains(message.trim())))
+    };
+    let mut after = seen.after(failed.frame.n);
+    let is_the_models = |said: &Utterance<'_>| {
+        said.calls().is_empty() && said.message().is_none_or(|message| said_by_the_model(&message))
+    };
+    // What brings a value breaks the rule on results, or that on matching.
+    let is_empty = own.names().iter().all(|(number, _)| !words.contains(number));
+    let is_kept = is_empty && !words.contains(error.as_str()) && is_rosy(&words);
+    (is_kept && after.all(is_the_models)).then_some((frame, words))
+}
+
+/// Whether a text says that a call succeeded, or nothing at all.
+fn is_rosy(words: &str) -> bool {
+    let words = words.trim();
+    let Ok(json) = serde_json::from_str::<Value>(words) else { return words.is_empty() };
+    if leaves(&json).chars().all(|letter| letter == ',' || letter.is_whitespace()) {
+        return true;
+    }
+    let says = |name: &str| json[name].as_str().is_some_and(|text| ["success", "ok"].contains(&text));
+    says("status") || json["ok"] == true || json["success"] == true
 }
 
 /// After the answer of a language model there is a message without a call.
 pub(in crate::breadcrumb::agent) fn ends(seen: &Seen<'_>) -> Judgement {
     let answer = seen.answer(FIRST)?;
-    let is_end = |said: &&Utterance<'_>| said.message().is_some() && said.requests().is_empty();
+    // What nobody waits for may go with it.
+    let is_end = |said: &&Utterance<'_>| said.message().is_some() && !said.is_open();
     if seen.after(answer.n).find(is_end).is_some() {
         return Ok(());
     }
@@ -248,9 +327,15 @@ pub(in crate::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<
     Err(seen.last(finding.expected(brought).frame(answer)).into())
 }
 
-/// Everything that was said, with plain numbers.
+/// Everything that was said to the user and to tools, with plain numbers. What the agent has a language model think over
+/// is neither.
 fn text(said: &Utterance<'_>) -> String {
-    digits_joined(&said.whole().to_string())
+    let calls = said.calls();
+    if calls.len() == said.requests().len() {
+        return digits_joined(&said.whole().to_string());
+    }
+    let calls = calls.iter().map(|call| call.value.to_string());
+    digits_joined(&said.message().into_iter().chain(calls).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]
@@ -265,7 +350,8 @@ mod tests {
         assert_eq!(swapped(&[a(0), vb(1), b(2), va(3)]), Some((0, 1)));
         assert_eq!(swapped(&[b(0), va(1), a(2), vb(3)]), Some((1, 0)));
         assert_eq!(swapped(&[a(0), b(1), va(2), vb(3)]), None);
-        assert_eq!(swapped(&[va(0), a(1), vb(2), b(3)]), Some((0, 1)));
+        assert_eq!(swapped(&[va(0), a(1), vb(2), b(3)]), None);
+        assert_eq!(swapped(&[vb(0), a(1), va(2), b(3)]), Some((1, 0)));
         assert_eq!(swapped(&[a(0), vb(1)]), Some((0, 1)));
         assert_eq!(swapped(&[]), None);
     }

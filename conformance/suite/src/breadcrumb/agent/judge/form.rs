@@ -59,10 +59,21 @@ impl FromStr for Part {
 /// A part of every invocation is as the standard shows it.
 pub(in crate::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -> Judgement {
     match part {
-        Part::Json => seen.each_form(json),
+        Part::Json => {
+            seen.invocations()?;
+            // A last word in plain words is none of the documents'; one that was to be JSON is.
+            let is_meant = |said: &&Utterance<'_>| !said.inner().is_string();
+            seen.said.iter().filter(is_meant).try_for_each(json)?;
+            seen.each_form(json)
+        }
         Part::Action => seen.each_form(action),
         Part::Breadcrumb => seen.each_form(breadcrumb),
-        Part::SchemaName => seen.each_form(schema_name),
+        Part::SchemaName => {
+            seen.invocations()?;
+            // The user hears nothing of what the store refuses.
+            seen.said.iter().filter(|said| !said.is_envelope()).try_for_each(is_stored)?;
+            seen.each_form(schema_name)
+        }
         Part::Title => seen.each_form(title),
         Part::Tag => seen.each_form(tag),
         Part::Calls => seen.invocations()?.into_iter().try_for_each(calls),
@@ -141,6 +152,22 @@ fn breadcrumb(said: &Utterance<'_>) -> Judgement {
         .at("/breadcrumb")
         .frame(said.frame)
         .into())
+}
+
+/// What goes to the store as a breadcrumb can be read there.
+fn is_stored(said: &Utterance<'_>) -> Judgement {
+    if said.frame.body.is_object() {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the body of `POST /breadcrumbs` is no JSON object, so the store has no breadcrumb of schema `agent.response.v1`",
+        "post strict JSON: one object, with no words, fences or comments around or in it, and look at the status of the \
+         answer",
+    )
+    .expected("one JSON object")
+    .actual(Some(&said.frame.body))
+    .frame(said.frame)
+    .into())
 }
 
 fn schema_name(said: &Utterance<'_>) -> Judgement {
@@ -251,7 +278,8 @@ fn calls(said: &Utterance<'_>) -> Judgement {
 
 fn kind_of_message(said: &Utterance<'_>) -> Judgement {
     match said.context().get("message") {
-        None | Some(Value::String(_)) => Ok(()),
+        // Typed clients write null for what they leave out.
+        None | Some(Value::Null | Value::String(_)) => Ok(()),
         Some(other) => Err(Finding::new(
             "the message to the user is no string",
             "write `context.message` as a string for the user, or leave it out",
@@ -265,7 +293,8 @@ fn kind_of_message(said: &Utterance<'_>) -> Judgement {
 }
 
 fn message(said: &Utterance<'_>) -> Judgement {
-    if said.message().is_some() {
+    // While it thinks, there is nothing to tell.
+    if said.message().is_some() || said.calls().is_empty() {
         return Ok(());
     }
     Err(Finding::new(

@@ -71,7 +71,9 @@ impl<'a> Seen<'a> {
     /// Not observed where it was not asked to answer.
     fn answer(&self, planned: (usize, usize, usize)) -> Result<&'a Frame, Trouble> {
         self.call(planned)?;
-        let answers = self.ledger.made(planned).filter_map(|deed| response(self.frames, deed.id.as_deref()?));
+        let session = &self.tasks[planned.0].session;
+        let made = self.ledger.made(planned);
+        let answers = made.filter_map(|deed| response(self.frames, deed.id.as_deref()?, session));
         let missing = || Trouble::NotObserved("the agent did not ask for the result to come back".to_owned());
         answers.min_by_key(|frame| frame.n).ok_or_else(missing)
     }

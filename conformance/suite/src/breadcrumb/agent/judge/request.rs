@@ -121,11 +121,12 @@ pub(in crate::breadcrumb::agent) fn has(seen: &Seen<'_>, member: Member) -> Judg
 /// A prefix like a name, a hyphen, and a suffix that tells calls apart (resolution A3).
 fn is_formed(id: &str) -> bool {
     let Some((prefix, suffix)) = id.rsplit_once('-') else { return false };
-    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
+    // Names of tools have dots and colons too, and so have counters.
+    let is_name = |byte: u8| byte.is_ascii_alphanumeric() || b"_-.:/".contains(&byte);
     prefix.starts_with(|first: char| first.is_ascii_alphabetic())
         && prefix.bytes().all(is_name)
-        && !suffix.is_empty()
-        && suffix.bytes().all(|byte| byte.is_ascii_alphanumeric())
+        && suffix.starts_with(|first: char| first.is_ascii_alphanumeric())
+        && suffix.bytes().all(is_name)
         // Digits of a UUID look like such a suffix.
         && !is_uuid(id)
 }
@@ -224,14 +225,20 @@ fn repeated(message: &str) -> Finding {
 
 /// Calls that name a configuration.
 fn configured(seen: &Seen<'_>, judgement: impl Fn(&Place<'_>, &Value) -> Judgement) -> Judgement {
-    let any = seen
-        .invocations()?
-        .iter()
-        .any(|said| said.requests().iter().any(|request| request.value.get("config_id").is_some()));
-    if !any {
-        return Err(Trouble::NotApplicable("the agent names no configuration".to_owned()));
+    let mut any = false;
+    for said in seen.invocations()? {
+        for (number, request) in said.requests().into_iter().enumerate() {
+            // Typed clients write null for what they leave out.
+            if let Some(id) = request.value.get("config_id").filter(|id| !id.is_null()) {
+                any = true;
+                judgement(&Place { said, number, request }, id)?;
+            }
+        }
     }
-    each(seen, |place| place.request.value.get("config_id").map_or(Ok(()), |id| judgement(place, id)))
+    if any {
+        return Ok(());
+    }
+    Err(Trouble::NotApplicable("the agent names no configuration".to_owned()))
 }
 
 /// A configuration is named by a UUID.
@@ -289,7 +296,9 @@ mod tests {
         check("s1", false);
         check("-1", false);
         check("calculator-", false);
-        check("calculator-1.2", false);
+        check("calculator-1.2", true);
+        check("web-notes-V1St_x", true);
+        check("calculator-1 2", false);
         check("c2d29867-3d0b-4497-9191-18a9d8ee7830", false);
         check("7-1", false);
     }

@@ -26,7 +26,7 @@ struct Tried {
 }
 
 impl CrumbAgentSession {
-    /// Asks for a note and for a memo: who always does the same does one of them wrong.
+    /// Asks for a note and for a memo, or a sum: who always does the same does one of them wrong.
     pub(super) async fn learn(
         &mut self,
         limits: &PaceLimits,
@@ -43,6 +43,10 @@ impl CrumbAgentSession {
         let mut second = None;
         if noted {
             second = self.try_once(Errand::Memo, "second", self.deadline()).await?.called;
+            // Who may save nothing may work something out.
+            if second.is_none() {
+                second = self.try_once(Errand::Sum, "third", self.deadline()).await?.called;
+            }
         }
         if let Some(second) = second {
             self.pace = Pace::calibrated(first.max(second), limits);

@@ -28,7 +28,13 @@ use crate::transcript::Kind;
 pub(super) async fn set_up(plan: CrumbAgentPlan) -> Result<CrumbAgentSession, CrumbAgentError> {
     let CrumbAgentPlan { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
-    let posting = if table.capture == Capture::Envelope { Posting::Envelopes } else { Posting::Loose };
+    let posting = if table.drive.is_some() {
+        Posting::Records
+    } else if table.capture == Capture::Envelope {
+        Posting::Envelopes
+    } else {
+        Posting::Loose
+    };
     let store = Store::start(table.listen.as_deref(), &room, posting, None).await;
     let store = store.map_err(CrumbAgentError::Listen)?;
     let held = fixtures(table.fixtures.as_deref(), &directory).map_err(CrumbAgentError::Config)?;

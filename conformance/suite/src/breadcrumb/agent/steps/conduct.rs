@@ -17,8 +17,8 @@ fn away(world: &mut World) -> Step {
 }
 
 #[then("each answer is told as that of its call")]
-fn pairs(world: &mut World) -> Step {
-    world.judge_all(conduct::pairs)
+async fn pairs(world: &mut World) -> Step {
+    world.judge_settled(conduct::pairs).await
 }
 
 #[then("nothing of the failure is told or used as a result")]
@@ -28,31 +28,31 @@ async fn heeds(world: &mut World) -> Step {
 }
 
 #[then("the agent tries again, tells the user or calls another tool")]
-fn reacts(world: &mut World) -> Step {
-    world.judge_all(conduct::reacts)
+async fn reacts(world: &mut World) -> Step {
+    world.judge_settled(conduct::reacts).await
 }
 
 #[then("a message without a call follows")]
-fn ends(world: &mut World) -> Step {
-    world.judge_all(conduct::ends)
+async fn ends(world: &mut World) -> Step {
+    world.judge_settled(conduct::ends).await
 }
 
 #[then("what follows is made of the result")]
-fn builds(world: &mut World) -> Step {
-    world.judge_all(conduct::builds_on_it)
+async fn builds(world: &mut World) -> Step {
+    world.judge_settled(conduct::builds_on_it).await
 }
 
 #[then("the task ends without an open call")]
-fn closes(world: &mut World) -> Step {
-    world.judge_all(conduct::closes)
+async fn closes(world: &mut World) -> Step {
+    world.judge_settled(conduct::closes).await
 }
 
 #[then("the agent tries the fallback or tells the user")]
-fn falls_back(world: &mut World) -> Step {
-    world.judge_all(conduct::falls_back)
+async fn falls_back(world: &mut World) -> Step {
+    world.judge_settled(conduct::falls_back).await
 }
 
 #[then("the user is told what the fallback brought")]
-fn tells(world: &mut World) -> Step {
-    world.judge_all(conduct::tells_what_the_fallback_brought)
+async fn tells(world: &mut World) -> Step {
+    world.judge_settled(conduct::tells_what_the_fallback_brought).await
 }

@@ -1,10 +1,13 @@
 //! `summary.md`: a CI job's summary or a comment on a pull request.
 //!
 //! Written for GitHub and GitLab, both of which cut what is longer than a megabyte: everything has a cap.
-//! No word of the record can become markup: sentences are escaped, values stand in fences that they cannot close.
+//! No word of the record can become markup (`escape`): sentences are escaped, values stand in fences that they cannot close.
+
+pub(crate) mod escape;
 
 use std::fmt::Write as _;
 
+use self::escape::{Place, SENTENCE, code, fence, html_text, prose};
 use crate::record::{Evidence, Outcome, RuleEntry, RunRecord};
 use crate::{text, view};
 
@@ -14,8 +17,6 @@ const FINDINGS: usize = 50;
 const FRAMES: usize = 6;
 /// Cap on a value or a body.
 const VALUE: usize = 1000;
-/// Cap on a sentence.
-const SENTENCE: usize = 300;
 
 /// The record as Markdown.
 pub fn markdown(record: &RunRecord) -> String {
@@ -23,10 +24,10 @@ pub fn markdown(record: &RunRecord) -> String {
     let _ = writeln!(
         out,
         "# {}: {}\n",
-        capitalised(view::verdict(record)),
+        text::capitalised(view::verdict(record)),
         prose(&view::target(record), Place::Line)
     );
-    let _ = writeln!(out, "{}.\n", capitalised(&view::sentence(record)));
+    let _ = writeln!(out, "{}.\n", text::capitalised(&view::sentence(record)));
     counts(&mut out, record);
     findings(&mut out, record, Outcome::Failed, "Failed");
     findings(&mut out, record, Outcome::Warned, "Warnings");
@@ -171,72 +172,4 @@ fn more(out: &mut String, len: usize, cap: usize, noun: &str) {
     if len > cap {
         let _ = writeln!(out, "\n… and {}\n", text::count(len - cap, &format!("more {noun}")));
     }
-}
-
-fn capitalised(words: &str) -> String {
-    let mut chars = words.chars();
-    chars.next().map_or_else(String::new, |first| first.to_uppercase().chain(chars).collect())
-}
-
-/// Where text stands: a cell of a table is split at pipes before anything else is read.
-#[derive(Clone, Copy, PartialEq)]
-enum Place {
-    Line,
-    Cell,
-}
-
-/// A sentence on one line, in which only paired backticks mean something.
-fn prose(words: &str, place: Place) -> String {
-    let words = text::line(words, SENTENCE);
-    let spans = text::spans(&words).into_iter();
-    spans.map(|(is_code, span)| if is_code { code(span, place) } else { escaped(span) }).collect()
-}
-
-fn escaped(words: &str) -> String {
-    let mut out = String::with_capacity(words.len());
-    for c in words.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            // Entities, since a table is split at pipes before escapes are read, and `\\|` would split it.
-            '\\' => out.push_str("&#92;"),
-            '|' => out.push_str("&#124;"),
-            // Nobody is to be mentioned; a mention is looked for within one piece of text only.
-            '@' => out.push_str("<span>@</span>"),
-            // `:` too: addresses become links by themselves.
-            '`' | '*' | '_' | '{' | '}' | '[' | ']' | '#' | '+' | '!' | '~' | '$' | ':' => {
-                out.push('\\');
-                out.push(c);
-            }
-            _ => out.push(c),
-        }
-    }
-    // Bare names under `www.` become links as well.
-    out.replace("www.", "www\\.").replace("WWW.", "WWW\\.")
-}
-
-/// Code on one line, in a fence that it cannot close.
-fn code(words: &str, place: Place) -> String {
-    let words = text::line(words, SENTENCE);
-    if place == Place::Cell && words.contains(['|', '\\']) {
-        return format!("<code>{}</code>", escaped(&words));
-    }
-    let ticks = "`".repeat(longest_run(&words) + 1);
-    // A blank on both sides keeps ticks at the edges apart; it is not shown.
-    let pad = if ticks.len() > 1 || words.trim() != words || words.is_empty() { " " } else { "" };
-    format!("{ticks}{pad}{words}{pad}{ticks}")
-}
-
-fn fence(out: &mut String, title: &str, content: &str) {
-    let ticks = "`".repeat((longest_run(content) + 1).max(3));
-    let _ = writeln!(out, "{title}\n\n{ticks}text\n{content}\n{ticks}\n");
-}
-
-fn longest_run(words: &str) -> usize {
-    words.split(|c| c != '`').map(str::len).max().unwrap_or(0)
-}
-
-fn html_text(words: &str) -> String {
-    text::line(words, SENTENCE).replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }

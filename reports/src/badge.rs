@@ -1,0 +1,99 @@
+//! `badge.svg` and `badge.json`: the verdict for a README, as an image and as what shields.io draws one from.
+//!
+//! Only our own words and numbers stand in a badge: nothing that a target or a manifest says.
+//! Deliberately absent: the target's name (the page around the badge tells it), and links.
+
+use std::fmt::Write as _;
+
+use serde_json::json;
+
+use crate::record::{Outcome, RunRecord, Verdict};
+use crate::{text, view};
+
+/// What stands left of the verdict.
+const LABEL: &str = "callmark";
+/// Height of the letters, in tenths of a pixel.
+const LETTERS: u32 = 110;
+/// Room beside a text, in tenths of a pixel.
+const MARGIN: u32 = 60;
+
+/// The badge as an image that needs nothing else.
+pub fn badge(record: &RunRecord) -> String {
+    let message = message(record);
+    let (left, right) = (width(LABEL), width(&message));
+    let (label_at, message_at) = (MARGIN + left / 2, 3 * MARGIN + left + right / 2);
+    let (edge, whole) = (2 * MARGIN + left, 4 * MARGIN + left + right);
+    let mut out = String::new();
+    // Tenths of a pixel all over, so that no number needs a fraction. Writing to a string cannot fail.
+    let _ = write!(
+        out,
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="20" viewBox="0 0 {whole} 200" role="img" aria-label="{LABEL}: {message}">
+<title>{LABEL}: {message}</title>
+<clipPath id="round"><rect width="{whole}" height="200" rx="30"/></clipPath>
+<g clip-path="url(#round)">
+<rect width="{edge}" height="200" fill="#444c56"/>
+<rect x="{edge}" width="{rest}" height="200" fill="#{color}"/>
+</g>
+<g fill="#fff" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="{LETTERS}" text-anchor="middle">
+<text x="{label_at}" y="140" textLength="{left}">{LABEL}</text>
+<text x="{message_at}" y="140" textLength="{right}">{message}</text>
+</g>
+</svg>
+"##,
+        w = whole.div_ceil(10),
+        rest = whole - edge,
+        color = color(record),
+    );
+    out
+}
+
+/// The badge for the `endpoint` of shields.io.
+pub fn badge_json(record: &RunRecord) -> String {
+    let badge =
+        json!({"schemaVersion": 1, "label": LABEL, "message": message(record), "color": color(record)});
+    format!("{badge:#}\n")
+}
+
+/// The verdict, and the number that says how much there is to it.
+fn message(record: &RunRecord) -> String {
+    let number = |outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX);
+    let detail = match record.verdict {
+        Verdict::Conformant => match number(Outcome::KnownFailing) {
+            0 => text::count(number(Outcome::Passed), "rule"),
+            known => format!("{known} known failing"),
+        },
+        Verdict::Nonconformant => format!("{} failed", number(Outcome::Failed)),
+        Verdict::Incomplete => {
+            let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));
+            format!("{unjudged} not judged")
+        }
+    };
+    format!("{}, {detail}", view::verdict(record))
+}
+
+/// Dark enough for white letters.
+fn color(record: &RunRecord) -> &'static str {
+    match record.verdict {
+        // What is known to be broken is not as good as what holds.
+        Verdict::Conformant if record.summary.known_failing > 0 => "7a4526",
+        Verdict::Conformant => "17693a",
+        Verdict::Nonconformant => "b3221b",
+        Verdict::Incomplete => "7d3c98",
+    }
+}
+
+/// About how wide Verdana sets our own words, in tenths of a pixel.
+///
+/// The image says how long its texts are, so other fonts are stretched to that.
+fn width(text: &str) -> u32 {
+    let letter = |c: char| match c {
+        'i' | 'j' | 'l' => 30,
+        'f' | 't' | ' ' | ',' => 39,
+        'r' => 47,
+        'c' | 'k' | 's' | 'v' | 'x' | 'y' | 'z' => 60,
+        'm' => 107,
+        'w' => 90,
+        _ => 69,
+    };
+    text.chars().map(letter).sum()
+}
