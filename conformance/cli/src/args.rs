@@ -23,6 +23,7 @@ Start here:
   callmark init && callmark doctor --target callmark.toml
   callmark certify --target callmark.toml    certify your implementation
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
+  callmark docs --out spec                   the specification as a site, with real exchanges
 
 Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete,
 4 nothing selected, 5 stale baseline (and else conformant), 70 bug

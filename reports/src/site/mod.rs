@@ -1,7 +1,7 @@
 //! The specification as a static site: documents, roles, rules with their scenarios and mutants, messages, and one
 //! exchange of each protocol; where a run is given, its outcomes in place.
 //!
-//! [`model`] is what it is made from, [`pages`] a pure function of it: no clock, no files, the same bytes each time.
+//! `model` is what it is made from, [`pages`] a pure function of it: no clock, no files, the same bytes each time.
 //! `index`, `document`, `role`, `rule`, `message` and `first` are kinds of pages; `scenario`, `shape` and `parts` are
 //! what they consist of, `view` looks things up, `layout` is around each page.
 //! The templates escape every value, and what a run recorded passes `text` first, as in the reports.

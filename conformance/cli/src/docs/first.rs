@@ -19,7 +19,7 @@ struct Story {
     title: &'static str,
     about: &'static str,
     scenario: &'static str,
-    /// Its messages in the order in which they follow from each other: the kind, who sends it to whom, what it is for.
+    /// In the order in which they follow from each other: kind, who sends it to whom, what it is for.
     messages: &'static [(Kind, &'static str, &'static str)],
 }
 
@@ -27,18 +27,21 @@ const STORIES: [Story; 6] = [
     Story {
         document: "utp",
         title: "A turn with one tool call",
-        about: "An agent runtime, which is worker and execution service, takes a turn. The suite plays the model, the Tool Service and the platform's stores.",
+        about: "An agent runtime, which is worker and execution service, takes a turn. The suite plays the \
+                model, the Tool Service and the platform's stores.",
         scenario: "utp/execution/lifecycle/UTP-3.1-01/1",
         messages: &[
             (
                 Kind::TurnStart,
                 "caller → runtime",
-                "Somebody asks the runtime for a turn: which agent, and what it shall do. How that is asked is Callmark's binding, not the protocol's.",
+                "Somebody asks the runtime for a turn: which agent, and what it shall do. How that is \
+                 asked is Callmark's binding, not the protocol's.",
             ),
             (
                 Kind::TurnReply,
                 "runtime → caller",
-                "The runtime takes the turn. `agent_turn_id` and `turn_epoch` name it in every message that follows.",
+                "The runtime takes the turn. `agent_turn_id` and `turn_epoch` name it in every message \
+                 that follows.",
             ),
             (
                 Kind::ToolsList,
@@ -54,22 +57,27 @@ const STORIES: [Story; 6] = [
             (
                 Kind::CardSave,
                 "runtime → card store",
-                "First the arguments are saved, as a `tool.call` card. Messages carry pointers, cards carry content.",
+                "First the arguments are saved, as a `tool.call` card. Messages carry pointers, cards \
+                 carry content.",
             ),
             (
                 Kind::Command,
                 "runtime → Tool Service",
-                "Then the command goes to the subject of the tool. It names call, turn and agent, says what follows after the result (`after_execution`), and points to the card with `tool_call_card_id`.",
+                "Then the command goes to the subject of the tool. It names call, turn and agent, says \
+                 what follows after the result (`after_execution`), and points to the card with \
+                 `tool_call_card_id`.",
             ),
             (
                 Kind::Report,
                 "Tool Service → runtime",
-                "The Tool Service has done its work and saved a `tool.result` card. It reports a callback: the ids of the command, how the call ended, and a pointer to the card.",
+                "The Tool Service has done its work and saved a `tool.result` card. It reports a callback: \
+                 the ids of the command, how the call ended, and a pointer to the card.",
             ),
             (
                 Kind::ReportReply,
                 "runtime → Tool Service",
-                "The report is taken into the agent's Inbox. Had this call been reported before, `duplicate` would say so.",
+                "The report is taken into the agent's Inbox. Had this call been reported before, \
+                 `duplicate` would say so.",
             ),
             (
                 Kind::RosterGet,
@@ -79,18 +87,21 @@ const STORIES: [Story; 6] = [
             (
                 Kind::Wakeup,
                 "runtime → worker",
-                "The agent is woken there. A wakeup brings no result; it says that something is in the Inbox.",
+                "The agent is woken there. A wakeup brings no result; it says that something is in the \
+                 Inbox.",
             ),
             (Kind::CardsGet, "runtime → card store", "The worker follows the callback's pointer,"),
             (
                 Kind::CardsReply,
                 "card store → runtime",
-                "and finds the result, or the error, in the card. The card may also override what follows after it.",
+                "and finds the result, or the error, in the card. The card may also override what follows \
+                 after it.",
             ),
             (
                 Kind::Model,
                 "runtime → model",
-                "The call was a `suspend` call, so the turn goes on: the model is asked again, now with the tool's result.",
+                "The call was a `suspend` call, so the turn goes on: the model is asked again, now with \
+                 the tool's result.",
             ),
             (Kind::ModelReply, "model → runtime", "It calls nothing more."),
             (Kind::CardSave, "runtime → card store", "What the turn came to is saved as a card of its own,"),
@@ -106,7 +117,8 @@ const STORIES: [Story; 6] = [
             (
                 Kind::Command,
                 "worker → Tool Service",
-                "The command arrives on the `target_subject` of the tool's registration, with project and channel filled in. There are no arguments in it.",
+                "The command arrives on the `target_subject` of the tool's registration, with project and \
+                 channel filled in. There are no arguments in it.",
             ),
             (
                 Kind::CardsGet,
@@ -121,17 +133,20 @@ const STORIES: [Story; 6] = [
             (
                 Kind::CardSave,
                 "Tool Service → card store",
-                "The work is done. The result becomes a `tool.result` card, whose metadata ties it to the call, its turn, its step and its trace.",
+                "The work is done. The result becomes a `tool.result` card, whose metadata ties it to the \
+                 call, its turn, its step and its trace.",
             ),
             (
                 Kind::Report,
                 "Tool Service → report",
-                "The callback routes and points, and says nothing else: ids and `after_execution` as in the command, `status`, and the card's id. The trace goes on in the headers.",
+                "The callback routes and points, and says nothing else: ids and `after_execution` as in \
+                 the command, `status`, and the card's id. The trace goes on in the headers.",
             ),
             (
                 Kind::Wakeup,
                 "platform → worker",
-                "The platform wakes whoever waits for the result. That is no longer the Tool Service's business.",
+                "The platform wakes whoever waits for the result. That is no longer the Tool Service's \
+                 business.",
             ),
         ],
     },
@@ -144,24 +159,28 @@ const STORIES: [Story; 6] = [
             (
                 Kind::HubRequest,
                 "agent → Hub",
-                "The agent posts the tool's name, the customer for whom, and the inputs. The service secret says that it may; it is not shown.",
+                "The agent posts the tool's name, the customer for whom, and the inputs. The service \
+                 secret says that it may; it is not shown.",
             ),
             (
                 Kind::Provider,
                 "Hub → provider",
-                "The Hub has the customer's token and asks the provider. Shown are what the provider made of the request, and the request itself.",
+                "The Hub has the customer's token and asks the provider. Shown are what the provider made \
+                 of the request, and the request itself.",
             ),
             (
                 Kind::HubResponse,
                 "Hub → agent",
-                "The success envelope: `success`, the tool's name, the result, and what the work cost. A failure has `error` with one of the contract's codes in place of `result`.",
+                "The success envelope: `success`, the tool's name, the result, and what the work cost. A \
+                 failure has `error` with one of the contract's codes in place of `result`.",
             ),
         ],
     },
     Story {
         document: "breadcrumb",
-        title: "An agent asks for a tool",
-        about: "A user says something to an agent. The suite plays the user, the breadcrumb store and the model.",
+        title: "An agent asks for two tools, one after the other",
+        about: "A user says something to an agent. The suite plays the user, the breadcrumb store, the \
+                model and the runner.",
         scenario: "breadcrumb/agent/form/BRD-01/2",
         messages: &[
             (
@@ -178,7 +197,29 @@ const STORIES: [Story; 6] = [
             (
                 Kind::Said,
                 "agent → store",
-                "The agent's invocation: a breadcrumb of schema `agent.response.v1`, whose `context.tool_requests` names tool, input and an id of its own for each call. `return_to_llm` says whether the agent wants to see the answer.",
+                "The agent's invocation: a breadcrumb of schema `agent.response.v1`, whose \
+                 `context.tool_requests` names tool, input and an id of its own for each call. \
+                 `return_to_llm` says whether the agent wants to see the answer.",
+            ),
+            (
+                Kind::Put,
+                "runner → store → agent",
+                "The answer is a breadcrumb of schema `tool.response.v1`, which repeats the call's id.",
+            ),
+            (
+                Kind::Model,
+                "agent → model",
+                "The agent wanted to see it, so the model is asked again, with the answer.",
+            ),
+            (Kind::ModelReply, "model → agent", "Now it wants another tool, for what the first one found."),
+            (Kind::Said, "agent → store", "Another invocation, with an id that no call has had."),
+            (Kind::Put, "runner → store → agent", "The second answer."),
+            (Kind::Model, "agent → model", "The model is asked with all that was said,"),
+            (Kind::ModelReply, "model → agent", "and calls nothing more."),
+            (
+                Kind::Said,
+                "agent → store",
+                "So this breadcrumb has a `message` for the user, and no `tool_requests`.",
             ),
         ],
     },
@@ -196,25 +237,29 @@ const STORIES: [Story; 6] = [
             (
                 Kind::Crumb,
                 "runner → store",
-                "The answer is a breadcrumb of schema `tool.response.v1`. Its `request_id` is the call's id, `status` says whether it succeeded, and `output` is what the tool says.",
+                "The answer is a breadcrumb of schema `tool.response.v1`. Its `request_id` is the call's \
+                 id, `status` says whether it succeeded, and `output` is what the tool says.",
             ),
         ],
     },
     Story {
         document: "toolbus",
         title: "A call, and what stays of it",
-        about: "An MCP server of the tool bus is called. The suite plays the MCP client, and looks at the files.",
+        about: "An MCP server of the tool bus is called. The suite plays the MCP client, and looks at the \
+                files.",
         scenario: "toolbus/artifacts/storing/BUS-59/1",
         messages: &[
             (
                 Kind::Request,
                 "client → server",
-                "An MCP call of a tool. Beside the tool's own arguments the client gives a trace, so that calls can be told apart later.",
+                "An MCP call of a tool. Beside the tool's own arguments the client gives a trace, so that \
+                 calls can be told apart later.",
             ),
             (
                 Kind::Response,
                 "server → client",
-                "One text block of strict JSON, always with the same keys: tool, action, result, trace, duration, and where the artifacts are.",
+                "One text block of strict JSON, always with the same keys: tool, action, result, trace, \
+                 duration, and where the artifacts are.",
             ),
             (Kind::Artifact, "server → context root", "For people, the call is kept as text,"),
             (

@@ -255,6 +255,10 @@ impl Names {
                     })
                     .collect(),
             ),
+            // A number that the run made up, or what a target calculates from one, is told as its name.
+            Value::Number(number) => {
+                self.parts.name(&number.to_string()).map_or_else(|| value.clone(), Value::from)
+            }
             plain => plain.clone(),
         }
     }
