@@ -29,7 +29,7 @@ use crate::report;
 
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
-    let library = library()?;
+    let library = Arc::new(library()?);
     let manifest = manifest(arguments)?;
     let selection = selection(&library, &manifest, arguments)?;
     let baseline = Used::read(arguments)?;
@@ -173,7 +173,7 @@ pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
 /// Runs a selection against the target, and ends whatever it started.
 pub(crate) async fn certify(
     arguments: &CertifyArguments,
-    library: &Library,
+    library: &Arc<Library>,
     manifest: &Manifest,
     selection: Selection,
     choice: Option<&BrokerChoice>,
@@ -226,7 +226,7 @@ pub(crate) async fn certify(
         || manifest.hub.as_ref().is_some_and(|hub| hub.serial)
         || manifest.breadcrumb.as_ref().is_some_and(BreadcrumbTable::is_serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
-    let plan = RunPlan {
+    let plan = Arc::new(RunPlan {
         selection,
         stage: set.stage.clone(),
         blocked: set.blocked.clone(),
@@ -237,7 +237,7 @@ pub(crate) async fn certify(
         rerun: rerun(arguments),
         secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
         progress,
-    };
+    });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
         () = exit::told_to_end() => Err(interrupted()),

@@ -7,6 +7,8 @@ mod first;
 mod folder;
 mod texts;
 
+use std::sync::Arc;
+
 use callmark_reports::site::{self, MessageShape, MutantText, RuleText, Site};
 use callmark_schemas::SchemaName;
 use callmark_suite::run::Library;
@@ -30,7 +32,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     if record.as_ref().is_some_and(|run| run.suite.features_sha256 != library::features_sha256()) {
         say("the run was judged by other features than those of this binary; the site says so");
     }
-    let library = certify::library()?;
+    let library = Arc::new(certify::library()?);
     say("running the reference for the messages of the first page");
     let exchanges = first::exchanges(&library)?;
     let site = Site {

@@ -1,5 +1,6 @@
 //! `sabotage`: run every mutant of the reference against the features, and show which rule notices.
 
+use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
@@ -18,7 +19,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     for profile in &arguments.profile {
         known_profile(profile)?;
     }
-    let library = library()?.for_many_runs();
+    let library = Arc::new(library()?.for_many_runs());
     let all = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
     let chosen: Vec<Mutant> = all
         .into_iter()

@@ -26,7 +26,7 @@ async fn check(command: &[&str], expect: Verdict) {
     runner.start = Some(command.iter().map(|word| (*word).to_owned()).collect());
     runner.lines = true;
     runner.start_timeout_seconds = Some(1.0);
-    let library = Library::load().expect("a sound library");
+    let library = Arc::new(Library::load().expect("a sound library"));
     let _turn = TURN.lock().await;
     for profile in PROFILES.into_iter().filter(|profile| has_features(&library, profile)) {
         let output = support::certify(&manifest, &[profile], "", Box::new(Running), Arc::new(Quiet)).await;

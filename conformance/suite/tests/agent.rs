@@ -46,7 +46,7 @@ fn plan(table: AgentTable, agent: Option<StartAgent>, wire: Arc<dyn Wire>) -> Ag
 }
 
 async fn certify(plan: AgentPlan) -> RunRecord {
-    let library = Library::load().expect("a sound library");
+    let library = Arc::new(Library::load().expect("a sound library"));
     let mut blocked = BTreeMap::new();
     let mut stage = Stage::default();
     match AgentSession::open(plan).await {
@@ -55,7 +55,7 @@ async fn certify(plan: AgentPlan) -> RunRecord {
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
         }
     }
-    let plan = RunPlan {
+    let plan = Arc::new(RunPlan {
         selection: Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() },
         stage,
         blocked,
@@ -66,7 +66,7 @@ async fn certify(plan: AgentPlan) -> RunRecord {
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
         progress: Arc::new(Quiet),
-    };
+    });
     let record = run::run(&library, &plan).await.record;
     plan.stage.close().await;
     record
@@ -171,7 +171,7 @@ async fn an_agent_of_one_customer_says_so_or_fails() {
 #[tokio::test]
 async fn two_runs_of_a_broken_agent_give_the_same_record() {
     let wire = || {
-        let library = Library::load().expect("a sound library");
+        let library = Arc::new(Library::load().expect("a sound library"));
         let mutants = saboteur::mutants(&library.registry).expect("sound mutants");
         let faults = mutants
             .into_iter()
@@ -220,7 +220,7 @@ fn quiet_halts() {
 #[test]
 fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
     quiet_halts();
-    let library = Library::load().expect("a sound library");
+    let library = Arc::new(Library::load().expect("a sound library"));
     let mutants = saboteur::mutants(&library.registry).expect("sound mutants");
     let mutants: Vec<_> = mutants.into_iter().filter(|mutant| mutant.profile == "hub.agent").collect();
     assert!(mutants.len() >= 30, "{} mutants", mutants.len());

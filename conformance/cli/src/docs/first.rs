@@ -3,6 +3,7 @@
 //! The reference is run for them, so that what is shown is what it says today.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use callmark_reports::site::{Exchange, Told};
 use callmark_suite::run::{Library, RunOutput, Selection};
@@ -272,7 +273,7 @@ const STORIES: [Story; 6] = [
 ];
 
 /// Runs the reference in the scenarios of all stories.
-pub(super) fn exchanges(library: &Library) -> Result<Vec<Exchange>, Failure> {
+pub(super) fn exchanges(library: &Arc<Library>) -> Result<Vec<Exchange>, Failure> {
     let output = record(library)?;
     STORIES.iter().map(|story| told(library, &output, story)).collect()
 }
@@ -300,7 +301,7 @@ fn told(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange
     })
 }
 
-fn record(library: &Library) -> Result<RunOutput, Failure> {
+fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
     let scenarios: BTreeSet<String> = STORIES.iter().map(|story| story.scenario.to_owned()).collect();
     let cases = library.catalogue.cases().iter().filter(|case| scenarios.contains(&case.id));
     let profiles: BTreeSet<String> = cases.map(|case| case.profile.clone()).collect();

@@ -46,8 +46,8 @@ pub(crate) async fn certify(
         exercise: None,
     }))
     .await;
-    let library = Library::load().expect("a sound library");
-    let plan = RunPlan {
+    let library = Arc::new(Library::load().expect("a sound library"));
+    let plan = Arc::new(RunPlan {
         selection: Selection { profiles, ..Selection::default() },
         stage: set.stage.clone(),
         blocked: set.blocked.clone(),
@@ -58,7 +58,7 @@ pub(crate) async fn certify(
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
         progress,
-    };
+    });
     let output = Box::pin(run::run(&library, &plan)).await;
     set.strike().await;
     output

@@ -1,12 +1,14 @@
 //! Drives cucumber over the selected cases.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Outcome;
 use cucumber::{Cucumber, Parser, cli, parser, runner};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt as _, StreamExt as _, stream};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
 
 use super::remains::Remains;
 use super::writer::{self, Facts, Gatherer, StepPlace};
@@ -20,56 +22,110 @@ use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
-/// Families at a time.
-const FAMILIES: usize = 3;
+/// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
+/// one task.
+const LANES: usize = 2;
+/// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
+const FAMILIES: usize = 2;
+/// Stack of a lane: as large as that of a main thread.
+const STACK: usize = 8 * 1024 * 1024;
+/// First those that wait much.
+const ORDER: [Family; 8] = [
+    Family::Runner,
+    Family::Utp,
+    Family::Toolbus,
+    Family::Runtime,
+    Family::Agent,
+    Family::Hub,
+    Family::Management,
+    Family::CrumbAgent,
+];
 
 /// Runs the selected cases against the stage.
 ///
-/// The future is not `Send`: cucumber polls all steps in one task.
-pub fn run<'a>(library: &'a Library, plan: &'a RunPlan) -> LocalBoxFuture<'a, RunOutput> {
+/// On a runtime with several threads the families are driven on threads of their own, which end with the run.
+pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFuture<'a, RunOutput> {
     Box::pin(run_all(library, plan))
 }
 
-async fn run_all(library: &Library, plan: &RunPlan) -> RunOutput {
+async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let selected = library.select(&plan.selection);
     let capabilities = plan.stage.capabilities();
-    let runnable: Vec<&Case> = selected
-        .iter()
-        .copied()
-        .filter(|case| {
-            !plan.blocked.contains_key(&case.profile) && case.capabilities.is_subset(&capabilities)
-        })
-        .collect();
+    let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
-    let of = |family: Family| -> Vec<&Case> {
-        runnable.iter().copied().filter(|case| Family::of(&case.profile) == family).collect()
-    };
-    let [utp, runtime, management, toolbus, hub, agent, runner, crumb_agent] = Family::ALL.map(of);
-    // First those that wait much. The compiled steps of all families together would take much memory.
-    let families = [
-        drive_all::<breadcrumb::world::World>(library, plan, &runner).boxed_local(),
-        drive_all::<utp::world::World>(library, plan, &utp).boxed_local(),
-        drive_all::<toolbus::world::World>(library, plan, &toolbus).boxed_local(),
-        drive_all::<runtime::world::World>(library, plan, &runtime).boxed_local(),
-        drive_all::<hub::agent::world::World>(library, plan, &agent).boxed_local(),
-        drive_all::<hub::world::World>(library, plan, &hub).boxed_local(),
-        drive_all::<management::world::World>(library, plan, &management).boxed_local(),
-        drive_all::<breadcrumb::agent::world::World>(library, plan, &crumb_agent).boxed_local(),
-    ];
-    let mut driving = stream::iter(families).buffer_unordered(FAMILIES);
-    let mut facts = BTreeMap::new();
-    let mut remains = BTreeMap::new();
-    while let Some((own, left)) = driving.next().await {
-        facts.extend(own);
-        remains.extend(left);
-    }
-    drop(driving);
+    let (mut facts, mut remains) = drive_families(library, plan).await;
     look_again(plan, &runnable, &mut facts, &mut remains).await;
     plan.progress.end();
     let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
     RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
+}
+
+/// The selected cases that have a stage and ask for nothing that is not declared.
+fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
+    let capabilities = plan.stage.capabilities();
+    let has_stage = |case: &&Case| !plan.blocked.contains_key(&case.profile);
+    let selected = library.select(&plan.selection).into_iter().filter(has_stage);
+    selected.filter(|case| case.capabilities.is_subset(&capabilities)).collect()
+}
+
+async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>) -> Driven {
+    let waiting = Arc::new(Mutex::new(VecDeque::from(ORDER)));
+    let runtime = Handle::current();
+    if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return lane(library, plan, &waiting).await;
+    }
+    let lanes = (0..LANES).map(|_| {
+        let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
+        let (runtime, (done, driven)) = (runtime.clone(), oneshot::channel());
+        let work = move || {
+            // Nobody waits any more where the run was broken off.
+            let _ = done.send(runtime.block_on(lane(&library, &plan, &waiting)));
+        };
+        // Without a thread its cases could not run, and the verdict says so.
+        let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
+        driven
+    });
+    let mut driven = Driven::default();
+    for own in futures::future::join_all(lanes).await {
+        let (facts, remains) = own.unwrap_or_default();
+        driven.0.extend(facts);
+        driven.1.extend(remains);
+    }
+    driven
+}
+
+/// Drives families until none waits.
+async fn lane(library: &Library, plan: &RunPlan, waiting: &Mutex<VecDeque<Family>>) -> Driven {
+    let next = stream::unfold((), |()| async { Some((lock(waiting).pop_front()?, ())) });
+    let driving = next.map(|family| drive_family(family, library, plan)).buffer_unordered(FAMILIES);
+    driving
+        .fold(Driven::default(), |mut driven, own| async {
+            driven.0.extend(own.0);
+            driven.1.extend(own.1);
+            driven
+        })
+        .await
+}
+
+async fn drive_family(family: Family, library: &Library, plan: &RunPlan) -> Driven {
+    let mut cases = runnable(library, plan);
+    cases.retain(|case| Family::of(&case.profile) == family);
+    let cases = &cases;
+    match family {
+        Family::Utp => drive_all::<utp::world::World>(library, plan, cases).boxed_local(),
+        Family::Runtime => drive_all::<runtime::world::World>(library, plan, cases).boxed_local(),
+        Family::Management => drive_all::<management::world::World>(library, plan, cases).boxed_local(),
+        Family::Toolbus => drive_all::<toolbus::world::World>(library, plan, cases).boxed_local(),
+        Family::Hub => drive_all::<hub::world::World>(library, plan, cases).boxed_local(),
+        Family::Agent => drive_all::<hub::agent::world::World>(library, plan, cases).boxed_local(),
+        Family::Runner => drive_all::<breadcrumb::world::World>(library, plan, cases).boxed_local(),
+        Family::CrumbAgent => {
+            drive_all::<breadcrumb::agent::world::World>(library, plan, cases).boxed_local()
+        }
+    }
+    .await
 }
 
 /// Scenarios at a time. Who asked for one gets one.

@@ -84,7 +84,7 @@ pub struct MatrixError(String);
 
 /// Runs every mutant, with so many workers side by side. `told` hears of each result.
 pub fn run(
-    library: &Library,
+    library: &Arc<Library>,
     mutants: &[Mutant],
     workshop: &dyn Workshop,
     workers: usize,
@@ -152,7 +152,12 @@ impl Traffics {
 }
 
 /// Listens to a profile that runs without a fault; nothing where it cannot run.
-async fn listen(library: &Library, profile: &str, bench: &mut dyn Bench, jobs: usize) -> Option<Traffic> {
+async fn listen(
+    library: &Arc<Library>,
+    profile: &str,
+    bench: &mut dyn Bench,
+    jobs: usize,
+) -> Option<Traffic> {
     let recording = Arc::new(Recording::default());
     let stage = bench.stage(profile, Arc::clone(&recording) as Arc<dyn Wire>).await.ok()?;
     let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
@@ -176,8 +181,8 @@ fn plan(
     stage: Stage,
     blocked: BTreeMap<String, (Cause, String)>,
     jobs: usize,
-) -> RunPlan {
-    RunPlan {
+) -> Arc<RunPlan> {
+    Arc::new(RunPlan {
         selection,
         stage,
         blocked,
@@ -188,11 +193,11 @@ fn plan(
         rerun: "callmark sabotage".to_owned(),
         secrets: Vec::new(),
         progress: Arc::new(Quiet),
-    }
+    })
 }
 
 async fn try_mutant(
-    library: &Library,
+    library: &Arc<Library>,
     mutant: &Mutant,
     bench: &mut dyn Bench,
     jobs: usize,

@@ -55,7 +55,7 @@ use crate::transcript::{Transcript, lock};
 use crate::wire::Wire;
 
 /// Bytes of requests that wiremock may keep for its own purposes before it is made to forget them.
-const KEPT: usize = 2 * 1024 * 1024;
+const KEPT: usize = 32 * 1024 * 1024;
 /// What one request takes up there beside its body: its headers hold the buffer that they were read into.
 const OVERHEAD: usize = 10 * 1024;
 /// How long the end of the server is waited for.
