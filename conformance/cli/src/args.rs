@@ -23,6 +23,7 @@ Start here:
   callmark init && callmark doctor --target callmark.toml
   callmark certify --target callmark.toml    certify your implementation
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
+  callmark docs --out spec                   the specification as a site, with real exchanges
 
 Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete,
 4 nothing selected, 5 stale baseline (and else conformant), 70 bug
@@ -48,6 +49,8 @@ pub(crate) enum Command {
     Report(ReportArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
+    /// Write the specification as a static site: documents, roles, rules, scenarios, messages
+    Docs(DocsArguments),
     /// Print the completions of a shell, e.g. `source <(callmark completions bash)`
     Completions(CompletionsArguments),
     /// Print the manual page, e.g. `callmark man | man -l -`
@@ -351,6 +354,28 @@ pub(crate) enum DiffFormat {
     Json,
     /// Tables for a pull request
     Markdown,
+}
+
+/// Write the specification as a static site: documents, roles, rules, scenarios, messages.
+///
+/// Each rule has a page with its statement, its source, its scenarios and the mutants that it notices. The page
+/// `first.html` explains one whole exchange of each protocol; for its messages the reference is run on an embedded
+/// broker. The site needs no server: open `index.html` in DIR. The same binary and record always give the same bytes.
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  callmark docs --out spec
+  callmark certify --target callmark.toml && callmark docs --out spec --run reports/out/run.json")]
+pub(crate) struct DocsArguments {
+    /// Where the site goes: a new or empty directory, or one that holds an older site, which is replaced
+    #[arg(long, value_name = "DIR")]
+    pub(crate) out: PathBuf,
+    /// Show the outcomes of this run record beside the rules and scenarios
+    #[arg(long, value_name = "RUN.json")]
+    pub(crate) run: Option<PathBuf>,
+    /// No progress, no closing text
+    #[arg(long)]
+    pub(crate) quiet: bool,
 }
 
 fn scale(text: &str) -> Result<f64, String> {

@@ -43,11 +43,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         None
     };
     std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
-    let runtime = tokio::runtime::Builder::new_multi_thread()
-        .worker_threads(2)
-        .enable_all()
-        .build()
-        .map_err(Failure::internal)?;
+    let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
         Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
@@ -65,7 +61,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
 }
 
 /// The manifest of the target, with what the command line says otherwise.
-fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
+pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
     let mut manifest = if let Some(path) = &arguments.target {
         Manifest::read(path).map_err(|error| bad_manifest(&error))?
     } else {
@@ -83,6 +79,12 @@ fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
     }
     manifest.check(&shown).map_err(|error| bad_manifest(&error))?;
     Ok(manifest)
+}
+
+/// What runs a run.
+pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
+    let mut builder = tokio::runtime::Builder::new_multi_thread();
+    builder.worker_threads(2).enable_all().build().map_err(Failure::internal)
 }
 
 /// The features and rules inside this binary.
@@ -168,7 +170,8 @@ pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
     })
 }
 
-async fn certify(
+/// Runs a selection against the target, and ends whatever it started.
+pub(crate) async fn certify(
     arguments: &CertifyArguments,
     library: &Arc<Library>,
     manifest: &Manifest,
@@ -344,7 +347,8 @@ fn timings(output: &RunOutput) -> String {
     format!("{:#}\n", serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios}))
 }
 
-fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+/// A file of `--out` that cannot be written.
+pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
     Failure::usage(format!("`{}` cannot be written: {error}", path.display()))
         .hint("choose another directory with `--out`")
 }

@@ -9,6 +9,7 @@ pub mod broker;
 pub mod bundled;
 mod certify;
 mod diff;
+mod docs;
 mod doctor;
 mod exit;
 mod init;
@@ -56,6 +57,7 @@ pub fn main() -> ExitCode {
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
+        Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
     };

@@ -72,7 +72,7 @@ impl Catalogue {
     ) -> Result<Self, CatalogueError> {
         let mut catalogue = Self { features: Vec::new(), cases: Vec::new() };
         for (path, text) in files {
-            let fault = |message: String| CatalogueError { path: path.clone(), message };
+            let fault = |message: String| CatalogueError::new(&path, message);
             let mut feature =
                 Feature::parse(text, GherkinEnv::default()).map_err(|error| fault(error.to_string()))?;
             feature.path = Some(path.clone().into());
@@ -144,6 +144,12 @@ impl Catalogue {
 pub struct CatalogueError {
     path: String,
     message: String,
+}
+
+impl CatalogueError {
+    pub(crate) fn new(path: &str, message: String) -> Self {
+        Self { path: path.to_owned(), message }
+    }
 }
 
 /// Whether a tag is a rule's id rather than one of ours (`role:`, `cap:`, `level:`).

@@ -41,20 +41,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let subject = remains.world.subject.as_ref();
     let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
     let family = Family::of(&case.profile);
-    let mut parts: Vec<(String, String)> =
-        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    parts.extend(remains.world.names.iter().cloned());
-    let mut whole = BTreeMap::new();
-    match family {
-        Family::Utp | Family::Runtime => whole = named(finding, frames, &involved),
-        // What a registry makes up has no name of its own.
-        Family::Management => {}
-        // Ids of a server also stand within uris and texts.
-        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
-        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
-        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
-    }
-    let names = Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() };
+    let names = names(family, finding, remains, frames, &involved, secrets);
     let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
@@ -81,6 +68,31 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
             None => command(frames, subject).map(|frame| names.text(&reproduce(frame))),
         },
     }
+}
+
+/// What stands in place of what the run made up, and of secrets.
+pub(super) fn names(
+    family: Family,
+    finding: &Finding,
+    remains: &Remains,
+    frames: &[Frame],
+    involved: &[&Frame],
+    secrets: &[String],
+) -> Names {
+    let mut parts: Vec<(String, String)> =
+        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
+    parts.extend(remains.world.names.iter().cloned());
+    let mut whole = BTreeMap::new();
+    match family {
+        Family::Utp | Family::Runtime => whole = named(finding, frames, involved),
+        // What a registry makes up has no name of its own.
+        Family::Management => {}
+        // Ids of a server also stand within uris and texts.
+        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
+        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
+        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
+    }
+    Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
 }
 
 /// The command under test and the frames that the finding names.
@@ -136,18 +148,19 @@ fn steady(family: Family, value: &Value) -> Value {
     }
 }
 
-fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
+/// The frame as a report shows it.
+pub(super) fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
     let mut excerpt = Frame { body: steady(family, &frame.body), ..frame.clone() }.excerpt();
     excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {
-        let minted = frame.direction == Direction::FromTarget && name == "traceparent";
+        let minted = frame.direction != Direction::ToTarget && name == "traceparent";
         *value = names.text(&if minted { without_span(value) } else { value.clone() });
     }
     excerpt
 }
 
-/// A traceparent whose span is a name: every run has another one.
+/// A traceparent whose span is a name: the target's, and the platform's that goes on from it, are other ones in every run.
 fn without_span(text: &str) -> String {
     match text.split('-').collect::<Vec<_>>().as_slice() {
         [version, trace, span, flags] if span.len() == 16 => format!("{version}-{trace}-<span>-{flags}"),
@@ -242,6 +255,10 @@ impl Names {
                     })
                     .collect(),
             ),
+            // A number that the run made up, or what a target calculates from one, is told as its name.
+            Value::Number(number) => {
+                self.parts.name(&number.to_string()).map_or_else(|| value.clone(), Value::from)
+            }
             plain => plain.clone(),
         }
     }

@@ -4,6 +4,7 @@
 
 mod engine;
 mod evidence;
+mod exchange;
 mod parts;
 mod remains;
 mod steps;
@@ -15,16 +16,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Duration;
 
-use callmark_reports::record::{Outcome, RunRecord, TargetInfo};
+use callmark_reports::record::{FrameExcerpt, Outcome, RunRecord, TargetInfo};
 
 use self::steps::Steps;
 use crate::catalogue::{Case, Catalogue, CatalogueError};
 use crate::judge::Cause;
 use crate::registry::{Registry, RegistryError};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 use crate::world::Stage;
 
 pub use engine::run;
+pub use exchange::ExchangeError;
 
 /// Rules and scenarios.
 #[derive(Debug)]
@@ -154,5 +156,14 @@ impl RunOutput {
         self.remains
             .iter()
             .map(move |(id, remains)| (id.as_str(), remains::without_secrets(remains.frames(), &names)))
+    }
+
+    /// The messages of one scenario as a report would show them, in the order of a story that names their kinds: ids and
+    /// times that the run made up have names in their place.
+    ///
+    /// # Errors
+    /// The scenario did not run, or has other messages than the story.
+    pub fn exchange(&self, case: &Case, story: &[Kind]) -> Result<Vec<FrameExcerpt>, ExchangeError> {
+        exchange::of(case, self.remains.get(&case.id), &self.secrets, story)
     }
 }

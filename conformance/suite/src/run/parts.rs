@@ -24,6 +24,12 @@ impl Parts {
         self.from.is_empty()
     }
 
+    /// The name of a text that is one part as a whole.
+    pub(super) fn name(&self, text: &str) -> Option<&str> {
+        let found = self.automaton.as_ref()?.find(text).filter(|found| found.range() == (0..text.len()))?;
+        self.names.get(found.pattern().as_usize()).map(String::as_str)
+    }
+
     /// The text with the names in place of the parts.
     pub(super) fn replace(&self, text: String) -> String {
         match &self.automaton {
@@ -47,6 +53,7 @@ mod tests {
         let pairs = [("abc", "<1>"), ("abcdef", "<2>"), ("", "<3>")];
         let parts = Parts::new(pairs.map(|(from, to)| (from.to_owned(), to.to_owned())));
         assert_eq!(parts.replace("xabcdefabcx".to_owned()), "x<2><1>x");
+        assert_eq!((parts.name("abcdef"), parts.name("abcd")), (Some("<2>"), None));
         assert_eq!(Parts::default().replace("abc".to_owned()), "abc");
     }
 }

@@ -1,0 +1,90 @@
+//! `docs`: the living specification as a static site.
+//!
+//! What is shown comes from the suite (rules, features, mutants), the schemas, and a run of the reference (`first`);
+//! `texts` says what documents and roles are; `callmark_reports::site` makes the pages; `folder` writes them.
+
+mod first;
+mod folder;
+mod texts;
+
+use std::sync::Arc;
+
+use callmark_reports::site::{self, MessageShape, MutantText, RuleText, Site};
+use callmark_schemas::SchemaName;
+use callmark_suite::run::Library;
+use callmark_suite::{chapters, library, saboteur};
+
+use crate::args::DocsArguments;
+use crate::certify;
+use crate::exit::{self, Failure};
+use crate::report;
+
+/// Runs it.
+pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
+    let say = |text: &str| {
+        if !arguments.quiet {
+            eprintln!("{text}");
+        }
+    };
+    // What can be refused is refused before the reference is started.
+    let folder = folder::Folder::open(&arguments.out)?;
+    let record = arguments.run.as_deref().map(report::read).transpose()?;
+    if record.as_ref().is_some_and(|run| run.suite.features_sha256 != library::features_sha256()) {
+        say("the run was judged by other features than those of this binary; the site says so");
+    }
+    let library = Arc::new(certify::library()?);
+    say("running the reference for the messages of the first page");
+    let exchanges = first::exchanges(&library)?;
+    let site = Site {
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        features_sha256: library::features_sha256().to_owned(),
+        documents: texts::documents(),
+        roles: texts::roles(),
+        rules: rules(&library)?,
+        chapters: chapters::chapters(&library.catalogue).map_err(Failure::internal)?,
+        messages: messages()?,
+        exchanges,
+        run: record,
+    };
+    let pages = site::pages(&site);
+    say(&format!("writing {} files", pages.len()));
+    folder.write(&pages)?;
+    if !arguments.quiet {
+        println!("site: {}", arguments.out.join("index.html").display());
+    }
+    Ok(exit::CONFORMANT)
+}
+
+/// The registry, each rule with its mutants.
+fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
+    let mutants = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let rules = library.registry.rules().iter().map(|rule| RuleText {
+        id: rule.id.clone(),
+        level: rule.level,
+        profiles: rule.profiles.clone(),
+        statement: rule.statement.clone(),
+        source: rule.source.clone(),
+        excluded: rule.excluded.clone(),
+        mutants: mutants
+            .iter()
+            .filter(|mutant| mutant.rule == rule.id)
+            .map(|mutant| MutantText {
+                id: mutant.id.clone(),
+                profile: mutant.profile.clone(),
+                does: mutant.does.clone(),
+                collateral: mutant.collateral.iter().cloned().collect(),
+            })
+            .collect(),
+    });
+    Ok(rules.collect())
+}
+
+fn messages() -> Result<Vec<MessageShape>, Failure> {
+    let names = SchemaName::ALL.into_iter();
+    names
+        .map(|name| {
+            let schema = serde_json::from_str(name.source()).map_err(Failure::internal)?;
+            Ok(MessageShape { path: name.path().to_owned(), schema })
+        })
+        .collect()
+}

@@ -1,0 +1,53 @@
+//! The specification as a static site: documents, roles, rules with their scenarios and mutants, messages, and one
+//! exchange of each protocol; where a run is given, its outcomes in place.
+//!
+//! `model` is what it is made from, [`pages`] a pure function of it: no clock, no files, the same bytes each time.
+//! `index`, `document`, `role`, `rule`, `message` and `first` are kinds of pages; `scenario`, `shape` and `parts` are
+//! what they consist of, `view` looks things up, `layout` is around each page.
+//! The templates escape every value, and what a run recorded passes `text` first, as in the reports.
+//! The pages need no server and no script: links are relative, and the script only filters the list of all rules.
+//!
+//! Deliberately absent: fonts, images, requests and links to anywhere else.
+
+mod document;
+mod first;
+mod index;
+mod layout;
+mod message;
+mod model;
+mod parts;
+mod role;
+mod rule;
+mod scenario;
+mod shape;
+mod view;
+mod words;
+
+pub use model::{
+    Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
+    ScenarioText, Site, StepText, Told,
+};
+
+use self::view::View;
+
+const STYLE: &str = include_str!("../../templates/site.css");
+const SCRIPT: &str = include_str!("../../templates/site.js");
+
+/// Every file of the site, by path.
+pub fn pages(site: &Site) -> Vec<Page> {
+    let view = View::of(site);
+    let mut pages = vec![
+        Page { path: layout::STYLE_FILE.to_owned(), content: STYLE.to_owned() },
+        Page { path: layout::SCRIPT_FILE.to_owned(), content: SCRIPT.to_owned() },
+        index::page(&view),
+        first::page(&view),
+        rule::list(&view),
+        message::list(&view),
+    ];
+    pages.extend(site.documents.iter().map(|document| document::page(&view, document)));
+    pages.extend(site.roles.iter().map(|role| role::page(&view, role)));
+    pages.extend(site.rules.iter().map(|rule| rule::page(&view, rule)));
+    pages.extend(site.messages.iter().map(|message| message::page(&view, message)));
+    pages.sort_by(|left, right| left.path.cmp(&right.path));
+    pages
+}

@@ -1,0 +1,253 @@
+//! The site, made from two rules, one feature, two messages and one exchange.
+
+use callmark_reports::record::{Direction, FrameExcerpt, Level, RunRecord};
+use callmark_reports::site::{
+    Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
+    ScenarioText, Site, StepText, Told, pages,
+};
+use serde_json::{Value, json};
+
+const HOSTILE: &str = "\"></p><script>alert(1)</script>\u{202e}`<b>";
+
+fn step(keyword: &str, text: &str) -> StepText {
+    StepText { keyword: keyword.into(), text: text.into(), table: Vec::new(), document: None }
+}
+
+fn entry(id: &str, line: u32, rules: &[&str]) -> Entry {
+    Entry { id: id.into(), line, rules: rules.iter().map(|rule| (*rule).to_owned()).collect() }
+}
+
+fn rule(id: &str, level: Level, statement: &str) -> RuleText {
+    RuleText {
+        id: id.into(),
+        level,
+        profiles: vec!["utp.tool-service".into()],
+        statement: statement.into(),
+        source: "UTP Tool Protocol §4.2".into(),
+        excluded: None,
+        mutants: Vec::new(),
+    }
+}
+
+fn chapter() -> Chapter {
+    let outline = ScenarioText {
+        title: "It carries \"<member>\"".into(),
+        level: None,
+        capabilities: Vec::new(),
+        steps: vec![
+            step("Given", "a Tool Service"),
+            step("When", "the worker sends the command"),
+            step("Then", "the callback carries \"<member>\""),
+        ],
+        entry: None,
+        examples: vec![Example {
+            title: "also counted".into(),
+            capabilities: vec!["probe.count".into()],
+            header: vec!["rule".into(), "member".into()],
+            rows: vec![
+                (
+                    vec!["UTP-4.2-10".into(), "status".into()],
+                    entry("utp/tool-service/callback/UTP-4.2-10/1", 14, &["UTP-4.2-10"]),
+                ),
+                (
+                    vec!["UTP-4.2-11".into(), "after_execution".into()],
+                    entry("utp/tool-service/callback/UTP-4.2-11/1", 15, &["UTP-4.2-11"]),
+                ),
+            ],
+        }],
+    };
+    let plain = ScenarioText {
+        title: "The <status> & its kin".into(),
+        level: Some(Level::Should),
+        capabilities: vec!["probe.fail".into()],
+        steps: vec![
+            StepText {
+                table: vec![vec!["a".into(), "<b>".into()]],
+                document: Some("{\n  \"k\": \"</pre>\"\n}".into()),
+                ..step("Given", "a Tool Service with")
+            },
+            step("And", "a command"),
+        ],
+        entry: Some(entry("utp/tool-service/callback/UTP-4.2-10/2", 20, &["UTP-4.2-10", "UTP-4.2-11"])),
+        examples: Vec::new(),
+    };
+    Chapter {
+        file: "features/utp/tool-service/callback.feature".into(),
+        profile: "utp.tool-service".into(),
+        title: "The callback routes".into(),
+        description: "The callback is the payload of the report.".into(),
+        groups: vec![
+            Group { title: Some("It carries what is needed".into()), scenarios: vec![outline] },
+            Group { title: Some("Its `status` is known".into()), scenarios: vec![plain] },
+        ],
+    }
+}
+
+fn messages() -> Vec<MessageShape> {
+    let callback = json!({
+        "$id": "https://callmark.dev/schemas/utp/callback.schema.json",
+        "title": "Tool callback",
+        "description": "What is reported. Nothing else.",
+        "type": "object",
+        "required": ["status"],
+        "properties": {
+            "status": {"description": "How it ended.", "enum": ["success", "failed"]},
+            "turn_epoch": {"type": ["number", "string"], "minLength": 1, "default": 1},
+            "steps": {"type": "array", "minItems": 1, "items": {"type": "object", "properties": {"id": {"$ref": "#/$defs/id"}}}},
+            "result": {"not": {}, "description": "Belongs into the card."}
+        },
+        "additionalProperties": false,
+        "if": {"properties": {"status": {"const": "failed"}}, "required": ["status"]},
+        "then": {"required": ["error"], "properties": {"steps": {"maxItems": 2}}},
+        "$defs": {"id": {"description": "An id.", "type": "string", "pattern": "^<[a-z]+>$"}},
+        "examples": [{"status": "success"}]
+    });
+    let report = json!({
+        "title": "Report",
+        "type": "object",
+        "properties": {
+            "payload": {"$ref": "https://callmark.dev/schemas/utp/callback.schema.json"},
+            "id": {"$ref": "https://callmark.dev/schemas/utp/callback.schema.json#/$defs/id"}
+        }
+    });
+    vec![
+        MessageShape { path: "utp/callback".into(), schema: callback },
+        MessageShape { path: "utp/report".into(), schema: report },
+    ]
+}
+
+fn site() -> Site {
+    let status = RuleText {
+        mutants: vec![MutantText {
+            id: "callback-without-status".into(),
+            profile: "utp.tool-service".into(),
+            does: "reports a callback without `status`".into(),
+            collateral: vec!["UTP-4.2-11".into()],
+        }],
+        ..rule("UTP-4.2-10", Level::Must, "The callback carries `status`.")
+    };
+    Site {
+        version: "0.1.0".into(),
+        features_sha256: "0123456789abcdef".into(),
+        documents: vec![Document {
+            id: "utp".into(),
+            title: "UTP Tool Protocol".into(),
+            prefix: "UTP-".into(),
+            about: "Calls as messages.".into(),
+        }],
+        roles: vec![Role {
+            id: "utp.tool-service".into(),
+            title: "Tool Service".into(),
+            about: "Takes commands.".into(),
+            peers: "worker".into(),
+        }],
+        rules: vec![
+            status,
+            rule("UTP-4.2-11", Level::Should, "The callback carries `after_execution`."),
+            RuleText {
+                excluded: Some("nobody can see it".into()),
+                ..rule("UTP-4.3-01", Level::May, "It may be late.")
+            },
+        ],
+        chapters: vec![chapter()],
+        messages: messages(),
+        exchanges: vec![Exchange {
+            document: "utp".into(),
+            title: "One call".into(),
+            about: "A command is answered.".into(),
+            scenario: "utp/tool-service/callback/UTP-4.2-10/2".into(),
+            messages: vec![Told {
+                frame: FrameExcerpt {
+                    n: 1,
+                    direction: Direction::ToTarget,
+                    party: "worker".into(),
+                    channel: "cg.v1r3.prj.public.cmd.tool.x".into(),
+                    headers: [("traceparent".to_owned(), "00-1-2-01".to_owned())].into(),
+                    body: json!({"tool_name": "</code>"}),
+                },
+                route: "worker → Tool Service".into(),
+                note: "The `command` arrives.".into(),
+            }],
+        }],
+        run: None,
+    }
+}
+
+/// A run of a target that fails one rule and says something nasty.
+fn run() -> RunRecord {
+    let scenario = |id: &str, outcome: &str, evidence: Value| {
+        json!({"id": id, "name": "n", "file": "features/utp/tool-service/callback.feature", "line": 14,
+               "outcome": outcome, "evidence": evidence})
+    };
+    let evidence = json!({"step": "Then", "location": "f:1:1", "message": format!("the status is {HOSTILE}"),
+                          "hint": "h", "frames": [], "rerun": "r"});
+    let entry = |id: &str, outcome: &str, scenarios: Value| {
+        json!({"id": id, "level": "must", "profile": "utp.tool-service", "statement": "s", "source": "s",
+               "outcome": outcome, "scenarios": scenarios})
+    };
+    let record = json!({
+        "schema": "callmark.run/1",
+        "suite": {"version": "0.1.0", "features_sha256": "fedcba9876543210", "seed": 1},
+        "target": {"name": format!("acme {HOSTILE}"), "version": "1"},
+        "verdict": "nonconformant",
+        "summary": {"passed": 1, "failed": 1, "warned": 0, "not-applicable": 0, "not-observed": 0,
+                    "could-not-run": 0, "known-failing": 0, "noted": 0, "excluded": 0, "scenarios": 3},
+        "rules": [
+            entry("UTP-4.2-10", "failed", json!([
+                scenario("utp/tool-service/callback/UTP-4.2-10/1", "passed", Value::Null),
+                scenario("utp/tool-service/callback/UTP-4.2-10/2", "failed", evidence)
+            ])),
+            entry("UTP-4.2-11", "passed", json!([
+                scenario("utp/tool-service/callback/UTP-4.2-11/1", "passed", Value::Null),
+                scenario("utp/tool-service/callback/UTP-4.2-10/2", "passed", Value::Null)
+            ])),
+        ]
+    });
+    serde_json::from_value(record).expect("a record")
+}
+
+/// A page with a line an element.
+fn readable(pages: &[Page], path: &str) -> String {
+    let page = pages.iter().find(|page| page.path == path).expect(path);
+    page.content.replace("><", ">\n<")
+}
+
+#[test]
+fn the_pages() {
+    let pages = pages(&site());
+    let paths: Vec<&str> = pages.iter().map(|page| page.path.as_str()).collect();
+    insta::assert_snapshot!("site_paths", paths.join("\n"));
+    for path in ["index.html", "first.html", "rules.html", "messages.html", "document-utp.html"] {
+        insta::assert_snapshot!(format!("site_{path}"), readable(&pages, path));
+    }
+    insta::assert_snapshot!("site_role.html", readable(&pages, "utp.tool-service.html"));
+    insta::assert_snapshot!("site_rule.html", readable(&pages, "rules/UTP-4.2-10.html"));
+    insta::assert_snapshot!("site_excluded.html", readable(&pages, "rules/UTP-4.3-01.html"));
+    insta::assert_snapshot!("site_message.html", readable(&pages, "messages/utp.callback.html"));
+    insta::assert_snapshot!("site_reference.html", readable(&pages, "messages/utp.report.html"));
+}
+
+#[test]
+fn the_pages_with_a_run() {
+    let pages = pages(&Site { run: Some(run()), ..site() });
+    insta::assert_snapshot!("site_run_index.html", readable(&pages, "index.html"));
+    insta::assert_snapshot!("site_run_role.html", readable(&pages, "utp.tool-service.html"));
+    insta::assert_snapshot!("site_run_rule.html", readable(&pages, "rules/UTP-4.2-10.html"));
+    for page in pages.iter().filter(|page| page.path.strip_suffix(".html").is_some()) {
+        assert!(!page.content.contains("<script>"), "{}: a target's text is not escaped", page.path);
+        assert!(!page.content.contains('\u{202e}'), "{}: a target's text acts", page.path);
+    }
+}
+
+#[test]
+fn a_rule_has_the_outcome_of_its_own_scenarios() {
+    let pages = pages(&Site { run: Some(run()), ..site() });
+    // Both rules share a scenario, which broke only one of them.
+    assert!(readable(&pages, "rules/UTP-4.2-10.html").contains("failed"));
+    assert!(!readable(&pages, "rules/UTP-4.2-11.html").contains("badge failed"));
+}
+
+#[test]
+fn the_same_site_gives_the_same_bytes() {
+    assert_eq!(pages(&site()), pages(&site()));
+}
