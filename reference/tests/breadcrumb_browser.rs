@@ -141,7 +141,8 @@ async fn its_processes_end_when_it_is_dropped() {
     // A browser that can be told from every other one.
     let directory = tempfile::tempdir().expect("a directory");
     let mark = format!("--mark={}", directory.path().display());
-    let marked = directory.path().join("marked");
+    // Its name tells what kind of browser it is.
+    let marked = directory.path().join(paths.chromium.file_name().expect("a program has a name"));
     let script = format!("#!/bin/sh\nexec '{}' \"$@\" '{mark}'\n", paths.chromium.display());
     std::fs::write(&marked, script).expect("a file");
     std::fs::set_permissions(&marked, std::fs::Permissions::from_mode(0o755)).expect("a program");

@@ -57,6 +57,17 @@ impl Door {
         }
     }
 
+    /// What a runner has done that answers nothing.
+    pub(super) fn silence(&self) -> &'static str {
+        match self {
+            Self::Lines { .. } => "writes no line with a `tool.response.v1` that has the `request_id`",
+            Self::Store(store) if *store.shelf.listeners().borrow() == 0 => {
+                "never opened the event stream of the store at `CALLMARK_STORE_URL`"
+            }
+            _ => "listens to the event stream, and stores no `tool.response.v1` with the `request_id`",
+        }
+    }
+
     /// The suite's own store, where there is one.
     pub(super) fn shelf(&self) -> Option<&Arc<Shelf>> {
         match self {

@@ -325,15 +325,10 @@ impl RunnerSession {
             }
             let ended = self.ended();
             if ended.is_some() || began.elapsed() > within {
-                let listens = self.door.shelf().is_none_or(|shelf| *shelf.listeners().borrow() > 0);
                 return Err(RunnerError::Silent {
                     tool: call.tool().to_owned(),
                     seconds: within.as_secs(),
-                    what: if listens {
-                        "listens to the event stream, and stores no `tool.response.v1` with the `request_id`"
-                    } else {
-                        "never opened the event stream of the store at `CALLMARK_STORE_URL`"
-                    },
+                    what: self.door.silence(),
                     ended: ended.map_or_else(String::new, |ended| format!("; {ended}")),
                 });
             }
