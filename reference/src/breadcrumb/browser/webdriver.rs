@@ -40,6 +40,9 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
+/// Calls back when the tasks that the page has begun are over.
+const LATER: &str = "const done = arguments[0]; setTimeout(() => setTimeout(done));";
+
 /// A session of the driver, which is a browser.
 pub(super) struct Session {
     client: Client,
@@ -128,9 +131,23 @@ impl Session {
         self.command(Method::GET, &format!("{element}/text"), None).await
     }
 
-    /// Clicks an element, once it can be seen.
+    /// Clicks an element, once it can be seen, and waits until the page that this may lead to is there.
+    ///
+    /// A form is sent in a task of its own: a page that is left before that task has run never sends it. What is
+    /// asked of a page that is just being left comes to nothing, and need not come to anything.
     pub(super) async fn click(&self, element: &str) -> Result<(), DriverFault> {
-        self.command(Method::POST, &format!("{element}/click"), Some(&json!({}))).await.map(drop)
+        self.command(Method::POST, &format!("{element}/click"), Some(&json!({}))).await?;
+        let body = json!({"script": LATER, "args": []});
+        for settled in [
+            self.command(Method::POST, "/execute/async", Some(&body)).await,
+            self.command(Method::GET, "/url", None).await,
+        ] {
+            match settled {
+                Ok(_) | Err(DriverFault::Said { .. }) => {}
+                Err(fault) => return Err(fault),
+            }
+        }
+        Ok(())
     }
 
     /// A PNG in base64.
