@@ -9,7 +9,9 @@
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{DecodePrivateKey as _, DecodePublicKey as _, EncodePrivateKey as _, EncodePublicKey as _};
+use ed25519_dalek::pkcs8::{
+    DecodePrivateKey as _, DecodePublicKey as _, EncodePrivateKey as _, EncodePublicKey as _,
+};
 use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
@@ -40,7 +42,9 @@ pub enum CertificateError {
     #[error("this is no certificate: {0}")]
     Form(String),
     /// It says something that it was not signed with.
-    #[error("the signature is not that of what the certificate says: the certificate was changed, or the key is another's")]
+    #[error(
+        "the signature is not that of what the certificate says: the certificate was changed, or the key is another's"
+    )]
     Signature,
     /// It was signed by somebody else.
     #[error("the certificate is signed with the key `{found}`, not with `{expected}`")]

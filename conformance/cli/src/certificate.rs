@@ -15,7 +15,7 @@ use callmark_reports::record::RunRecord;
 use callmark_suite::library;
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::memory::{ACCOUNT_SCHEMA, Account};
-use callmark_suite::run::{self, Library, RunOutput};
+use callmark_suite::run::{self, Library, RunOutput, RunPlan};
 use callmark_suite::transcript::Frame;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -81,7 +81,7 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
 
 /// The key that `--sign` names, read before the run, so that a mistake is told at once.
 pub(crate) fn signing_key(path: &Path) -> Result<PrivateKey, Failure> {
-    let text = read_text(path, MAX_SMALL)?;
+    let text = read_text(path)?;
     PrivateKey::read(&text).map_err(|error| {
         Failure::usage(format!("`{}`: {error}", path.display()))
             .hint("`callmark keygen --out FILE` makes one; `--sign` takes the private key, not the `.pub`")
@@ -119,10 +119,15 @@ pub(crate) fn sign(
     let told = serde_json::to_value(manifest).map_err(Failure::internal)?;
     write_json(&out.join(MANIFEST), &output.without_secrets(&told))?;
     write_json(&out.join(ACCOUNT), account)?;
-    let record = judged_again(out, library)?;
+    let refused = |why: String| {
+        Failure::incomplete(format!("no certificate: {why}")).hint(
+            "what the run wrote down must be enough to judge it again; a value of `env` or `headers` that is an ordinary \
+             word is taken for a secret and missing there",
+        )
+    };
+    let record = judged_again(out, library)?.map_err(refused)?;
     if record != output.record {
-        return Err(not_the_same(&output.record, &record)
-            .hint("please report this; with a manifest whose `env` holds ordinary words, take those out"));
+        return Err(refused(difference(&output.record, &record)));
     }
     let statement = Statement::of(&output.record, items(out, &[RECORD, TRANSCRIPT])?, configuration(out)?)
         .map_err(Failure::internal)?;
@@ -146,7 +151,9 @@ fn ours() -> Vec<Item> {
 }
 
 fn items(out: &Path, names: &[&str]) -> Result<Vec<Item>, Failure> {
-    names.iter().map(|name| Ok(Item::of(name, &read(&out.join(name), MAX_LARGE)?))).collect()
+    let item =
+        |name: &&str| Ok(Item::of(name, &read(&out.join(name), MAX_LARGE).map_err(Failure::internal)?));
+    names.iter().map(item).collect()
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
@@ -157,16 +164,28 @@ fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure>
 
 /// `verify`: whether a certificate and everything that it is about are as they were signed, and hold.
 pub(crate) fn verify(arguments: &VerifyArguments) -> Result<u8, Failure> {
-    let path = &arguments.certificate;
-    let text = read_text(path, MAX_SMALL)?;
     let expected = arguments.key.as_deref().map(public_key).transpose()?;
-    let (statement, key) = match certificate::open(&text, expected.as_ref()) {
+    let text = read(&arguments.certificate, MAX_SMALL).map_err(Failure::usage)?;
+    match holds(&arguments.certificate, text, expected.as_ref())? {
+        Ok(()) => Ok(exit::CONFORMANT),
+        Err(why) => {
+            eprintln!("the certificate does not hold: {why}");
+            Ok(exit::NONCONFORMANT)
+        }
+    }
+}
+
+/// Tells of each part that holds, up to one that does not: the inner error says which.
+fn holds(path: &Path, text: Vec<u8>, expected: Option<&PublicKey>) -> Result<Result<(), String>, Failure> {
+    let shown = path.display();
+    let Ok(text) = String::from_utf8(text) else { return Ok(Err(format!("`{shown}` is no text"))) };
+    let (statement, key) = match certificate::open(&text, expected) {
         Ok(opened) => opened,
-        Err(error) => return Ok(refused(&format!("`{}`: {error}", path.display()))),
+        Err(error) => return Ok(Err(format!("`{shown}`: {error}"))),
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Some(why) = changed(directory, &statement)? {
-        return Ok(refused(&why));
+    if let Some(why) = changed(directory, &statement) {
+        return Ok(Err(why));
     }
     println!("signature: right, by {}", key.id());
     if expected.is_none() {
@@ -174,69 +193,86 @@ pub(crate) fn verify(arguments: &VerifyArguments) -> Result<u8, Failure> {
     }
     println!("files:     as they were signed");
     let library = Arc::new(certify::library()?);
-    let record = judged_again(directory, &library)?;
-    let written: RunRecord = read_json(&directory.join(RECORD), "a run record")?;
-    if record != written || callmark_reports::json(&record).into_bytes() != read(&directory.join(RECORD), MAX_LARGE)? {
-        return Ok(refused(&difference(&written, &record)));
+    let record = match judged_again(directory, &library)? {
+        Ok(record) => record,
+        Err(why) => return Ok(Err(why)),
+    };
+    if read(&directory.join(RECORD), MAX_LARGE) != Ok(callmark_reports::json(&record).into_bytes()) {
+        return Ok(Err(match read_json::<RunRecord>(&directory.join(RECORD), "a run record") {
+            Ok(written) => difference(&written, &record),
+            Err(why) => why,
+        }));
     }
-    let rules = statement.predicate.passed_tests.len() + statement.predicate.warned_tests.len();
     println!("judgement: the messages, judged again, give the same run record");
-    let target = format!("{} {}", record.target.name, record.target.version);
-    println!("{} conforms: {rules} rules, {} of them with a warning", target.trim(), statement.predicate.warned_tests.len());
-    Ok(exit::CONFORMANT)
+    let (target, result) = (&record.target, &statement.predicate);
+    let warned = result.warned_tests.len();
+    println!(
+        "`{}` conforms: {} rules of {}{}",
+        format!("{} {}", target.name, target.version).trim(),
+        result.passed_tests.len() + warned,
+        profiles(&record),
+        if warned == 0 { String::new() } else { format!(", {warned} of them with a warning") }
+    );
+    Ok(Ok(()))
 }
 
-/// Says why a certificate does not hold.
-fn refused(why: &str) -> u8 {
-    eprintln!("the certificate does not hold: {why}");
-    exit::NONCONFORMANT
+/// The profiles of a record, for people.
+fn profiles(record: &RunRecord) -> String {
+    let mut profiles: Vec<&str> = record.rules.iter().map(|rule| rule.profile.as_str()).collect();
+    profiles.dedup();
+    profiles.join(", ")
 }
 
 fn public_key(path: &Path) -> Result<PublicKey, Failure> {
-    PublicKey::read(&read_text(path, MAX_SMALL)?).map_err(|error| {
+    PublicKey::read(&read_text(path)?).map_err(|error| {
         Failure::usage(format!("`{}`: {error}", path.display()))
             .hint("`--key` takes the public key, which `callmark keygen` writes with the ending `.pub`")
     })
 }
 
 /// What is not as it was signed.
-fn changed(directory: &Path, statement: &Statement) -> Result<Option<String>, Failure> {
+fn changed(directory: &Path, statement: &Statement) -> Option<String> {
     let signed = |name: &str| statement.items().find(|item| item.name == name);
-    for own in ours() {
-        if signed(&own.name) != Some(&own) {
-            return Ok(Some(format!(
-                "it was made with other {} than this `callmark {}` has; verify it with the version that made it",
-                own.name,
-                env!("CARGO_PKG_VERSION"),
-            )));
-        }
+    if let Some(other) = ours().into_iter().find(|own| signed(&own.name) != Some(own)) {
+        return Some(format!(
+            "it was made with other {} than this `callmark {}` has; verify it with the version that made it",
+            other.name,
+            env!("CARGO_PKG_VERSION"),
+        ));
     }
-    for name in FILES {
+    FILES.into_iter().find_map(|name| {
         let path = directory.join(name);
-        if !path.is_file() {
-            return Ok(Some(format!("`{}` is not there; it belongs beside the certificate", path.display())));
+        let shown = path.display();
+        match read(&path, MAX_LARGE) {
+            Err(why) => Some(format!("{why}; the file belongs beside the certificate")),
+            Ok(bytes) if signed(name) != Some(&Item::of(name, &bytes)) => {
+                Some(format!("`{shown}` was changed after it was signed"))
+            }
+            Ok(_) => None,
         }
-        if signed(name) != Some(&Item::of(name, &read(&path, MAX_LARGE)?)) {
-            return Ok(Some(format!("`{}` was changed after it was signed", path.display())));
-        }
-    }
-    Ok(None)
+    })
 }
 
-/// The record that the messages in a directory give when they are judged again.
-fn judged_again(directory: &Path, library: &Arc<Library>) -> Result<RunRecord, Failure> {
-    let manifest: Manifest = read_json(&directory.join(MANIFEST), "a manifest")?;
-    let account: Account = read_json(&directory.join(ACCOUNT), "an account of a run")?;
-    if account.schema != ACCOUNT_SCHEMA {
-        return Err(Failure::usage(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema)));
-    }
-    let plan = account.plan(&manifest, transcripts(&directory.join(TRANSCRIPT))?).map_err(Failure::usage)?;
+/// The record that the messages in a directory give when they are judged again; the inner error says why there is none.
+fn judged_again(directory: &Path, library: &Arc<Library>) -> Result<Result<RunRecord, String>, Failure> {
+    let read = || -> Result<Arc<RunPlan>, String> {
+        let manifest: Manifest = read_json(&directory.join(MANIFEST), "a manifest")?;
+        let account: Account = read_json(&directory.join(ACCOUNT), "an account of a run")?;
+        if account.schema != ACCOUNT_SCHEMA {
+            return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema));
+        }
+        account.plan(&manifest, transcripts(&directory.join(TRANSCRIPT))?)
+    };
+    let plan = match read() {
+        Ok(plan) => plan,
+        Err(why) => return Ok(Err(why)),
+    };
     let output = certify::runtime()?.block_on(run::run(library, &plan));
-    for (scenario, how) in plan.memory.strayed() { eprintln!("DEBUG {scenario}: {how}"); }
-    if let Some((scenario, how)) = plan.memory.strayed().into_iter().next() {
-        return Err(Failure::internal(format!("`{scenario}` cannot be judged again: {how}")));
-    }
-    Ok(output.record)
+    let strayed = plan.memory.strayed();
+    Ok(match strayed.first() {
+        Some((scenario, how)) => Err(format!("scenario `{scenario}` cannot be judged again: {how}")),
+        None => Ok(output.record),
+    })
 }
 
 /// A line of `transcript.jsonl`.
@@ -246,8 +282,8 @@ struct Line {
     frame: Frame,
 }
 
-fn transcripts(path: &Path) -> Result<BTreeMap<String, Vec<Frame>>, Failure> {
-    let unreadable = |error: &dyn std::fmt::Display| Failure::usage(format!("`{}`: {error}", path.display()));
+fn transcripts(path: &Path) -> Result<BTreeMap<String, Vec<Frame>>, String> {
+    let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut all: BTreeMap<String, Vec<Frame>> = BTreeMap::new();
     for (line, number) in BufReader::new(file.take(MAX_LARGE)).lines().zip(1..) {
@@ -259,24 +295,23 @@ fn transcripts(path: &Path) -> Result<BTreeMap<String, Vec<Frame>>, Failure> {
     Ok(all)
 }
 
-fn not_the_same(written: &RunRecord, again: &RunRecord) -> Failure {
-    Failure::internal(format!("no certificate: {}", difference(written, again)))
-}
-
 /// Where two records of one run differ.
 fn difference(written: &RunRecord, again: &RunRecord) -> String {
     let differs = written.rules.iter().zip(&again.rules).find(|(one, other)| one != other);
     match differs {
         Some((one, other)) => format!(
-            "judged again, the messages say something else about {}: {:?}, where the record says {:?}",
-            one.id, other.outcome, one.outcome
+            "judged again, the messages say something else about {} ({}): `{}`, where the record says `{}`",
+            one.id,
+            one.profile,
+            other.outcome.name(),
+            one.outcome.name()
         ),
         None => "judged again, the messages give another run record".to_owned(),
     }
 }
 
-fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
-    let unreadable = |error: &dyn std::fmt::Display| Failure::usage(format!("`{}`: {error}", path.display()));
+fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
+    let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
     let file = File::open(path).map_err(|error| unreadable(&error))?;
     let mut bytes = Vec::new();
     let read = file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
@@ -286,12 +321,12 @@ fn read(path: &Path, limit: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-fn read_text(path: &Path, limit: u64) -> Result<String, Failure> {
-    String::from_utf8(read(path, limit)?)
-        .map_err(|_| Failure::usage(format!("`{}` is no text", path.display())))
+fn read_text(path: &Path) -> Result<String, Failure> {
+    let bytes = read(path, MAX_SMALL).map_err(Failure::usage)?;
+    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{}` is no text", path.display())))
 }
 
-fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, Failure> {
+fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, String> {
     serde_json::from_slice(&read(path, MAX_LARGE)?)
-        .map_err(|error| Failure::usage(format!("`{}` is not {what}: {error}", path.display())))
+        .map_err(|error| format!("`{}` is not {what}: {error}", path.display()))
 }

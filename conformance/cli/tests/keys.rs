@@ -29,9 +29,15 @@ fn files(directory: &Path) -> Vec<(String, String)> {
 #[test]
 fn a_key_of_the_environment_is_in_nothing_that_a_run_writes() {
     let out = tempfile::tempdir().expect("a directory");
+    let keys = tempfile::tempdir().expect("a directory");
+    let own = keys.path().join("own.pem");
+    let made = Command::new(env!("CARGO_BIN_EXE_callmark")).arg("keygen").arg("--out").arg(&own).status();
+    assert!(made.expect("the binary runs").success());
     let output = Command::new(env!("CARGO_BIN_EXE_callmark"))
         .args(["certify", "--bundled", "--timeout-scale", "3", "--out"])
         .arg(out.path())
+        .arg("--sign")
+        .arg(&own)
         .args(["--profile", "utp.openapi", "--profile", "utp.worker", "--profile", "utp.execution"])
         .envs(KEYS)
         .output()
@@ -39,6 +45,7 @@ fn a_key_of_the_environment_is_in_nothing_that_a_run_writes() {
     let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
     assert_eq!(output.status.code(), Some(0), "{told}{errors}");
     let mut written = files(out.path());
+    assert!(written.iter().any(|(name, _)| name.ends_with("certificate.json")));
     assert!(written.iter().any(|(name, text)| name.ends_with("transcript.jsonl") && text.contains("jina")));
     written.extend([("stdout".to_owned(), told.into_owned()), ("stderr".to_owned(), errors.into_owned())]);
     for (name, key) in KEYS {

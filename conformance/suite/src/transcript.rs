@@ -23,8 +23,8 @@ use tokio::sync::watch;
 use crate::bounds;
 
 pub use self::kind::Kind;
-pub use self::looks::{Looks, again, by_steps, rest};
 use self::looks::Looking;
+pub use self::looks::{Looks, again, by_steps, rest};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;

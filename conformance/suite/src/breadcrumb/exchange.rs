@@ -169,8 +169,10 @@ impl Scene {
     pub async fn keep_memo(&self) -> Result<String, String> {
         let tags = json!(["memo", format!("tag-{}", self.unique)]);
         let title = memo_title(&self.unique);
-        self.store(&json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}))
-            .await
+        self.store(
+            &json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}),
+        )
+        .await
     }
 
     /// Keeps a configuration without any key; its id.

@@ -273,7 +273,9 @@ impl ManagementSession {
         while look(&made, |upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
             // A registry may take its time until it shows what it took.
-            if caller.transcript.told("late", || began.elapsed() + wait > patience) || look(&made, |upload| upload.stored().is_some()) {
+            if caller.transcript.told("late", || began.elapsed() + wait > patience)
+                || look(&made, |upload| upload.stored().is_some())
+            {
                 break;
             }
             transcript::rest(wait).await;

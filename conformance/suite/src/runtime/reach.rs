@@ -70,16 +70,24 @@ impl Reach {
     /// The channel of an errand, as transcripts name it.
     pub(super) fn channel(&self, errand: Errand, project: &str, channel_id: &str, agent_id: &str) -> String {
         match (self, errand) {
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Turn) => format!("{BELOW}.{project}.{channel_id}.turns.start"),
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Report) => format!("{BELOW}.{project}.{channel_id}.report"),
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Inbox) => format!("{BELOW}.{project}.inbox.list"),
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Turn) => {
+                format!("{BELOW}.{project}.{channel_id}.turns.start")
+            }
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Report) => {
+                format!("{BELOW}.{project}.{channel_id}.report")
+            }
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Inbox) => {
+                format!("{BELOW}.{project}.inbox.list")
+            }
             (Self::Http { .. } | Self::Nowhere { .. }, Errand::Turn) => {
                 format!("POST /projects/{project}/channels/{channel_id}/turns")
             }
             (Self::Http { .. } | Self::Nowhere { .. }, Errand::Report) => {
                 format!("POST /projects/{project}/channels/{channel_id}/reports")
             }
-            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Inbox) => format!("GET /projects/{project}/agents/{agent_id}/inbox"),
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Inbox) => {
+                format!("GET /projects/{project}/agents/{agent_id}/inbox")
+            }
         }
     }
 

@@ -110,7 +110,8 @@ impl World {
     ) -> Step {
         match server {
             Ok(server) => {
-                self.scene = Some(Scene::new(session, server, kind, &self.core.scenario, self.core.written()));
+                self.scene =
+                    Some(Scene::new(session, server, kind, &self.core.scenario, self.core.written()));
                 Ok(())
             }
             Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),

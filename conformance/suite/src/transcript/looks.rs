@@ -208,7 +208,8 @@ impl Transcript {
     pub fn strayed(&self) -> Option<String> {
         let Looking::Again(again) = &self.looking else { return None };
         let again = lock(again);
-        let left = || (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
+        let left =
+            || (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
         again.strayed.clone().or_else(left)
     }
 
@@ -220,7 +221,11 @@ impl Transcript {
     }
 
     /// As [`Transcript::told`], by something that has to be waited for.
-    pub async fn heard<T: Serialize + DeserializeOwned>(&self, what: &str, live: impl Future<Output = T>) -> T {
+    pub async fn heard<T: Serialize + DeserializeOwned>(
+        &self,
+        what: &str,
+        live: impl Future<Output = T>,
+    ) -> T {
         match self.retold(what) {
             Some(told) => told,
             None if is_step() => self.keep(what, STEPS.scope(Time::Aside, live).await),

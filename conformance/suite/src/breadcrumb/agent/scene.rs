@@ -26,11 +26,7 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(
-        session: &Arc<CrumbAgentSession>,
-        scenario: &str,
-        transcript: Arc<Transcript>,
-    ) -> Self {
+    pub(super) fn new(session: &Arc<CrumbAgentSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario);
         let (play, attending) = session.enter(&unique, transcript);
         Self { session: Arc::clone(session), play, unique, errands: Vec::new(), _attending: attending }
