@@ -139,6 +139,17 @@ fn selection(
         return Err(Failure::nothing("the manifest has no table of any profile, so nothing is selected")
             .hint("add for example `[utp.tool-service]`, or name a profile with `--profile`"));
     }
+    let own = manifest.profiles();
+    let missing: Vec<String> = profiles
+        .iter()
+        .filter(|profile| !own.contains(&profile.as_str()))
+        .map(|profile| table(profile))
+        .collect();
+    if !missing.is_empty() {
+        let all = arguments.profile.join("`, `");
+        return Err(Failure::usage(format!("the manifest does not have all that `{all}` needs"))
+            .hint(format!("add {}", missing.join(", "))));
+    }
     for id in &arguments.rule {
         if library.registry.rule(id).is_none() {
             let failure = Failure::usage(format!("there is no rule `{id}`"));
@@ -156,6 +167,15 @@ fn selection(
         ));
     }
     Ok(selection)
+}
+
+/// What a manifest has to have for a profile.
+fn table(profile: &str) -> String {
+    match profile {
+        "hub.server" => "the table `[hub]` with `base_url` or `start`".to_owned(),
+        "toolbus.server" => "the table `[toolbus]`".to_owned(),
+        _ => format!("the table `[{profile}]`"),
+    }
 }
 
 /// Refuses a profile that there is not.
