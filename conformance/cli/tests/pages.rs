@@ -1,121 +1,196 @@
-//! The console blocks of the README, run as a reader would run them.
+//! The README and `docs/`, followed as a reader would: every console block is run, every link leads somewhere, and
+//! what a page shows of a file stands in it.
+//!
+//! What a line answers may hold more than a page shows, and other times. Some lines are run elsewhere, see
+//! [`ELSEWHERE`]; what cannot be run at all is no `console` block.
 
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
-use std::net::TcpStream;
+#[path = "pages/page.rs"]
+mod page;
+#[path = "pages/served.rs"]
+mod served;
+
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::time::Duration;
+use std::process::Command;
+use std::time::{Duration, Instant};
 
-const README: &str = include_str!("../../../README.md");
+use page::{Page, Typed, links, root};
+use served::Served;
 
-/// What a reader fills in where `init` left room.
-const FILLED_IN: [(&str, &str); 2] = [
-    (
-        "hub",
-        "[target]\nname = \"mine\"\n[hub]\nstart = [\"CALLMARK\", \"serve\", \"hub\"]\n[hub.customers]\n\
-         connected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\nnot_connected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0002\"\n",
-    ),
-    (
-        "agent",
-        "[target]\nname = \"mine\"\n[hub.agent]\nstart = [\"CALLMARK\", \"serve\", \"hub\", \"--agent\"]\n\
-         [hub.agent.drive]\nhttp = \"http://{listen}/drive\"\n",
-    ),
+/// Lines that others run: the gate does what the first builds and runs, has every mutant tried, and types the others.
+const ELSEWHERE: [&str; 4] = ["cargo run --release", "callmark sabotage ", "ci/image ", "docker run "];
+/// Lines for a server that the text around them starts; a test below types them.
+const BY_HAND: [&str; 2] = ["curl ", "nats request "];
+
+/// What a reader has before the first line of a page, or fills in after the line that makes it.
+const MANIFESTS: [(&str, &str, &str); 3] = [
+    ("README.md", "callmark.toml", HUB),
+    ("gate-your-ci.md", "callmark.toml", HUB),
+    ("agent.md", "agent.toml", AGENT),
 ];
+const HUB: &str = "[target]\nname = \"mine\"\n[hub]\nstart = [\"callmark\", \"serve\", \"hub\"]\n[hub.customers]\n\
+                   connected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\n";
+const AGENT: &str = "[target]\nname = \"mine\"\n[hub.agent]\nstart = [\"callmark\", \"serve\", \"hub\", \"--agent\"]\n\
+                     [hub.agent.drive]\nhttp = \"http://{listen}/drive\"\n";
 
-/// The command lines of each console block below a heading.
-fn blocks(heading: &str) -> Vec<Vec<&'static str>> {
-    let (_, section) = README.split_once(heading).expect(heading);
-    let section = section.split("\n## ").next().unwrap_or_default();
-    let blocks = section.split("```console\n").skip(1);
-    blocks
-        .map(|block| {
-            let block = block.split("```").next().unwrap_or_default();
-            block.lines().filter_map(|line| line.strip_prefix("$ ")).collect()
-        })
-        .collect()
-}
-
-fn callmark(line: &str, home: &Path) -> i32 {
-    let words = line.split(' ').skip(1);
-    let output = Command::new(env!("CARGO_BIN_EXE_callmark"))
-        .args(words)
+/// Runs a line in a shell that finds `callmark`; what it said on both streams.
+fn run(line: &str, home: &Path) -> String {
+    let program = Path::new(env!("CARGO_BIN_EXE_callmark")).parent().expect("its directory").to_owned();
+    let paths = std::env::var_os("PATH").unwrap_or_default();
+    let paths = std::iter::once(program).chain(std::env::split_paths(&paths));
+    let output = Command::new("sh")
+        .args(["-c", line])
         .current_dir(home)
+        .env("PATH", std::env::join_paths(paths).expect("a path"))
+        .env_remove("HUB_SECRET")
         .output()
-        .expect("the binary runs");
-    let code = output.status.code().expect("an exit code");
-    assert_eq!(code, 0, "`{line}`: {}", String::from_utf8_lossy(&output.stderr));
-    code
+        .expect("a shell");
+    let said = [output.stdout, output.stderr].concat();
+    let said = String::from_utf8_lossy(&said).into_owned();
+    assert_eq!(output.status.code(), Some(0), "`{line}`: {said}");
+    said
 }
 
-#[test]
-fn a_vendor_of_a_hub_or_an_agent_gets_to_a_report_in_ten_lines() {
-    for (kind, manifest) in FILLED_IN {
-        let [lines] =
-            &blocks(&format!("## Certify your {}", if kind == "hub" { "Hub" } else { "agent" }))[..]
-        else {
-            panic!("one block for `{kind}`");
-        };
-        assert!(lines.len() <= 10, "{lines:?}");
-        assert_eq!(lines[0], format!("callmark init --for {kind}"));
-        let home = tempfile::tempdir().expect("a directory");
-        for (number, line) in lines.iter().enumerate() {
-            callmark(line, home.path());
-            if number == 0 {
-                let file = home.path().join("callmark.toml");
-                assert!(file.is_file());
-                let manifest = manifest.replace("CALLMARK", env!("CARGO_BIN_EXE_callmark"));
-                std::fs::write(file, manifest).expect("written");
-            }
+/// A text in which all times are alike.
+fn timeless(text: &str) -> String {
+    let is_time = |word: &&str| word.contains('.') && word.starts_with(|first: char| first.is_ascii_digit());
+    text.split(' ').map(|word| if is_time(&word) { "N" } else { word }).collect::<Vec<_>>().join(" ")
+}
+
+fn shows(typed: &Typed, said: &str) {
+    let said = timeless(said);
+    let mut rest = said.lines();
+    for line in &typed.shows {
+        let wanted = timeless(line.trim());
+        assert!(rest.any(|said| said.trim() == wanted), "`{}` does not say `{line}`: {said}", typed.line);
+    }
+}
+
+/// Types every line of a page that is typed nowhere else.
+fn follow(name: &str) {
+    let page = Page::read(name);
+    let home = tempfile::tempdir().expect("a directory");
+    let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("written");
+    let own = MANIFESTS.into_iter().find(|(owner, _, _)| *owner == page.name());
+    if let Some((_, file, text)) = own.filter(|_| !page.text.contains("$ callmark init")) {
+        write(file, text);
+    }
+    for typed in page.typed() {
+        if ELSEWHERE.iter().chain(&BY_HAND).any(|begin| typed.line.starts_with(begin)) {
+            continue;
         }
-        assert!(home.path().join("reports/out/index.html").is_file());
+        assert!(typed.line.starts_with("callmark "), "{}: nobody runs `{}`", page.name(), typed.line);
+        // The run before that a reader has kept.
+        if typed.line.contains("last.json") {
+            std::fs::copy(home.path().join("reports/out/run.json"), home.path().join("last.json"))
+                .expect("a record");
+        }
+        shows(&typed, &run(&typed.line, home.path()));
+        if typed.line.starts_with("callmark init") {
+            let (file, text) = own.map_or_else(
+                || ("callmark.toml", first_manifest(&page)),
+                |(_, file, text)| (file, text.to_owned()),
+            );
+            assert!(home.path().join(file).is_file(), "{}: `{}` wrote nothing", page.name(), typed.line);
+            write(file, &text);
+            write("acme-hub", "#!/bin/sh\nexec callmark serve hub\n");
+            let executable = std::fs::Permissions::from_mode(0o755);
+            std::fs::set_permissions(home.path().join("acme-hub"), executable).expect("a program");
+        }
     }
 }
 
-/// Ends with the test.
-struct Served(Child);
+/// The manifest that a page shows.
+fn first_manifest(page: &Page) -> String {
+    page.of("toml").next().expect("a manifest").lines.join("\n")
+}
 
-impl Drop for Served {
-    fn drop(&mut self) {
-        let _ = self.0.kill();
-        let _ = self.0.wait();
+/// One test a page that has console blocks, so that they run side by side.
+macro_rules! pages {
+    ($($test:ident: $path:literal),* $(,)?) => {
+        const FOLLOWED: &[&str] = &[$($path),*];
+        $(
+            #[test]
+            fn $test() {
+                follow($path);
+            }
+        )*
+    };
+}
+
+pages! {
+    the_readme: "README.md",
+    certify_your_implementation: "docs/certify-your-implementation.md",
+    gate_your_ci: "docs/gate-your-ci.md",
+    read_the_specification: "docs/read-the-specification.md",
+    extend_the_suite: "docs/extend-the-suite.md",
+    agent: "docs/agent.md",
+}
+
+#[test]
+fn every_page_with_console_blocks_is_followed() {
+    for page in Page::all() {
+        let is_followed = FOLLOWED.iter().any(|path| path.ends_with(&page.name()));
+        assert!(is_followed || page.typed().is_empty(), "nobody follows {}", page.name());
     }
 }
 
 #[test]
-fn the_request_that_a_newcomer_sends_is_answered() {
-    let all = blocks("## See a call").concat();
-    let curl = all.iter().find(|line| line.starts_with("curl ")).expect("a request by hand");
-    let (_, rest) = curl.split_once("http://127.0.0.1:8080").expect("the address");
-    let path = rest.split(' ').next().unwrap_or_default();
-    let quoted: Vec<&str> = rest.split('\'').collect();
-    let [_, header, _, body, ..] = quoted[..] else { panic!("a header and a body") };
-    let mut child = Command::new(env!("CARGO_BIN_EXE_callmark"))
-        .args(["serve", "hub", "--listen", "127.0.0.1:0"])
-        .env_remove("CALLMARK_HUB_SECRET")
-        .env_remove("CALLMARK_PROVIDER_URL")
-        .stderr(Stdio::piped())
-        .spawn()
-        .expect("the binary runs");
-    // Read to the end of the test: a server whose words nobody takes would end.
-    let mut said = BufReader::new(child.stderr.take().expect("its words"));
-    let _served = Served(child);
-    let address = said
-        .by_ref()
-        .lines()
-        .map_while(Result::ok)
-        .find_map(|line| line.split_once("http://").map(|(_, address)| address.to_owned()))
-        .expect("an address");
-    let mut stream = TcpStream::connect(&address).expect("a connection");
-    stream.set_read_timeout(Some(Duration::from_secs(30))).expect("a deadline");
-    // curl names a form where nothing else is said.
-    let request = format!(
-        "POST {path} HTTP/1.1\r\nHost: {address}\r\n{header}\r\nContent-Type: application/x-www-form-urlencoded\r\n\
-         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
-        body.len()
-    );
-    stream.write_all(request.as_bytes()).expect("sent");
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).expect("an answer");
+fn every_link_leads_somewhere() {
+    for page in Page::all() {
+        for link in links(&page.text) {
+            let file = link.split('#').next().unwrap_or_default();
+            let target = page.path.parent().expect("a directory").join(file);
+            assert!(target.exists(), "{}: `{link}` leads nowhere", page.name());
+        }
+    }
+}
+
+#[test]
+fn what_a_guide_shows_of_a_file_stands_in_it() {
+    let page = Page::read("docs/extend-the-suite.md");
+    let mut quotes = 0;
+    for block in page.blocks.iter().filter(|block| ["rust", "toml", "gherkin"].contains(&&*block.language)) {
+        let file = links(&block.above).last().expect("a file above the block");
+        let text = std::fs::read_to_string(root().join("docs").join(file)).expect("the file");
+        let mut lines = text.lines().map(str::trim);
+        let mut wanted = block
+            .lines
+            .iter()
+            .map(|line| line.trim())
+            .filter(|line| !line.is_empty() && *line != "[[rule]]" && *line != "[[mutant]]");
+        assert!(wanted.all(|wanted| lines.any(|line| line == wanted)), "{file} has not: {:#?}", block.lines);
+        quotes += 1;
+    }
+    assert!(quotes >= 6, "{quotes} quotes");
+}
+
+#[test]
+fn what_a_newcomer_sends_by_hand_is_answered() {
+    let page = Page::read("docs/read-the-specification.md");
+    let lines = page.typed();
+    let by_hand = |word: &str| {
+        let found: Vec<&str> =
+            lines.iter().map(|typed| &*typed.line).filter(|line| line.contains(word)).collect();
+        assert!(!found.is_empty(), "no line with `{word}`");
+        found
+    };
+
+    let hub = Served::start(&["hub", "--listen", "127.0.0.1:0"], "http://");
+    let answer = hub.curl(by_hand("127.0.0.1:8080/")[0]);
     assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     assert!(answer.contains("\"success\":true") && answer.contains("harvest"), "{answer}");
+
+    let store = Served::start(&["breadcrumb", "--listen", "127.0.0.1:0"], "store     http://");
+    let [put, read] = by_hand("127.0.0.1:8081/")[..] else { panic!("one line to store, one to read") };
+    let answer = store.curl(put);
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+    let until = Instant::now() + Duration::from_secs(30);
+    while !store.curl(read).contains("\"result\":42") {
+        assert!(Instant::now() < until, "the answer does not come: {}", store.curl(read));
+    }
+
+    let platform = Served::start(&["utp", "--watch"], "nats://");
+    let answer = platform.nats(by_hand("nats request ")[0]);
+    assert!(answer.contains("turn"), "{answer}");
 }
