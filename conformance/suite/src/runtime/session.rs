@@ -122,6 +122,12 @@ impl RuntimeSession {
         self.works
     }
 
+    /// Of a target that shows nothing: what it does in a project that nobody named, to be said after what is missing.
+    pub fn elsewhere(&self) -> Option<String> {
+        let stray = self.ground.desk.stray().filter(|_| !self.works)?;
+        Some(format!("; something was sent in the project `{stray}`, which is not that of any turn"))
+    }
+
     /// Whether the target resumes turns itself.
     pub fn resumes(&self) -> bool {
         self.capabilities.contains("resume")

@@ -118,7 +118,8 @@ impl World {
         // A runtime that never made a call shows nothing; one that does owes every call.
         match trouble {
             Trouble::Broken(finding) if !session.works() => {
-                self.halt(Trouble::NotObserved(finding.message.clone()))
+                let elsewhere = session.elsewhere().unwrap_or_default();
+                self.halt(Trouble::NotObserved(format!("{}{elsewhere}", finding.message)))
             }
             trouble => self.halt(trouble),
         }
