@@ -68,7 +68,7 @@ impl World {
     /// Opens the scenario's own project.
     pub fn open_scene(&mut self) -> Step {
         let session = self.session()?;
-        let project = session.ground.project(&self.core.scenario);
+        let project = session.ground.project_of(&self.core.scenario, "", self.core.written());
         self.scene = Some(Scene::bare(&session, project));
         Ok(())
     }
@@ -118,7 +118,8 @@ impl World {
         // A runtime that never made a call shows nothing; one that does owes every call.
         match trouble {
             Trouble::Broken(finding) if !session.works() => {
-                let elsewhere = session.elsewhere().unwrap_or_default();
+                let elsewhere =
+                    self.core.transcript.told("elsewhere", || session.elsewhere()).unwrap_or_default();
                 self.halt(Trouble::NotObserved(format!("{}{elsewhere}", finding.message)))
             }
             trouble => self.halt(trouble),

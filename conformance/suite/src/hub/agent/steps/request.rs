@@ -6,7 +6,7 @@ use super::super::judge::{inputs, request, status, traffic};
 use super::super::world::World;
 use super::RequestPart;
 use crate::judge::Trouble;
-use crate::world::{FamilyWorld as _, Step};
+use crate::world::{FamilyWorld as _, HasCore as _, Step};
 
 #[then(expr = "every execute request has the right {part}")]
 fn has_part(world: &mut World, part: RequestPart) -> Step {
@@ -42,7 +42,7 @@ fn documented_inputs(world: &mut World) -> Step {
 #[then("every question about the status is as documented")]
 fn status_is_documented(world: &mut World) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    let early = session.early();
+    let early = world.core().transcript.told("early", || session.early());
     world.judge_call(|deed| {
         let own = session.expected(deed.made);
         traffic::questions(deed.frames).try_for_each(|frame| status::is_documented(frame, &own))?;
