@@ -6,6 +6,8 @@
 
 pub mod breadcrumb;
 pub mod broker;
+mod completion;
+mod http;
 pub mod hub;
 pub mod toolbus;
 pub mod utp;

@@ -6,6 +6,8 @@
 //!
 //! Deliberately absent: reading files and judging (`cli`, `suite`).
 
+use std::fmt::Write as _;
+
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
@@ -77,8 +79,11 @@ pub struct Sum {
 impl Item {
     /// What these bytes are called.
     pub fn of(name: &str, bytes: &[u8]) -> Self {
-        let sha256 = Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect();
-        Self::known(name, sha256)
+        let hex = Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+            let _ = write!(hex, "{byte:02x}");
+            hex
+        });
+        Self::known(name, hex)
     }
 
     /// What has this digest.

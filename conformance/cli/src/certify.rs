@@ -163,6 +163,12 @@ fn selection(
         return Err(Failure::nothing("the manifest has no table of any profile, so nothing is selected")
             .hint("add for example `[utp.tool-service]`, or name a profile with `--profile`"));
     }
+    // Within its table a profile may be asked for without one of its own.
+    if let Some(profile) = profiles.iter().find(|profile| !manifest.has_table_of(profile)) {
+        let table = profile.split('.').next().unwrap_or_default();
+        return Err(Failure::usage(format!("the manifest has no table `[{table}]`, which `{profile}` needs"))
+            .hint("`callmark init --help` tells for what it writes a manifest to start from"));
+    }
     for id in &arguments.rule {
         if library.registry.rule(id).is_none() {
             let failure = Failure::usage(format!("there is no rule `{id}`"));

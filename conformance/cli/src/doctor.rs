@@ -8,7 +8,7 @@ use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::ManagementSession;
 use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
-use callmark_suite::pace::PaceLimits;
+use callmark_suite::pace::{Pace, PaceLimits};
 use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::toolbus::call::Probe;
@@ -125,10 +125,7 @@ fn server(session: &ToolbusSession) -> bool {
         return false;
     }
     good("server", &format!("echoes a value, results at `{}`", session.result_pointer));
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
+    pace(&session.pace);
     let mut sound = true;
     let declared = session.capabilities();
     for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
@@ -164,10 +161,7 @@ async fn hub(session: &Arc<HubSession>) -> bool {
         return false;
     }
     good("hub", "tells requests apart");
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
+    pace(&session.pace);
     let mut sound = true;
     for customer in Customer::ALL {
         let name = customer.name();
@@ -204,11 +198,20 @@ fn registry(session: &ManagementSession) -> bool {
         return false;
     }
     good("registry", "takes a definition and gives it back");
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
+    pace(&session.pace);
     true
+}
+
+/// How long the suite waits for this target.
+fn pace(pace: &Pace) {
+    good("pace", &format!("answers within {:?}, silence after {:?}", pace.answer, pace.quiet));
+}
+
+/// What a target declares or shows that it can.
+fn capabilities(names: impl IntoIterator<Item = String>) {
+    for name in names {
+        println!("  ok {name}");
+    }
 }
 
 /// What the calibration of a session with an agent found.
@@ -221,13 +224,8 @@ fn agent(session: &AgentSession) -> bool {
         return false;
     }
     good("agent", &format!("calls `{}` at the mock Hub and gives back its result", session.hub_tool()));
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
-    for capability in session.capabilities() {
-        println!("  ok {capability}");
-    }
+    pace(&session.pace);
+    capabilities(session.capabilities());
     true
 }
 
@@ -252,13 +250,8 @@ fn runner(session: &RunnerSession) -> bool {
         return false;
     }
     good("runner", "executes a call, and answers it by its id");
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
-    for capability in session.capabilities() {
-        println!("  ok {capability}");
-    }
+    pace(&session.pace);
+    capabilities(session.capabilities());
     true
 }
 
@@ -298,10 +291,7 @@ fn liveness(session: &UtpSession) -> bool {
             return false;
         }
     }
-    good(
-        "pace",
-        &format!("answers within {:?}, silence after {:?}", session.pace.answer, session.pace.quiet),
-    );
+    pace(&session.pace);
     true
 }
 

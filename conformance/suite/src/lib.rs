@@ -7,6 +7,7 @@ mod bounds;
 pub mod breadcrumb;
 pub mod catalogue;
 pub mod chapters;
+mod http_answer;
 mod http_connections;
 pub mod http_server;
 pub mod hub;

@@ -136,6 +136,16 @@ impl Manifest {
         profiles
     }
 
+    /// Whether the table is there in which all of a profile stands.
+    pub fn has_table_of(&self, profile: &str) -> bool {
+        match profile.split('.').next() {
+            Some("utp") => self.utp.is_some(),
+            Some("toolbus") => self.toolbus.is_some(),
+            Some("hub") => self.hub.is_some(),
+            _ => self.breadcrumb.is_some(),
+        }
+    }
+
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
         let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();

@@ -227,7 +227,7 @@ impl Transcript {
     /// Appends a message and wakes whoever waits. One that is read again has its messages already.
     pub fn record(&self, message: Message) {
         if self.looking.is_again() {
-            return self.looking.said(message);
+            return self.looking.said(&message);
         }
         let kept = {
             let mut frames = lock(&self.frames);

@@ -243,14 +243,39 @@ impl std::fmt::Debug for Core {
     }
 }
 
-/// The World of a family, as the engine and its steps know it.
-pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory {
+/// What every World has, and where.
+pub(crate) trait HasCore {
     /// What every World has.
     fn core(&self) -> &Core;
 
     /// What every World has.
     fn core_mut(&mut self) -> &mut Core;
+}
 
+/// Says of a World with a field `core` that it has one, which is also what is to be seen of it.
+macro_rules! has_core {
+    ($world:ty) => {
+        impl $crate::world::HasCore for $world {
+            fn core(&self) -> &$crate::world::Core {
+                &self.core
+            }
+
+            fn core_mut(&mut self) -> &mut $crate::world::Core {
+                &mut self.core
+            }
+        }
+
+        impl std::fmt::Debug for $world {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.core.fmt(formatter)
+            }
+        }
+    };
+}
+pub(crate) use has_core;
+
+/// The World of a family, as the engine and its steps know it.
+pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory + HasCore {
     /// What it leaves behind for the verdict, the evidence and the transcript.
     fn remains(&self) -> Remains;
 
@@ -271,6 +296,14 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     /// Records what a MAY rule is about.
     fn note(&mut self, text: impl Into<String>) {
         self.core_mut().notes.push(text.into());
+    }
+
+    /// Ends the scenario where the target's process has ended, for the reason that is given then.
+    fn goes_on(&mut self, ended: Option<String>) -> Step {
+        match ended {
+            None => Ok(()),
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+        }
     }
 
     /// Ends the scenario for a fault of ours.

@@ -14,7 +14,6 @@ pub mod agent;
 pub mod browser;
 pub mod client;
 mod execution;
-mod listen;
 pub mod llm;
 pub mod runner;
 pub mod store;

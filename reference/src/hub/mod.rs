@@ -22,7 +22,6 @@ pub mod fixtures;
 mod http;
 mod inputs;
 mod limiter;
-mod listen;
 mod mime;
 mod moment;
 mod oauth;
@@ -41,12 +40,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use customers::Customers;
-use listen::{Bounds, Listening};
 use secret::Secret;
 use store::Store;
 use upstream::Upstream;
 use url::Url;
 
+use crate::http::listen::{Bounds, Listening};
 use crate::utp::{Log, no_log};
 
 pub use error::HubError;
@@ -218,8 +217,13 @@ impl Hub {
             limits,
             log: config.log,
         };
-        let bounds = Bounds { head: limits.header_deadline, connections: limits.connections };
-        let listening = Listening::start(listen, http::router(Arc::new(core)), bounds).await?;
+        let bounds = Bounds {
+            head: limits.header_deadline,
+            connections: limits.connections,
+            stall: limits.header_deadline,
+        };
+        let listening = Listening::bind(listen, http::router(Arc::new(core)), bounds).await;
+        let listening = listening.map_err(|source| HubError::Listen { address: listen, source })?;
         Ok(Self { listening })
     }
 

@@ -17,8 +17,10 @@ use sha2::{Digest as _, Sha256};
 use crate::record::{Outcome, RunRecord, Verdict};
 use crate::{text, view};
 
-const STYLE: &str = include_str!("../../templates/report.css");
-const SCRIPT: &str = include_str!("../../templates/report.js");
+const STYLE: &str =
+    concat!(include_str!("../../templates/common.css"), include_str!("../../templates/report.css"));
+const SCRIPT: &str =
+    concat!(include_str!("../../templates/common.js"), include_str!("../../templates/report.js"));
 
 /// The record as one self-contained page.
 pub fn html(record: &RunRecord) -> String {

@@ -30,8 +30,10 @@ pub use model::{
 
 use self::view::View;
 
-const STYLE: &str = include_str!("../../templates/site.css");
-const SCRIPT: &str = include_str!("../../templates/site.js");
+const STYLE: &str =
+    concat!(include_str!("../../templates/common.css"), include_str!("../../templates/site.css"));
+const SCRIPT: &str =
+    concat!(include_str!("../../templates/common.js"), include_str!("../../templates/site.js"));
 
 /// Every file of the site, by path.
 pub fn pages(site: &Site) -> Vec<Page> {

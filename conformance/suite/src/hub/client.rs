@@ -6,10 +6,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
-use futures::StreamExt as _;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
 
+use crate::http_answer;
 use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::wire::{CALL, SCENARIO, STATUS, Straight, TOOL, Wire};
 
@@ -150,7 +150,7 @@ impl Client {
             Value::String(text) => request.body(text.clone()),
             json => request.body(json.to_string()),
         };
-        let response = request.send().await.map_err(|error| said(&error))?;
+        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
         Answer::read(response).await
     }
 }
@@ -170,37 +170,14 @@ impl Answer {
             .into_iter()
             .filter_map(|(name, shown)| Some((shown.to_owned(), header(name)?.to_owned())))
             .collect();
-        let mut body = Vec::new();
-        let mut chunks = response.bytes_stream();
-        while let Some(chunk) = chunks.next().await {
-            body.extend_from_slice(&chunk.map_err(|error| said(&error))?);
-            if body.len() > MAX_ANSWER {
-                return Err(format!("the answer is longer than {MAX_ANSWER} bytes"));
-            }
-        }
+        let body = http_answer::body(response, MAX_ANSWER).await?;
         let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
         if text.len() < body.len() {
             headers.insert(MARKED.to_owned(), "yes".to_owned());
         }
-        let body = if text.is_empty() {
-            Value::Null
-        } else {
-            serde_json::from_slice(text).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(text)))
-        };
+        let body = http_answer::value(text);
         Ok(Self { status, headers, body })
     }
-}
-
-/// What went wrong, without addresses: they differ from run to run.
-fn said(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        "there was no answer in time"
-    } else if error.is_connect() {
-        "no connection can be made"
-    } else {
-        "the connection was closed before the answer was complete"
-    }
-    .to_owned()
 }
 
 fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {

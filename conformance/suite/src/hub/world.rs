@@ -13,7 +13,7 @@ use crate::judge::{Cause, Judgement, Trouble};
 use crate::manifest::Customer;
 use crate::transcript::{self, Frame, Kind, shorten};
 use crate::wire::CALL;
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// Quiet windows in which what must reach the provider may still come.
 const ARRIVAL: u32 = 20;
@@ -25,21 +25,9 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
         let frames = scene.frames();
@@ -72,9 +60,7 @@ impl World {
         let Some(session) = self.core.stage.hub.clone() else {
             return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
         };
-        if let Some(message) = session.ended() {
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
-        }
+        self.goes_on(session.ended())?;
         Ok(session)
     }
 

@@ -6,11 +6,11 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
-use futures::StreamExt as _;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::exchange::PLACES;
+use crate::http_answer;
 use crate::manifest::{RegistryEncoding, RegistryTable};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::utp::judge::seen::mentions;
@@ -186,8 +186,9 @@ impl Client {
                 request = request.header(name, value);
             }
         }
-        let response = request.send().await.map_err(|error| said(&error))?;
-        read(response).await
+        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
+        let status = response.status().as_u16();
+        Ok((status, http_answer::value(&http_answer::body(response, MAX_ANSWER).await?)))
     }
 
     fn outgoing(&self, caller: &Caller, request: &Request, number: u64) -> Message {
@@ -233,36 +234,6 @@ fn form(text: &str) -> String {
         "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"tool.yaml\"\r\n\
          Content-Type: application/yaml\r\n\r\n{text}\r\n--{BOUNDARY}--\r\n"
     )
-}
-
-/// Status and body: JSON where it is JSON, else the text.
-async fn read(response: reqwest::Response) -> Result<(u16, Value), String> {
-    let status = response.status().as_u16();
-    let mut body = Vec::new();
-    let mut chunks = response.bytes_stream();
-    while let Some(chunk) = chunks.next().await {
-        body.extend_from_slice(&chunk.map_err(|error| said(&error))?);
-        if body.len() > MAX_ANSWER {
-            return Err(format!("the answer is longer than {MAX_ANSWER} bytes"));
-        }
-    }
-    if body.is_empty() {
-        return Ok((status, Value::Null));
-    }
-    let json = serde_json::from_slice(&body);
-    Ok((status, json.unwrap_or_else(|_| Value::from(String::from_utf8_lossy(&body)))))
-}
-
-/// What went wrong, without addresses: they differ from run to run.
-fn said(error: &reqwest::Error) -> String {
-    if error.is_timeout() {
-        "there was no answer in time"
-    } else if error.is_connect() {
-        "no connection can be made"
-    } else {
-        "the connection was closed before the answer was complete"
-    }
-    .to_owned()
 }
 
 #[cfg(test)]

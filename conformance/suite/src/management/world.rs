@@ -9,10 +9,10 @@ use super::definition::Definition;
 use super::scene::Scene;
 use super::session::ManagementSession;
 use super::upload::Upload;
-use crate::judge::{Cause, Judgement, Trouble};
+use crate::judge::Judgement;
 use crate::manifest::RegistryEncoding;
 use crate::transcript::{Frame, Kind};
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -21,21 +21,9 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
         let number = scene.made.as_ref().map(|made| made.post.to_string());
@@ -72,9 +60,7 @@ impl World {
         let Some(session) = self.core.stage.management.clone() else {
             return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
         };
-        if let Some(message) = session.ended() {
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
-        }
+        self.goes_on(session.ended())?;
         Ok(session)
     }
 

@@ -163,7 +163,7 @@ impl RuntimeSession {
             session.works = session.takes_a_report(plan.ready_within).await?;
         }
         if session.works && session.resumes() {
-            session.learn(&plan.limits).await;
+            Box::pin(session.learn(&plan.limits)).await;
         } else if session.works && session.calls() {
             session.parallel = session.side_by_side().await;
         }
@@ -178,6 +178,12 @@ impl RuntimeSession {
     /// Whether a tool call of the model came out as a command.
     pub fn works(&self) -> bool {
         self.works
+    }
+
+    /// Of a target that shows nothing: what it does in a project that nobody named, to be said after what is missing.
+    pub fn elsewhere(&self) -> Option<String> {
+        let stray = self.ground.desk.stray().filter(|_| !self.works)?;
+        Some(format!("; something was sent in the project `{stray}`, which is not that of any turn"))
     }
 
     /// Whether the target resumes turns itself.

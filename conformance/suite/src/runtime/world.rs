@@ -10,7 +10,7 @@ use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
 use crate::judge::{Cause, Finding, Judgement, Trouble};
 use crate::transcript::Frame;
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -19,21 +19,9 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         Remains {
@@ -130,7 +118,9 @@ impl World {
         // A runtime that never made a call shows nothing; one that does owes every call.
         match trouble {
             Trouble::Broken(finding) if !session.works() => {
-                self.halt(Trouble::NotObserved(finding.message.clone()))
+                let elsewhere =
+                    self.core.transcript.told("elsewhere", || session.elsewhere()).unwrap_or_default();
+                self.halt(Trouble::NotObserved(format!("{}{elsewhere}", finding.message)))
             }
             trouble => self.halt(trouble),
         }

@@ -14,7 +14,7 @@ use super::scene::{Call, Made, Scene};
 use super::session::{RootKind, ToolbusSession};
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{self, Frame, shorten};
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -25,21 +25,9 @@ pub struct World {
     pub(super) remembered: Vec<Frame>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
         let request = scene.made.last().and_then(|made| answer::request(&scene.frames(), made.id).cloned());

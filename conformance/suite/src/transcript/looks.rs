@@ -150,7 +150,7 @@ impl Looking {
     }
 
     /// A message of the suite, said for the second time.
-    pub(super) fn said(&self, message: Message) {
+    pub(super) fn said(&self, message: &Message) {
         let Self::Again(again) = self else { return };
         if message.direction != Direction::ToTarget {
             return;

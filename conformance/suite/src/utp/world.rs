@@ -15,7 +15,7 @@ use crate::utp::judge::seen::{self, Calls};
 use crate::utp::scene::{Pulse, Scene};
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::{Role, Tool};
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -27,21 +27,9 @@ pub struct World {
     late: Vec<Late>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         Remains {

@@ -9,8 +9,8 @@ use serde_json::{Map, Value};
 use uuid::Uuid;
 
 use super::knowledge::{Known, KnownTool};
-use super::model::Called;
 use crate::breadcrumb::tool::shorten;
+use crate::completion::Called;
 
 /// How many faults of an input are told at once.
 const NAMED_FAULTS: usize = 5;
@@ -113,8 +113,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::super::knowledge::tests::{CONFIG_ID, knowledge};
-    use super::super::model::Called;
     use super::{Wanted, check};
+    use crate::completion::Called;
 
     fn checked(name: &str, arguments: &str) -> Result<Wanted, String> {
         let called =

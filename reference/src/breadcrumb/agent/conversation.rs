@@ -14,10 +14,10 @@ use serde_json::{Value, json};
 use super::check::{Wanted, check};
 use super::ids::Mint;
 use super::knowledge::Known;
-use super::model::Said;
 use super::offer::instructions;
 use super::utterance::{Request, Utterance};
 use crate::breadcrumb::client::Breadcrumb;
+use crate::completion::Said;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 16;

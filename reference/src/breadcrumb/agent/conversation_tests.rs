@@ -4,9 +4,9 @@ use serde_json::{Value, json};
 
 use super::super::ids::Mint;
 use super::super::knowledge::tests::{breadcrumb, knowledge};
-use super::super::model::{Called, Said};
 use super::super::utterance::Utterance;
 use super::{Act, Conversation, ROUNDS, Response, TURNS};
+use crate::completion::{Called, Said};
 
 /// A conversation and what goes with it.
 struct Test {

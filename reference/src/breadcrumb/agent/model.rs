@@ -1,6 +1,6 @@
 //! The language model: one request to an OpenAI-compatible API, `POST {model_url}/chat/completions`.
 //!
-//! Read leniently, since servers differ: arguments may be text or already an object, ids may be missing.
+//! Read even more leniently than by `completion`: what of a call is missing is the call's affair, not the answer's.
 //! Deliberately absent: streaming and a second attempt.
 
 use std::time::Duration;
@@ -11,6 +11,7 @@ use url::Url;
 
 use super::config::AgentError;
 use crate::breadcrumb::llm::exchange::{Exchange, http_url};
+use crate::completion::{Called, Said, arguments};
 use crate::utp::Secret;
 
 /// How many calls of one answer are looked at.
@@ -20,22 +21,6 @@ const MAX_CALLS: usize = 32;
 pub(super) trait Mind: Send + Sync {
     /// The next message of a conversation, or in a few words why there is none.
     fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>>;
-}
-
-/// What the model said.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub(super) struct Said {
-    pub(super) content: Option<String>,
-    pub(super) calls: Vec<Called>,
-}
-
-/// A function that the model wants called.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Called {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// As the model wrote them; often JSON.
-    pub(super) arguments: String,
 }
 
 /// A model behind HTTP.
@@ -70,7 +55,7 @@ impl Model {
             return Err(format!("it answered with status {}", answer.status));
         }
         let message = answer.body.as_ref().and_then(|body| body.pointer("/choices/0/message"));
-        message.and_then(Said::read).ok_or_else(|| "its answer is no chat completion".to_owned())
+        message.and_then(read).ok_or_else(|| "its answer is no chat completion".to_owned())
     }
 }
 
@@ -80,47 +65,32 @@ impl Mind for Model {
     }
 }
 
-impl Said {
-    fn read(message: &Value) -> Option<Self> {
-        let message = message.as_object()?;
-        let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-        let calls = calls.take(MAX_CALLS).enumerate().map(|(at, call)| Called {
-            id: match call["id"].as_str() {
-                Some(id) if !id.trim().is_empty() => id.to_owned(),
-                _ => format!("call_{}", at + 1),
-            },
-            name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
-            arguments: match &call["function"]["arguments"] {
-                Value::String(text) => text.clone(),
-                // Left out by servers whose models call a function that takes nothing.
-                Value::Null => String::new(),
-                object => object.to_string(),
-            },
-        });
-        let content = message.get("content").and_then(Value::as_str).filter(|text| !text.trim().is_empty());
-        Some(Self { content: content.map(str::to_owned), calls: calls.collect() })
-    }
-
-    /// As a message of the conversation that goes on.
-    pub(super) fn as_message(&self) -> Value {
-        let calls = self.calls.iter().map(|call| {
-            json!({"id": call.id, "type": "function",
-                   "function": {"name": call.name, "arguments": call.arguments}})
-        });
-        json!({"role": "assistant", "content": self.content, "tool_calls": calls.collect::<Value>()})
-    }
+/// A message, in which a call without an id is named by its place.
+fn read(message: &Value) -> Option<Said> {
+    let message = message.as_object()?;
+    let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
+    let calls = calls.take(MAX_CALLS).enumerate().map(|(at, call)| Called {
+        id: match call["id"].as_str() {
+            Some(id) if !id.trim().is_empty() => id.to_owned(),
+            _ => format!("call_{}", at + 1),
+        },
+        name: call["function"]["name"].as_str().unwrap_or_default().to_owned(),
+        arguments: arguments(&call["function"]["arguments"]),
+    });
+    let content = message.get("content").and_then(Value::as_str).map(str::to_owned);
+    Some(Said { content, calls: calls.collect() }.without_blanks())
 }
 
 #[cfg(test)]
 mod tests {
     use serde_json::{Value, json};
 
-    use super::Said;
+    use super::read;
 
     #[test]
     fn messages_are_read_as_servers_write_them() {
         fn check(message: &Value, content: Option<&str>, calls: &[(&str, &str, &str)]) {
-            let said = Said::read(message).expect("a message");
+            let said = read(message).expect("a message");
             let read = said.calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments));
             assert_eq!((said.content.as_deref(), read.collect::<Vec<_>>().as_slice()), (content, calls));
         }
@@ -134,6 +104,6 @@ mod tests {
         let expect =
             [("c7", "echo", "{}"), ("call_2", "random", r#"{"input":{}}"#), ("call_3", "random", "")];
         check(&json!({"content": null, "tool_calls": calls}), None, &expect);
-        assert_eq!(Said::read(&json!("42")), None);
+        assert_eq!(read(&json!("42")), None);
     }
 }

@@ -24,7 +24,7 @@ use super::config::{AgentConfig, AgentError};
 use super::desk::{Desk, Mouth};
 use super::lines::{heard, store};
 use super::utterance::Utterance;
-use crate::breadcrumb::listen::{Bounds, Listening};
+use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 
 /// How large a breadcrumb may be.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -32,7 +32,7 @@ const BODY_BYTES: usize = 4 * 1024 * 1024;
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// How long an answer waits for what the agent says.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(120);
-const BOUNDS: Bounds = Bounds { connections: 256, stall: Duration::from_secs(30) };
+const BOUNDS: Bounds = Bounds { head: HEAD_DEADLINE, connections: 256, stall: Duration::from_secs(30) };
 /// How much that nobody asked for is kept, in one session and in all.
 const KEPT: usize = 16;
 const KEPT_SESSIONS: usize = 1024;

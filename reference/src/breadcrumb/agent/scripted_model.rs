@@ -13,11 +13,11 @@ use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 
 use super::config::AgentError;
-use crate::breadcrumb::listen::{Bounds, Listening};
+use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 
 /// No conversation may be longer.
 const BODY_BYTES: usize = 8 * 1024 * 1024;
-const BOUNDS: Bounds = Bounds { connections: 64, stall: Duration::from_secs(30) };
+const BOUNDS: Bounds = Bounds { head: HEAD_DEADLINE, connections: 64, stall: Duration::from_secs(30) };
 
 /// A running server; dropping it ends it.
 #[derive(Debug)]

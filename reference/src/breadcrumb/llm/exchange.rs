@@ -1,33 +1,24 @@
 //! One request to a language model's API: JSON out, JSON in, bounded in time and size, over `http` or `https`.
 //!
-//! Redirects are not followed and no proxy is asked, since either would show the key to somebody else.
-//! Neighbour: `utp::openapi` has a client of the same kind, bound to its allow-list. reqwest is not used because TLS
-//! in it would be TLS in every client of the workspace.
+//! Neighbours: `http::exchange` is what it is made of; `utp::openapi` has a client of the same kind, bound to its
+//! allow-list.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use axum::body::Body;
 use futures::StreamExt as _;
-use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use serde_json::Value;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use url::{Position, Url};
 
 use crate::breadcrumb::tool::Secret;
+use crate::http::exchange::{self, Cause};
 
 /// No answer of a model may be longer.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
-
-type Cause = Box<dyn std::error::Error + Send + Sync>;
 
 /// The way to an API. A connection serves one exchange: an answer of a model costs more.
 pub(crate) struct Exchange {
@@ -96,14 +87,12 @@ impl Exchange {
         // Of an IPv6 address, the socket wants it without its brackets.
         let host = url.host_str().unwrap_or_default().trim_matches(['[', ']']);
         let port = url.port_or_known_default().unwrap_or_default();
-        let stream = TcpStream::connect((host, port)).await?;
-        if url.scheme() == "https" {
-            let connector = self.tls.get_or_init(tls).as_ref().ok_or("no TLS")?;
-            let name = ServerName::try_from(host.to_owned())?;
-            spoken(connector.connect(name, stream).await?, request).await
+        let connector = if url.scheme() == "https" {
+            Some(self.tls.get_or_init(|| exchange::tls().ok()).as_ref().ok_or("no TLS")?)
         } else {
-            spoken(stream, request).await
-        }
+            None
+        };
+        exchange::send(host, port, connector, request).await
     }
 }
 
@@ -128,43 +117,19 @@ pub(crate) fn http_url(base: &str, path: &str) -> Result<Url, String> {
     Url::parse(&format!("{}{path}", base.trim_end_matches('/'))).map_err(|error| error.to_string())
 }
 
-/// Speaks HTTP over a connection of its own, which ends with the answer.
-async fn spoken<S>(stream: S, request: Request<Body>) -> Result<Response<Body>, Cause>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // It ends when the answer is read or dropped; how it ends shows in the answer.
-    tokio::spawn(connection);
-    Ok(sender.send_request(request).await?.map(Body::new))
-}
-
 fn request(url: &Url, key: Option<&Secret>, body: &Value) -> Result<Request<Body>, Fault> {
     let body = body.to_string();
     let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
-        .header(USER_AGENT, concat!("callmark-reference/", env!("CARGO_PKG_VERSION")))
+        .header(USER_AGENT, exchange::NAME)
         .header(ACCEPT, "application/json")
         .header(CONTENT_TYPE, "application/json")
         .header(CONTENT_LENGTH, body.len());
     if let Some(key) = key {
-        let mut bearer =
-            HeaderValue::from_str(&format!("Bearer {}", key.expose())).map_err(|_error| Fault::Key)?;
-        bearer.set_sensitive(true);
+        let bearer = exchange::bearer(key).map_err(|_error| Fault::Key)?;
         request = request.header(AUTHORIZATION, bearer);
     }
     request.body(Body::from(body)).map_err(|_error| Fault::Unreachable)
-}
-
-/// TLS with the roots of the system; where there are none, no encrypted exchange succeeds.
-fn tls() -> Option<TlsConnector> {
-    let mut roots = RootCertStore::empty();
-    // What of the system's store cannot be read is left out, as browsers do.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .ok()?;
-    Some(Arc::new(config.with_root_certificates(roots).with_no_client_auth()).into())
 }
 
 #[cfg(test)]

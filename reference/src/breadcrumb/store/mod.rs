@@ -27,7 +27,7 @@ use tokio::net::TcpListener;
 use self::database::Database;
 use self::fanout::Fanout;
 use self::record::Parts;
-use super::listen::{Bounds, Listening};
+use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 use crate::utp::{Log, Secret, no_log};
 
 /// How a store is set up.
@@ -225,7 +225,7 @@ impl StoreServer {
             limits,
             log: config.log,
         };
-        let bounds = Bounds { connections: limits.connections, stall: limits.stall };
+        let bounds = Bounds { head: HEAD_DEADLINE, connections: limits.connections, stall: limits.stall };
         let listening = Listening::start(listener, http::router(Arc::new(core)), bounds).map_err(failed)?;
         Ok(Self { listening, fanout })
     }

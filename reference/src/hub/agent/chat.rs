@@ -9,9 +9,10 @@ use serde_json::{Value, json};
 
 use super::failure::ToolFailure;
 use super::inputs::shown;
-use super::model::{Called, Model};
+use super::model::Model;
 use super::tool::Tool;
 use super::{Agent, Outcome, ToolCall};
+use crate::completion::Called;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 8;

@@ -1,12 +1,10 @@
 //! The model: one request to an OpenAI-compatible API, `POST {model_url}/chat/completions`.
 //!
-//! Read leniently, since servers differ: arguments may be text or already an object, ids may be missing.
-//! Deliberately absent: streaming, an API key.
+//! Neighbour: `completion` reads the answer. Deliberately absent: streaming, an API key.
 
 use std::time::Duration;
 
 use reqwest::{Client, redirect};
-use serde::Deserialize;
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
@@ -15,6 +13,7 @@ use super::config::{AgentError, base_url};
 use super::fetch::{client, fetch};
 use super::ids::new_id;
 use super::tool::{TOOLS, Tool};
+use crate::completion::Said;
 
 /// How much a model may answer.
 const ANSWER_BYTES: usize = 2 * 1024 * 1024;
@@ -26,53 +25,6 @@ pub(super) struct Model {
     name: String,
     deadline: Duration,
     tools: Vec<Value>,
-}
-
-/// What the model said.
-pub(super) struct Said {
-    pub(super) content: Option<String>,
-    pub(super) calls: Vec<Called>,
-}
-
-/// A tool that the model wants called.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Called {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// As the model wrote them; often JSON.
-    pub(super) arguments: String,
-}
-
-#[derive(Deserialize)]
-struct Completion {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    content: Option<Value>,
-    #[serde(default)]
-    tool_calls: Option<Vec<MessageCall>>,
-}
-
-#[derive(Deserialize)]
-struct MessageCall {
-    #[serde(default)]
-    id: Option<String>,
-    function: Function,
-}
-
-#[derive(Deserialize)]
-struct Function {
-    name: String,
-    #[serde(default)]
-    arguments: Value,
 }
 
 impl Model {
@@ -100,46 +52,7 @@ impl Model {
         if answer.cut {
             return Err(failed(format!("the answer is larger than {ANSWER_BYTES} bytes")));
         }
-        let completion: Completion = serde_json::from_slice(&answer.body)
-            .map_err(|_| failed("the answer is no chat completion".to_owned()))?;
-        let choice = completion.choices.into_iter().next();
-        choice
-            .map(|choice| choice.message.into())
-            .ok_or_else(|| failed("there is no choice in it".to_owned()))
-    }
-}
-
-impl From<Message> for Said {
-    fn from(message: Message) -> Self {
-        let content = message.content.as_ref().and_then(Value::as_str);
-        let calls = message.tool_calls.unwrap_or_default().into_iter().map(|call| Called {
-            id: call.id.filter(|id| !id.is_empty()).unwrap_or_else(|| new_id("call")),
-            name: call.function.name,
-            arguments: match call.function.arguments {
-                Value::String(text) => text,
-                // Left out by servers whose models call a tool that takes nothing.
-                Value::Null => String::new(),
-                object => object.to_string(),
-            },
-        });
-        Self {
-            content: content.filter(|text| !text.trim().is_empty()).map(str::to_owned),
-            calls: calls.collect(),
-        }
-    }
-}
-
-impl Said {
-    /// As a message of the conversation that goes on.
-    pub(super) fn as_message(&self) -> Value {
-        let calls: Vec<_> = self
-            .calls
-            .iter()
-            .map(|call| {
-                json!({"id": call.id, "type": "function",
-                       "function": {"name": call.name, "arguments": call.arguments}})
-            })
-            .collect();
-        json!({"role": "assistant", "content": self.content, "tool_calls": calls})
+        let said = Said::read(&answer.body, usize::MAX, || new_id("call"));
+        said.map(Said::without_blanks).map_err(|reason| failed(reason.to_owned()))
     }
 }

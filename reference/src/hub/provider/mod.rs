@@ -27,7 +27,7 @@ use axum::{Json, Router};
 use serde_json::json;
 
 use super::error::HubError;
-use super::listen::{Bounds, Listening};
+use crate::http::listen::{Bounds, Listening};
 use state::State;
 
 /// No request may be longer.
@@ -52,8 +52,9 @@ impl StandIn {
     ///
     /// When the address cannot be bound.
     pub async fn start(listen: SocketAddr) -> Result<Self, HubError> {
-        let bounds = Bounds { head: HEAD_DEADLINE, connections: CONNECTIONS };
-        Ok(Self { listening: Listening::start(listen, router(), bounds).await? })
+        let bounds = Bounds { head: HEAD_DEADLINE, connections: CONNECTIONS, stall: HEAD_DEADLINE };
+        let listening = Listening::bind(listen, router(), bounds).await;
+        Ok(Self { listening: listening.map_err(|source| HubError::Listen { address: listen, source })? })
     }
 
     /// The address that it listens on, with the port that was taken.

@@ -1,28 +1,21 @@
 //! One exchange with the upstream: bounded in time and size, to the address that was checked and nowhere else.
 //!
-//! Redirects are not followed and no proxy is asked, since either would let a request leave the allow-list.
+//! Neither redirects nor proxies (`http::exchange`) could lead a request out of the allow-list.
 //! A connection serves one exchange: a tool call is rare beside what it costs upstream.
 //! What the HTTP client says of a failure is not passed on: it names the address, and a key may stand in it.
 
-use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use axum::body::{Body, Bytes};
 use futures::StreamExt;
-use hyper::client::conn::http1;
-use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, HeaderValue, USER_AGENT};
+use hyper::header::{ACCEPT, AUTHORIZATION, CONTENT_LENGTH, CONTENT_TYPE, HOST, USER_AGENT};
 use hyper::{Request, Response};
-use hyper_util::rt::TokioIo;
 use serde_json::json;
-use tokio::io::{AsyncRead, AsyncWrite};
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::crypto::ring;
-use tokio_rustls::rustls::pki_types::ServerName;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
 use url::{Position, Url};
 
-use crate::utp::error::{Cause, ReferenceError};
+use crate::http::exchange::{self, Cause};
+use crate::utp::error::ReferenceError;
 use crate::utp::message::ErrorCode;
 use crate::utp::tool_service::ToolFailure;
 
@@ -33,7 +26,7 @@ const MAX_ANSWER: usize = 4 * 1024 * 1024;
 
 const HTTPS: u16 = 443;
 
-/// Where requests go.
+/// Where requests go. A system without roots for TLS leaves every exchange `upstream_unavailable`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Upstream {
     /// To the host itself, over TLS.
@@ -67,7 +60,7 @@ impl Exchange {
     /// `deadline` is for one exchange, its body included.
     pub(super) fn new(upstream: &Upstream, deadline: Duration) -> Result<Self, ReferenceError> {
         let way = match upstream {
-            Upstream::Real => Way::Tls(tls()?),
+            Upstream::Real => Way::Tls(exchange::tls().map_err(|error| unusable(error.to_string()))?),
             Upstream::Through(base) => plain(base)?,
         };
         Ok(Self { way, deadline })
@@ -118,27 +111,10 @@ impl Exchange {
 
     async fn respond(&self, host: &str, request: Request<Body>) -> Result<Response<Body>, Cause> {
         match &self.way {
-            Way::Tls(connector) => {
-                let stream = TcpStream::connect((host, HTTPS)).await?;
-                let name = ServerName::try_from(host.to_owned())?;
-                spoken(connector.connect(name, stream).await?, request).await
-            }
-            Way::Plain { host, port, .. } => {
-                spoken(TcpStream::connect((host.as_str(), *port)).await?, request).await
-            }
+            Way::Tls(connector) => exchange::send(host, HTTPS, Some(connector), request).await,
+            Way::Plain { host, port, .. } => exchange::send(host, *port, None, request).await,
         }
     }
-}
-
-/// Speaks HTTP over a connection of its own, which ends with the answer.
-async fn spoken<S>(stream: S, request: Request<Body>) -> Result<Response<Body>, Cause>
-where
-    S: AsyncRead + AsyncWrite + Send + Unpin + 'static,
-{
-    let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
-    // It ends when the answer is read or dropped; how it ends shows in the answer.
-    tokio::spawn(connection);
-    Ok(sender.send_request(request).await?.map(Body::new))
 }
 
 fn request(ask: &Ask, host: &str, prefix: &str) -> Result<Request<Body>, ToolFailure> {
@@ -147,12 +123,11 @@ fn request(ask: &Ask, host: &str, prefix: &str) -> Result<Request<Body>, ToolFai
         .method(ask.method.clone())
         .uri(target)
         .header(HOST, host)
-        .header(USER_AGENT, concat!("callmark-reference/", env!("CARGO_PKG_VERSION")))
+        .header(USER_AGENT, exchange::NAME)
         .header(ACCEPT, "application/json");
     if let Some(key) = &ask.key {
-        let mut bearer = HeaderValue::from_str(&format!("Bearer {}", key.expose()))
+        let bearer = exchange::bearer(key)
             .map_err(|_error| ToolFailure::new(ErrorCode::AuthFailed, "the key cannot stand in a header"))?;
-        bearer.set_sensitive(true);
         request = request.header(AUTHORIZATION, bearer);
     }
     let body = match &ask.body {
@@ -182,17 +157,6 @@ fn plain(base: &str) -> Result<Way, ReferenceError> {
         Some(Way::Plain { host, port: url.port_or_known_default()?, prefix })
     });
     way.ok_or_else(|| unusable("its base URL is not `http://…`".to_owned()))
-}
-
-/// TLS with the roots of the system; a system without roots leaves every exchange `upstream_unavailable`.
-fn tls() -> Result<TlsConnector, ReferenceError> {
-    let mut roots = RootCertStore::empty();
-    // What of the system's store cannot be read is left out, as browsers do.
-    roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);
-    let config = ClientConfig::builder_with_provider(Arc::new(ring::default_provider()))
-        .with_safe_default_protocol_versions()
-        .map_err(|error| unusable(error.to_string()))?;
-    Ok(Arc::new(config.with_root_certificates(roots).with_no_client_auth()).into())
 }
 
 fn unusable(reason: String) -> ReferenceError {

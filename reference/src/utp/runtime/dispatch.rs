@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{TemplateValues, resolve};
-use super::model::Called;
 use super::turn::Turn;
 use super::turns::EPOCH;
+use crate::completion::Called;
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{AfterExecution, ToolRow};
 use crate::utp::subject::expand;

@@ -1,14 +1,14 @@
 //! The model: one request to an OpenAI-compatible API, `POST {model_url}/chat/completions`.
 //!
-//! Read leniently, since servers differ: arguments may be text or already an object, ids may be missing.
+//! Neighbour: `completion` reads the answer.
 //! Deliberately absent: streaming, and a second attempt, since the turn's caller decides what a failed turn is worth.
 
 use std::time::Duration;
 
 use reqwest::{Client, redirect};
-use serde::Deserialize;
 use serde_json::{Value, json};
 
+use crate::completion::Said;
 use crate::utp::environment::Secret;
 use crate::utp::error::ReferenceError;
 use crate::utp::ident::new_id;
@@ -26,54 +26,6 @@ pub(super) struct Model {
     name: String,
     key: Option<Secret>,
     deadline: Duration,
-}
-
-/// What the model said.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Said {
-    pub(super) content: Option<String>,
-    pub(super) calls: Vec<Called>,
-}
-
-/// A tool that the model wants called.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Called {
-    pub(super) id: String,
-    pub(super) name: String,
-    /// As the model wrote them; often JSON.
-    pub(super) arguments: String,
-}
-
-#[derive(Deserialize)]
-struct Completion {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    #[serde(default)]
-    content: Option<Value>,
-    #[serde(default)]
-    tool_calls: Option<Vec<MessageCall>>,
-}
-
-#[derive(Deserialize)]
-struct MessageCall {
-    #[serde(default)]
-    id: Option<String>,
-    function: Function,
-}
-
-#[derive(Deserialize)]
-struct Function {
-    name: String,
-    #[serde(default)]
-    arguments: Value,
 }
 
 impl Model {
@@ -121,46 +73,6 @@ impl Model {
             }
             answer.extend_from_slice(&chunk);
         }
-        let completion: Completion =
-            serde_json::from_slice(&answer).map_err(|_| "the answer is no chat completion".to_owned())?;
-        let choice = completion.choices.into_iter().next();
-        choice
-            .map(|choice| choice.message.into())
-            .ok_or_else(|| "there is no choice in the answer".to_owned())
-    }
-}
-
-impl From<Message> for Said {
-    fn from(message: Message) -> Self {
-        let calls = message.tool_calls.unwrap_or_default().into_iter().take(MAX_CALLS);
-        let calls = calls.map(|call| Called {
-            id: call.id.filter(|id| !id.trim().is_empty()).unwrap_or_else(|| new_id("call")),
-            name: call.function.name,
-            arguments: match call.function.arguments {
-                Value::String(text) => text,
-                // Left out by servers whose models call a tool that takes nothing.
-                Value::Null => String::new(),
-                object => object.to_string(),
-            },
-        });
-        Self {
-            content: message.content.as_ref().and_then(Value::as_str).map(str::to_owned),
-            calls: calls.collect(),
-        }
-    }
-}
-
-impl Said {
-    /// As a message of the conversation that goes on.
-    pub(super) fn as_message(&self) -> Value {
-        let mut message = json!({"role": "assistant", "content": self.content});
-        if !self.calls.is_empty() {
-            let calls = self.calls.iter().map(|call| {
-                json!({"id": call.id, "type": "function",
-                       "function": {"name": call.name, "arguments": call.arguments}})
-            });
-            message["tool_calls"] = calls.collect();
-        }
-        message
+        Said::read(&answer, MAX_CALLS, || new_id("call")).map_err(str::to_owned)
     }
 }

@@ -12,10 +12,10 @@ use tokio::time::{Instant, sleep_until};
 
 use super::dispatch::{Prepared, prepare};
 use super::ending::Ending;
-use super::model::Called;
 use super::resume::{ToolResult, failed_message, pointer, read_card};
 use super::turn::{Turn, Worker};
 use super::turns::{CallKey, EPOCH, Waiting};
+use crate::completion::Called;
 use crate::utp::ident::{hex, new_id, timestamp};
 use crate::utp::message::{AfterExecution, Callback, InboxRecord, Report, Status, TOOL_RESULT, ToolRow};
 use crate::utp::platform::attempt;

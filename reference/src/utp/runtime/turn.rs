@@ -13,10 +13,11 @@ use tokio::sync::watch;
 
 use super::ending::Ending;
 use super::mail::Mail;
-use super::model::{Called, Model};
+use super::model::Model;
 use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
 use super::turns::Waiting;
+use crate::completion::Called;
 use crate::utp::Log;
 use crate::utp::platform::{Platform, attempt};
 use crate::utp::subject::{ChannelId, ProjectId};
@@ -130,7 +131,7 @@ mod tests {
     use std::collections::HashSet;
 
     use super::make_unique;
-    use crate::utp::runtime::model::Called;
+    use crate::completion::Called;
 
     #[test]
     fn no_id_is_used_twice_in_a_turn() {

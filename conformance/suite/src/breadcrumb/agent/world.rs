@@ -11,7 +11,7 @@ use super::task::Task;
 use crate::breadcrumb::world::by_hand;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
 #[derive(CucumberWorld, Default)]
@@ -20,21 +20,9 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
         let frames = scene.play.frames();
@@ -60,9 +48,7 @@ impl World {
         let Some(session) = self.core.stage.crumb_agent.clone() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
-        if let Some(message) = session.ended() {
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
-        }
+        self.goes_on(session.ended())?;
         self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
         Ok(())
     }

@@ -10,7 +10,7 @@ use super::scene::Scene;
 use super::session::AgentSession;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::Frame;
-use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
+use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// In reports, in place of the address of the suite's Hub.
 const SHOWN_HUB: &str = "127.0.0.1:9200";
@@ -27,21 +27,9 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-impl std::fmt::Debug for World {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        self.core.fmt(formatter)
-    }
-}
+has_core!(World);
 
 impl FamilyWorld for World {
-    fn core(&self) -> &Core {
-        &self.core
-    }
-
-    fn core_mut(&mut self) -> &mut Core {
-        &mut self.core
-    }
-
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
         Remains {

@@ -6,7 +6,7 @@ use serde_json::json;
 use crate::judge::{Cause, Trouble};
 use crate::runtime::seen;
 use crate::runtime::world::World;
-use crate::world::{FamilyWorld as _, Step};
+use crate::world::{FamilyWorld as _, HasCore as _, Step};
 
 #[when("the model calls the tool")]
 async fn calls(world: &mut World) -> Step {

@@ -3,7 +3,7 @@
 //! It accepts whatever can be taken in and judges nothing. Its answers are those of `docs/bindings.md`.
 //! What a project holds is in `project`.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
@@ -67,11 +67,17 @@ impl Operation {
     }
 }
 
+/// How many names of projects are remembered that are none of ours, and how much of each.
+const MAX_STRAYS: usize = 4;
+const LONGEST_STRAY: usize = 64;
+
 /// All projects, and the wire that their messages cross.
 pub struct Desk {
     version: String,
     wire: Arc<dyn Wire>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
+    /// Projects that were spoken of and are none of ours, the first few.
+    strays: Mutex<BTreeSet<String>>,
     /// Bytes of the cards that all projects hold whole.
     stored: Arc<Stored>,
     /// Wakeups and the ends of children, to be published.
@@ -89,6 +95,7 @@ impl Desk {
             version: version.to_owned(),
             wire,
             projects: Mutex::default(),
+            strays: Mutex::default(),
             stored: Arc::default(),
             wakeups,
         };
@@ -119,6 +126,19 @@ impl Desk {
         lock(&self.projects).get(project_id).cloned()
     }
 
+    /// A project that somebody on the bus or the platform spoke of, and that is not of this run.
+    pub fn stray(&self) -> Option<String> {
+        lock(&self.strays).first().cloned()
+    }
+
+    /// Remembers the name of such a project.
+    pub(super) fn strays_to(&self, project_id: &str) {
+        let mut strays = lock(&self.strays);
+        if strays.len() < MAX_STRAYS {
+            strays.insert(project_id.chars().take(LONGEST_STRAY).collect());
+        }
+    }
+
     /// Takes a request of the target, records it, and answers.
     pub async fn request(
         &self,
@@ -129,6 +149,7 @@ impl Desk {
         body: Value,
     ) -> Reply {
         let Some(project) = self.project(project_id) else {
+            self.strays_to(project_id);
             return Err(Refusal {
                 status: 404,
                 code: "not_found",
@@ -248,6 +269,8 @@ impl Desk {
             for message in self.wire.incoming(message) {
                 project.transcript.record(message);
             }
+        } else {
+            self.strays_to(project_id);
         }
     }
 

@@ -86,6 +86,7 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
         let (project, operation) = route(&request.subject);
         // Another platform may serve other projects on the same broker; what is not ours is not answered.
         if desk.project(&project).is_none() {
+            desk.strays_to(&project);
             continue;
         }
         let (client, desk) = (client.clone(), Arc::clone(&desk));

@@ -380,7 +380,8 @@ mod tests {
     use super::*;
 
     fn project() -> Project {
-        Project::new(ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() })
+        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        Project::new(name, Arc::default())
     }
 
     fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> Reply {

@@ -11,7 +11,7 @@ use crate::utp::call::Call;
 use crate::utp::scene::Scene;
 use crate::utp::tool::Role;
 use crate::utp::world::World;
-use crate::world::{FamilyWorld as _, Step};
+use crate::world::{HasCore as _, Step};
 
 /// What can be wrong with a tool.call card.
 #[derive(Clone, Copy, Debug, Parameter)]

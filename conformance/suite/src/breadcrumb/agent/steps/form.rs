@@ -5,7 +5,7 @@ use cucumber::then;
 use super::super::judge::form::{self, Part};
 use super::super::judge::request::{self, Member};
 use super::super::world::World;
-use crate::world::{FamilyWorld as _, Step};
+use crate::world::{HasCore as _, Step};
 
 #[then(expr = "every invocation has the right {part}")]
 fn has_part(world: &mut World, part: Part) -> Step {

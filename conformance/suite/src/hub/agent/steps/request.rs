@@ -6,7 +6,7 @@ use super::super::judge::{inputs, request, status, traffic};
 use super::super::world::World;
 use super::RequestPart;
 use crate::judge::Trouble;
-use crate::world::{FamilyWorld as _, Step};
+use crate::world::{FamilyWorld as _, HasCore as _, Step};
 
 #[then(expr = "every execute request has the right {part}")]
 fn has_part(world: &mut World, part: RequestPart) -> Step {

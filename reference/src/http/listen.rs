@@ -1,7 +1,8 @@
 //! An HTTP/1 listener on which nobody can take their time: heads have a deadline, and so has a client that does not
 //! read what it is sent.
 //!
-//! The store's event streams are why the latter is needed: a stream whose reader hangs would keep its place for ever.
+//! axum's own server has neither, so hyper is driven here. The event streams of a breadcrumb store are why the latter
+//! is needed: a stream whose reader hangs would keep its place for ever.
 //! Bodies are bounded where they are read.
 
 use std::future::Future;
@@ -24,8 +25,8 @@ use tokio::time::Sleep;
 
 /// The head of a request may not be longer.
 const HEAD_BYTES: usize = 64 * 1024;
-/// For the head of a request, and for a connection without one.
-const HEAD_DEADLINE: Duration = Duration::from_secs(30);
+/// What most allow for the head of a request.
+pub(crate) const HEAD_DEADLINE: Duration = Duration::from_secs(30);
 /// How long open requests may take to end after the listener was told to.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 /// How long to wait before the next attempt when the system has no connection to give.
@@ -34,6 +35,8 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 /// What a listener allows.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Bounds {
+    /// For the head of a request, and for a connection without one.
+    pub(crate) head: Duration,
     /// How many connections there may be at once; more wait to be accepted.
     pub(crate) connections: usize,
     /// How long a client may take to read something of what it is sent.
@@ -49,6 +52,11 @@ pub(crate) struct Listening {
 }
 
 impl Listening {
+    /// Listens at an address; port 0 takes a free one.
+    pub(crate) async fn bind(listen: SocketAddr, router: Router, bounds: Bounds) -> io::Result<Self> {
+        Self::start(TcpListener::bind(listen).await?, router, bounds)
+    }
+
     pub(crate) fn start(listener: TcpListener, router: Router, bounds: Bounds) -> io::Result<Self> {
         let address = listener.local_addr()?;
         let (stop, stopped) = watch::channel(false);
@@ -75,7 +83,7 @@ impl Drop for Listening {
 
 async fn accept(listener: TcpListener, router: Router, bounds: Bounds, mut stopped: watch::Receiver<bool>) {
     let mut builder = http1::Builder::new();
-    builder.timer(TokioTimer::new()).header_read_timeout(HEAD_DEADLINE).max_buf_size(HEAD_BYTES);
+    builder.timer(TokioTimer::new()).header_read_timeout(bounds.head).max_buf_size(HEAD_BYTES);
     let permits = Arc::new(Semaphore::new(bounds.connections));
     let ends = stopped.clone();
     // Dropped with this task, which ends them all.
