@@ -136,7 +136,7 @@ pub struct Transcript {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// The first ones, as JSON and deflated, once nobody is expected to look at them soon.
+    /// The first ones, each a line of JSON, deflated, once nobody is expected to look at them soon.
     packed: Box<[u8]>,
     /// How many those are.
     first: usize,
@@ -155,12 +155,26 @@ impl Frames {
             return Cow::Borrowed(&self.kept);
         }
         // What was packed was JSON before, and no deeper than can be read back.
-        let mut json = Vec::new();
-        let read = DeflateDecoder::new(&*self.packed).read_to_end(&mut json);
-        let mut all: Vec<Frame> =
-            read.ok().and_then(|_| serde_json::from_slice(&json).ok()).unwrap_or_default();
+        let first: serde_json::Result<Vec<Frame>> =
+            serde_json::Deserializer::from_slice(&self.unpacked()).into_iter().collect();
+        let mut all = first.unwrap_or_default();
         all.extend_from_slice(&self.kept);
         Cow::Owned(all)
+    }
+
+    /// What is packed.
+    fn unpacked(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        match DeflateDecoder::new(&*self.packed).read_to_end(&mut lines) {
+            Ok(_) => lines,
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn lines(&self) -> serde_json::Result<Vec<u8>> {
+        let mut all = if self.first > 0 { self.unpacked() } else { Vec::new() };
+        all.append(&mut lines(&self.kept)?);
+        Ok(all)
     }
 
     fn pack(&mut self) {
@@ -168,9 +182,9 @@ impl Frames {
         if self.first > 0 || self.kept.is_empty() || is_deep {
             return;
         }
-        let Ok(json) = serde_json::to_vec(&self.kept) else { return };
+        let Ok(lines) = lines(&self.kept) else { return };
         let mut packing = DeflateEncoder::new(Vec::new(), Compression::fast());
-        if let Ok(packed) = packing.write_all(&json).and_then(|()| packing.finish()) {
+        if let Ok(packed) = packing.write_all(&lines).and_then(|()| packing.finish()) {
             self.packed = packed.into_boxed_slice();
             self.first = self.kept.len();
             self.kept = Vec::new();
@@ -182,16 +196,23 @@ impl Frames {
     }
 
     /// Keeps what there is room for.
-    fn push(&mut self, n: u32, at_us: u64, message: Message) {
-        let Message { direction, kind, channel, headers, mut body } = message;
-        bounds::bound(&mut body, if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE });
-        self.weight += bounds::weight(&body);
-        let channel = bounds::cut(&channel, MAX_TEXT);
+    fn push(&mut self, n: u32, at_us: u64, message: Cow<'_, Message>) {
+        let Message { direction, kind, ref channel, ref headers, .. } = *message;
+        let channel = bounds::cut(channel, MAX_TEXT);
         let headers = headers
-            .into_iter()
+            .iter()
             .take(MAX_HEADERS)
-            .map(|(name, value)| (bounds::cut(&name, MAX_TEXT), bounds::cut(&value, MAX_TEXT)))
+            .map(|(name, value)| (bounds::cut(name, MAX_TEXT), bounds::cut(value, MAX_TEXT)))
             .collect();
+        let budget = if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE };
+        let body = match message {
+            Cow::Owned(mut message) => {
+                bounds::bound(&mut message.body, budget);
+                message.body
+            }
+            Cow::Borrowed(message) => bounds::bounded(&message.body, budget),
+        };
+        self.weight += bounds::weight(&body);
         self.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
     }
 
@@ -217,6 +238,15 @@ impl Default for Transcript {
 impl Transcript {
     /// Appends a message and wakes whoever waits.
     pub fn record(&self, message: Message) {
+        self.append(Cow::Owned(message));
+    }
+
+    /// Appends a copy of a message, of which no more is copied than what is kept.
+    pub fn record_copy(&self, message: &Message) {
+        self.append(Cow::Borrowed(message));
+    }
+
+    fn append(&self, message: Cow<'_, Message>) {
         let kept = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
@@ -233,6 +263,19 @@ impl Transcript {
     /// Everything so far.
     pub fn frames(&self) -> Vec<Frame> {
         lock(&self.frames).all().into_owned()
+    }
+
+    /// Number of messages stored.
+    pub fn kept(&self) -> usize {
+        lock(&self.frames).len()
+    }
+
+    /// The frames as JSON, each on a line of its own. What is packed is not even read for that.
+    ///
+    /// # Errors
+    /// A frame that is nested too deep to be written.
+    pub fn lines(&self) -> serde_json::Result<Vec<u8>> {
+        lock(&self.frames).lines()
     }
 
     /// Number of messages seen, stored or not.
@@ -270,6 +313,16 @@ impl Transcript {
         };
         tokio::time::timeout(deadline, search).await.ok().flatten()
     }
+}
+
+/// Frames as JSON, each on a line of its own.
+pub(crate) fn lines(frames: &[Frame]) -> serde_json::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for frame in frames {
+        serde_json::to_writer(&mut lines, frame)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
 }
 
 /// How deep a value is nested.
