@@ -2,6 +2,7 @@
 //!
 //! [`record`] is the contract: plain data that `suite` writes and others read.
 //! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
+//! [`certificate`] says who conformed, signed with a key.
 //! [`site`] renders the specification itself, with a record where there is one.
 //! Each other module renders one for one kind of reader and is a pure function of the record:
 //! no clock, no environment, no files, so the same record always gives the same bytes.
@@ -9,6 +10,7 @@
 //!
 //! Deliberately absent: judging (`suite`), writing files and printing (`cli`).
 
+pub mod certificate;
 pub mod record;
 pub mod site;
 

@@ -3,7 +3,9 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
+mod excerpt;
 mod kind;
+mod looks;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -21,7 +23,10 @@ use tokio::sync::watch;
 
 use crate::bounds;
 
+pub use self::excerpt::{shorten, shorten_line, shorten_text};
 pub use self::kind::Kind;
+use self::looks::Looking;
+pub use self::looks::{Looks, again, by_steps, rest};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -39,10 +44,6 @@ const MAX_HEADERS: usize = 64;
 const MAX_COPIES: usize = 8;
 /// Deepest nesting of a body that is packed; JSON is read to a depth of 128.
 const MAX_DEPTH: usize = 100;
-/// Characters of one string in an excerpt.
-const EXCERPT_STRING: usize = 400;
-/// Members or items of one container in an excerpt.
-const EXCERPT_MEMBERS: usize = 60;
 
 /// One message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -132,6 +133,8 @@ pub struct Transcript {
     began: Instant,
     frames: Mutex<Frames>,
     count: watch::Sender<usize>,
+    /// What the steps of the scenario saw of it and when, where the run is to be judged again.
+    looking: Looking,
 }
 
 #[derive(Debug, Default)]
@@ -231,12 +234,16 @@ impl Frames {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0) }
+        Self::looked_at(Looking::default())
     }
 }
 
 impl Transcript {
-    /// Appends a message and wakes whoever waits.
+    fn looked_at(looking: Looking) -> Self {
+        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0), looking }
+    }
+
+    /// Appends a message and wakes whoever waits. One that is read again has its messages already.
     pub fn record(&self, message: Message) {
         self.append(Cow::Owned(message));
     }
@@ -247,6 +254,9 @@ impl Transcript {
     }
 
     fn append(&self, message: Cow<'_, Message>) {
+        if self.looking.is_again() {
+            return self.looking.said(message.into_owned());
+        }
         let kept = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
@@ -262,11 +272,11 @@ impl Transcript {
 
     /// Everything so far.
     pub fn frames(&self) -> Vec<Frame> {
-        lock(&self.frames).all().into_owned()
+        self.with(<[Frame]>::to_vec)
     }
 
     /// Number of messages stored.
-    pub fn kept(&self) -> usize {
+    pub fn stored(&self) -> usize {
         lock(&self.frames).len()
     }
 
@@ -280,12 +290,20 @@ impl Transcript {
 
     /// Number of messages seen, stored or not.
     pub fn seen(&self) -> usize {
-        lock(&self.frames).seen
+        self.told("seen", || lock(&self.frames).seen)
     }
 
     /// Looks at the frames without copying them.
     pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
-        look(&lock(&self.frames).all())
+        let frames = lock(&self.frames);
+        let all = frames.all();
+        let shown = self.looking.look(all.len());
+        look(&all[..shown])
+    }
+
+    /// All messages, for whoever writes them down; no look of a step.
+    pub(crate) fn all(&self) -> Vec<Frame> {
+        lock(&self.frames).all().into_owned()
     }
 
     /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.
@@ -299,12 +317,24 @@ impl Transcript {
         deadline: Duration,
         mut find: impl FnMut(&[Frame]) -> Option<T>,
     ) -> Option<T> {
+        if self.looking.is_again() {
+            // What came before the wait was over is known.
+            return self.with(find);
+        }
         let mut changes = self.count.subscribe();
+        // Only the last look is kept, also of a wait that somebody breaks off.
+        let mut last = self.looking.wait();
         let search = async {
             loop {
                 changes.mark_unchanged();
-                if let Some(found) = self.with(&mut find) {
-                    return Some(found);
+                let found = {
+                    let frames = lock(&self.frames);
+                    let all = frames.all();
+                    last.saw(all.len());
+                    find(&all)
+                };
+                if found.is_some() {
+                    return found;
                 }
                 if changes.changed().await.is_err() {
                     return None;
@@ -332,48 +362,6 @@ fn depth(value: &Value) -> usize {
         Value::Array(items) => deepest(&mut items.iter().map(depth)),
         Value::Object(members) => deepest(&mut members.values().map(depth)),
         _ => 0,
-    }
-}
-
-/// A value with long strings cut and large containers thinned out, for reports.
-pub fn shorten(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(shorten_text(text)),
-        Value::Array(items) => {
-            let mut kept: Vec<Value> = items.iter().take(EXCERPT_MEMBERS).map(shorten).collect();
-            if items.len() > EXCERPT_MEMBERS {
-                kept.push(Value::String(format!("… {} more", items.len() - EXCERPT_MEMBERS)));
-            }
-            Value::Array(kept)
-        }
-        Value::Object(members) => {
-            let mut kept: serde_json::Map<String, Value> = members
-                .iter()
-                .take(EXCERPT_MEMBERS)
-                .map(|(name, value)| (shorten_text(name), shorten(value)))
-                .collect();
-            if members.len() > EXCERPT_MEMBERS {
-                kept.insert("…".to_owned(), Value::from(members.len() - EXCERPT_MEMBERS));
-            }
-            Value::Object(kept)
-        }
-        plain => plain.clone(),
-    }
-}
-
-/// A command line, cut at 4000 characters: what is longer nobody pastes.
-pub fn shorten_line(text: &str) -> String {
-    match text.char_indices().nth(4000) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-    }
-}
-
-/// A text, cut at 400 characters.
-pub fn shorten_text(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT_STRING) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
     }
 }
 

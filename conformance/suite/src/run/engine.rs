@@ -10,12 +10,13 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::memory::Account;
 use super::remains::Remains;
 use super::writer::{self, Facts, Gatherer, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
-use crate::transcript::lock;
+use crate::transcript::{self, lock};
 use crate::utp::judge::late::{self, Late};
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
@@ -55,12 +56,16 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
     let (mut facts, mut remains) = drive_families(library, plan).await;
-    look_again(plan, &runnable, &mut facts, &mut remains).await;
+    let judging = async {
+        look_again(plan, &runnable, &mut facts, &mut remains).await;
+        verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
+    };
+    let record = plan.memory.steps(judging).await;
     plan.progress.end();
-    let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
-    RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
+    let account = Account::of(plan, &remains);
+    RunOutput { record, timings, remains, secrets: plan.secrets.clone(), account }
 }
 
 /// The selected cases that have a stage and ask for nothing that is not declared.
@@ -75,14 +80,14 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>) -> Driven {
     let waiting = Arc::new(Mutex::new(VecDeque::from(ORDER)));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return lane(library, plan, &waiting).await;
+        return plan.memory.steps(lane(library, plan, &waiting)).await;
     }
     let lanes = (0..LANES).map(|_| {
         let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
         let (runtime, (done, driven)) = (runtime.clone(), oneshot::channel());
         let work = move || {
             // Nobody waits any more where the run was broken off.
-            let _ = done.send(runtime.block_on(lane(&library, &plan, &waiting)));
+            let _ = done.send(runtime.block_on(plan.memory.steps(lane(&library, &plan, &waiting))));
         };
         // Without a thread its cases could not run, and the verdict says so.
         let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
@@ -150,7 +155,7 @@ async fn look_again(
     let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(Late::since).max() else {
         return;
     };
-    tokio::time::sleep_until((last + wait).into()).await;
+    transcript::rest((last + wait).saturating_duration_since(std::time::Instant::now())).await;
     // In the order of the cases: the first fault of a scenario is the one that is told.
     let mut lates = Vec::new();
     let mut whose = Vec::new();
@@ -202,6 +207,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
         }
     });
     let stage = plan.stage.clone();
+    let memory = Arc::clone(&plan.memory);
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
@@ -211,6 +217,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 let core = world.core_mut();
                 core.stage = stage.clone();
+                core.transcript = memory.transcript(id);
                 id.clone_into(&mut core.scenario);
             }
             async {}.boxed_local()

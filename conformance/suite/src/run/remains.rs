@@ -26,6 +26,13 @@ impl Remains {
     }
 }
 
+impl Remains {
+    /// All messages of the scenario, for whoever writes them down.
+    pub(super) fn written(&self) -> Vec<Frame> {
+        self.world.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
+    }
+}
+
 /// Writes the messages of scenarios as JSON, without secrets.
 pub(super) struct Lines {
     names: Names,
@@ -38,18 +45,15 @@ impl Lines {
         let written = |secret: &String| serde_json::Value::from(secret.as_str()).to_string();
         let written =
             secrets.iter().map(written).map(|text| (text[1..text.len() - 1].to_owned(), String::new()));
-        Self { names: self::secrets(secrets), written: Parts::new(written) }
+        Self { names: numbered(secrets), written: Parts::new(written) }
     }
 
     /// A line for each message of a scenario. They are read only where a secret stands in them.
     pub(super) fn write(&self, id: &str, remains: &Remains, out: &mut impl Write) -> io::Result<()> {
-        let mut all = match (&remains.judged, &remains.world.transcript) {
-            (Some(frames), _) => lines(frames)?,
-            (None, Some(transcript)) => transcript.lines()?,
-            (None, None) => Vec::new(),
-        };
+        let Some(transcript) = &remains.world.transcript else { return Ok(()) };
+        let mut all = transcript.lines()?;
         if self.written.stand_in(&all) {
-            all = lines(&without_secrets(remains.frames(), &self.names))?;
+            all = lines(&without_secrets(remains.written(), &self.names))?;
         }
         let id = serde_json::to_string(id)?;
         for line in all.split_inclusive(|byte| *byte == b'\n') {
@@ -61,10 +65,15 @@ impl Lines {
     }
 }
 
-/// What stands in place of secrets.
-pub(super) fn secrets(secrets: &[String]) -> Names {
-    let parts = secrets.iter().map(|secret| (secret.clone(), "***".to_owned()));
+/// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
+pub(super) fn numbered(secrets: &[String]) -> Names {
+    let parts = secrets.iter().zip(1..).map(|(secret, number)| (secret.clone(), stand_in(number)));
     Names { parts: Parts::new(parts), ..Names::default() }
+}
+
+/// What stands for the secret with this number, from 1.
+pub(super) fn stand_in(number: usize) -> String {
+    format!("***{number:04}***")
 }
 
 /// Frames as they may be stored.
@@ -128,7 +137,7 @@ mod tests {
         for secret in ["hush-0123", "hush\"\\\n\u{7}é", "1234567"] {
             let text = written(&json!({"a": [format!("x{secret}y")], secret: 1_234_567}), &[secret, "other"]);
             let frame = &text[text.find("\"body\"").expect("a body")..];
-            assert!(frame.starts_with("\"body\":{\"a\":[\"x***y\"],\"***\":"), "{text}");
+            assert!(frame.starts_with("\"body\":{\"a\":[\"x***0001***y\"],\"***0001***\":"), "{text}");
             assert!(secret != "1234567" || !text.contains(secret), "{text}");
         }
     }

@@ -99,7 +99,7 @@ impl Late {
     /// Judges the scenario's own project again, unless all that there is was good before.
     fn own(&self) -> Option<Fault> {
         let transcript = &self.project.transcript;
-        if self.good == Some(transcript.kept()) {
+        if transcript.told("late", || self.good == Some(transcript.stored())) {
             return None;
         }
         let frames = transcript.frames();
@@ -119,14 +119,9 @@ pub fn judge_again(lates: &[Late]) -> Vec<Option<Fault>> {
         (0..lates.len()).filter(|at| lates[*at].check.is_everywhere() && !is_broken(&faults[*at])).collect();
     let Some(desk) = open.first().map(|at| &lates[*at].desk) else { return faults };
     // The scenario's own project came first: which other one shows it too may differ from run to run.
-    let projects = desk.projects();
-    let (first, second) = projects.split_at(projects.len() / 2);
-    let (first, second) = std::thread::scope(|scope| {
-        let second = scope.spawn(|| elsewhere(lates, &open, second));
-        (elsewhere(lates, &open, first), second.join().unwrap_or_default())
-    });
+    let found = elsewhere(lates, &open, &desk.projects());
     // Where one project has nothing to look at, the others still count.
-    for (at, fault) in second.into_iter().chain(first) {
+    for (at, fault) in found {
         faults[at] = Some(fault);
     }
     faults

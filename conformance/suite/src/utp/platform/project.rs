@@ -158,11 +158,11 @@ pub(super) struct Entry {
 }
 
 impl Project {
-    pub(super) fn new(name: ProjectName) -> Self {
+    pub(super) fn new(name: ProjectName, transcript: Arc<Transcript>) -> Self {
         Self {
             id: name.id(),
             name,
-            transcript: Arc::default(),
+            transcript,
             upstream: Script::default(),
             children: Children::default(),
             rows: Mutex::default(),
@@ -380,7 +380,8 @@ mod tests {
     use super::*;
 
     fn project() -> Project {
-        Project::new(ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() })
+        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        Project::new(name, Arc::default())
     }
 
     fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> Reply {
