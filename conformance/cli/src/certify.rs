@@ -16,10 +16,8 @@ use callmark_suite::run::memory::Memory;
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
-use callmark_suite::transcript::Frame;
 use callmark_suite::utp::capture::Exercise;
 use miette::Diagnostic as _;
-use serde::Serialize;
 
 use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, Used};
@@ -61,12 +59,15 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         println!("certificate: {}", signed.display());
     }
     baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
-    Ok(match output.record.verdict {
+    let code = match output.record.verdict {
         Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
         Verdict::Conformant => exit::CONFORMANT,
         Verdict::Nonconformant => exit::NONCONFORMANT,
         Verdict::Incomplete => exit::INCOMPLETE,
-    })
+    };
+    // The process ends now: to take apart every message of the run would take its time.
+    std::mem::forget((output, library));
+    Ok(code)
 }
 
 /// Signs what conforms; says why there is no certificate for what does not.
@@ -338,36 +339,35 @@ fn secrets(manifest: &Manifest) -> Vec<String> {
         .collect()
 }
 
+/// Writes every report, the large ones side by side.
 fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
     let features = report::features(&output.record);
-    for format in callmark_reports::Format::ALL {
-        let path = out.join(format.file_name());
-        report::write_file(&path, format, &output.record, &features)
-            .map_err(|error| cannot_write(&path, &error))?;
-    }
+    let write = |formats: &[callmark_reports::Format]| {
+        formats.iter().try_for_each(|format| {
+            let path = out.join(format.file_name());
+            report::write_file(&path, *format, &output.record, &features)
+                .map_err(|error| cannot_write(&path, &error))
+        })
+    };
+    let (messages, others): (Vec<_>, Vec<_>) = callmark_reports::Format::ALL
+        .into_iter()
+        .partition(|format| *format == callmark_reports::Format::Messages);
+    std::thread::scope(|scope| {
+        let aside = scope.spawn(|| write(&messages));
+        let path = out.join("transcript.jsonl");
+        let transcript = write_transcript(&path, output).map_err(|error| cannot_write(&path, &error));
+        let others = transcript.and_then(|()| write(&others));
+        aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(others)
+    })?;
     let path = out.join("timings.json");
-    std::fs::write(&path, timings(output)).map_err(|error| cannot_write(&path, &error))?;
-    let path = out.join("transcript.jsonl");
-    write_transcript(&path, output).map_err(|error| cannot_write(&path, &error))
-}
-
-/// A line of `transcript.jsonl`.
-#[derive(Serialize)]
-struct Line<'a> {
-    scenario: &'a str,
-    frame: &'a Frame,
+    std::fs::write(&path, timings(output)).map_err(|error| cannot_write(&path, &error))
 }
 
 /// One line a message; written as it goes, since a talkative target makes it long.
 fn write_transcript(path: &Path, output: &RunOutput) -> std::io::Result<()> {
     use std::io::Write as _;
     let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    for (scenario, frames) in output.transcripts() {
-        for frame in &frames {
-            serde_json::to_writer(&mut file, &Line { scenario, frame })?;
-            file.write_all(b"\n")?;
-        }
-    }
+    output.write_transcripts(&mut file)?;
     file.flush()
 }
 

@@ -5,7 +5,9 @@
 //! the suite. Shortening for readers is `transcript::shorten`.
 
 use std::collections::BTreeSet;
+use std::io::{self, BufWriter, Write};
 
+use serde::Serializer as _;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
 
@@ -19,6 +21,10 @@ const SHARE: usize = 256;
 const HEAD: usize = 2 * 1024;
 /// Tokens that are kept of what is cut.
 const TOKENS: usize = 16;
+/// Length of a token.
+const TOKEN: usize = 16;
+/// Bytes that are written at a time into a digest.
+const CHUNK: usize = 16 * 1024;
 
 /// What a value takes up in memory, about, in bytes.
 pub(crate) fn weight(value: &Value) -> usize {
@@ -34,40 +40,50 @@ pub(crate) fn weight(value: &Value) -> usize {
 
 /// Cuts a value down to about `budget` bytes, its largest parts first.
 pub(crate) fn bound(value: &mut Value, budget: usize) {
-    if weight(value) <= budget.max(SHARE) {
-        return;
+    if !fits(value, budget) {
+        *value = bounded(value, budget);
     }
+}
+
+fn fits(value: &Value, budget: usize) -> bool {
+    weight(value) <= budget.max(SHARE)
+}
+
+/// A copy of a value, cut down like that. What is cut is not copied first, since it may be megabytes.
+pub(crate) fn bounded(value: &Value, budget: usize) -> Value {
+    if fits(value, budget) {
+        return value.clone();
+    }
+    let count = (budget / SHARE).max(1);
     match value {
-        Value::String(text) => *text = cut(text, budget),
+        Value::String(text) => Value::String(cut(text, budget)),
         Value::Array(items) => {
-            let rest = items.split_off(items.len().min((budget / SHARE).max(1)));
-            let weights: Vec<usize> = items.iter().map(weight).collect();
-            for (item, share) in items.iter_mut().zip(shares(&weights, budget)) {
-                bound(item, share);
-            }
+            let (kept, rest) = items.split_at(items.len().min(count));
+            let weights: Vec<usize> = kept.iter().map(weight).collect();
+            let shares = shares(&weights, budget);
+            let mut all: Vec<Value> =
+                kept.iter().zip(shares).map(|(item, share)| bounded(item, share)).collect();
             if !rest.is_empty() {
-                items.push(Value::String(summary(rest.len(), "items", &Value::Array(rest))));
+                all.push(Value::String(summary(rest.len(), "items", |json| json.collect_seq(rest))));
             }
+            Value::Array(all)
         }
         Value::Object(members) => {
-            let all = std::mem::take(members);
-            let mut all = all.into_iter();
-            let mut kept: Vec<(String, Value)> = all.by_ref().take((budget / SHARE).max(1)).collect();
-            let rest: Map<String, Value> = all.collect();
-            let weights: Vec<usize> = kept.iter().map(|(name, member)| name.len() + weight(member)).collect();
-            for ((name, member), share) in kept.iter_mut().zip(shares(&weights, budget)) {
-                if name.len() > share {
-                    *name = cut(name, share);
-                }
-                bound(member, share);
+            let kept = || members.iter().take(count);
+            let weights: Vec<usize> = kept().map(|(name, member)| name.len() + weight(member)).collect();
+            let shares = shares(&weights, budget);
+            let mut all: Map<String, Value> = kept()
+                .zip(shares)
+                .map(|((name, member), share)| (cut(name, share), bounded(member, share)))
+                .collect();
+            if members.len() > count {
+                let rest = || members.iter().skip(count);
+                let text = summary(members.len() - count, "members", |json| json.collect_map(rest()));
+                all.insert("…".to_owned(), Value::String(text));
             }
-            members.extend(kept);
-            if !rest.is_empty() {
-                let text = summary(rest.len(), "members", &Value::Object(rest));
-                members.insert("…".to_owned(), Value::String(text));
-            }
+            Value::Object(all)
         }
-        _ => {}
+        plain => plain.clone(),
     }
 }
 
@@ -94,16 +110,71 @@ pub(crate) fn cut(text: &str, budget: usize) -> String {
     format!("{}… ({} bytes, {})", &text[..end], text.len(), mark(text))
 }
 
-fn summary(count: usize, what: &str, rest: &Value) -> String {
-    format!("… {count} more {what} ({})", mark(&rest.to_string()))
+type Json<'a> = serde_json::Serializer<BufWriter<&'a mut Mark>>;
+
+/// How many more there are. `write` writes them, and nobody keeps what it writes.
+fn summary(count: usize, what: &str, write: impl FnOnce(&mut Json<'_>) -> serde_json::Result<()>) -> String {
+    let mut mark = Mark::default();
+    let mut json = Json::new(BufWriter::with_capacity(CHUNK, &mut mark));
+    // Nothing here fails: values are written into a digest.
+    let _ = write(&mut json);
+    drop(json);
+    format!("… {count} more {what} ({})", mark.text())
 }
 
 fn mark(text: &str) -> String {
-    let digest = crate::library::hex(&Sha256::digest(text.as_bytes()));
-    let tokens: BTreeSet<&str> =
-        text.match_indices("tok-").filter_map(|(at, _)| text.get(at..at + 16)).collect();
-    let tokens: Vec<&str> = tokens.into_iter().take(TOKENS).collect();
-    format!("sha256 {digest} {}", tokens.join(" ")).trim_end().to_owned()
+    let mut mark = Mark::default();
+    mark.take(text.as_bytes());
+    mark.text()
+}
+
+/// What a text is told apart and recognised by.
+#[derive(Default)]
+struct Mark {
+    digest: Sha256,
+    tokens: BTreeSet<String>,
+    /// The end of what was taken, where a token may have begun.
+    end: Vec<u8>,
+}
+
+impl Mark {
+    fn take(&mut self, text: &[u8]) {
+        self.digest.update(text);
+        let seam = [&self.end, &text[..text.len().min(TOKEN - 1)]].concat();
+        self.find(&seam);
+        self.find(text);
+        let whole = [&self.end, &text[text.len().saturating_sub(TOKEN - 1)..]].concat();
+        self.end = whole[whole.len().saturating_sub(TOKEN - 1)..].to_vec();
+    }
+
+    fn find(&mut self, text: &[u8]) {
+        let begins = |(_, bytes): &(usize, &[u8])| *bytes == b"tok-";
+        for (at, _) in text.windows(4).enumerate().filter(begins) {
+            if let Some(token) = text.get(at..at + TOKEN).and_then(|token| std::str::from_utf8(token).ok()) {
+                self.tokens.insert(token.to_owned());
+            }
+            if self.tokens.len() > TOKENS {
+                self.tokens.pop_last();
+            }
+        }
+    }
+
+    fn text(self) -> String {
+        let digest = crate::library::hex(&self.digest.finalize());
+        let tokens: Vec<String> = self.tokens.into_iter().collect();
+        format!("sha256 {digest} {}", tokens.join(" ")).trim_end().to_owned()
+    }
+}
+
+impl Write for Mark {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.take(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -148,7 +219,35 @@ mod tests {
         assert_ne!(one, other);
     }
 
+    #[test]
+    fn what_is_cut_is_told_by_its_digest_and_its_tokens() {
+        // Longer than what is written at a time, so that a token also lies across two of those.
+        let rest: Vec<Value> =
+            (0..3_000).map(|n| json!(format!("é{n} tok-{n:012} {}", "z".repeat(n % 7)))).collect();
+        let mut value = json!(rest);
+        bound(&mut value, SHARE);
+        let text = json!(rest[1..]).to_string();
+        let tokens: Vec<String> = (1..=TOKENS).map(|n| format!("tok-{n:012}")).collect();
+        let digest = crate::library::hex(&Sha256::digest(text.as_bytes()));
+        let expect = format!("… 2999 more items (sha256 {digest} {})", tokens.join(" "));
+        assert_eq!(value[1], json!(expect));
+    }
+
     proptest! {
+        #[test]
+        fn a_token_is_found_however_the_text_comes(at in 0_usize..60, cuts in prop::collection::vec(1_usize..20, 1..9)) {
+            let text = format!("{}tok-0123456789ab{}", "-".repeat(at), "-".repeat(60 - at));
+            let mut mark = Mark::default();
+            let mut rest = text.as_bytes();
+            for cut in cuts {
+                let (one, other) = rest.split_at(cut.min(rest.len()));
+                mark.take(one);
+                rest = other;
+            }
+            mark.take(rest);
+            prop_assert_eq!(mark.text(), super::mark(&text));
+        }
+
         #[test]
         fn what_fits_stays_as_it_is(text in ".{0,200}", numbers in prop::collection::vec(any::<i32>(), 0..50)) {
             let value = json!({"text": text, "numbers": numbers});

@@ -70,14 +70,20 @@ impl Catalogue {
     pub fn from_files<'a>(
         files: impl IntoIterator<Item = (String, &'a str)>,
     ) -> Result<Self, CatalogueError> {
+        let files: Vec<_> = files.into_iter().collect();
+        let parsed = |files: &[(String, &str)]| -> Result<Vec<Feature>, CatalogueError> {
+            files.iter().map(|(path, text)| parsed(path, text)).collect()
+        };
+        // Two at a time, since every run waits for it.
+        let (first, second) = files.split_at(files.len() / 2);
+        let (first, second) = std::thread::scope(|scope| {
+            let second = scope.spawn(|| parsed(second));
+            let first = parsed(first);
+            (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
         let mut catalogue = Self { features: Vec::new(), cases: Vec::new() };
-        for (path, text) in files {
-            let fault = |message: String| CatalogueError::new(&path, message);
-            let mut feature =
-                Feature::parse(text, GherkinEnv::default()).map_err(|error| fault(error.to_string()))?;
-            feature.path = Some(path.clone().into());
-            let feature = feature.expand_examples().map_err(|error| fault(error.to_string()))?;
-            catalogue.add(&path, feature).map_err(fault)?;
+        for ((path, _), feature) in files.iter().zip(first?.into_iter().chain(second?)) {
+            catalogue.add(path, feature).map_err(|message| CatalogueError::new(path, message))?;
         }
         Ok(catalogue)
     }
@@ -136,6 +142,15 @@ impl Catalogue {
         self.features.push(feature);
         Ok(())
     }
+}
+
+/// A feature with its outlines expanded.
+fn parsed(path: &str, text: &str) -> Result<Feature, CatalogueError> {
+    let fault = |message: String| CatalogueError::new(path, message);
+    let mut feature =
+        Feature::parse(text, GherkinEnv::default()).map_err(|error| fault(error.to_string()))?;
+    feature.path = Some(path.into());
+    feature.expand_examples().map_err(|error| fault(error.to_string()))
 }
 
 /// A feature cannot be read. Features travel inside the binary, so this is a bug of ours.

@@ -3,6 +3,7 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
+mod excerpt;
 mod kind;
 mod looks;
 
@@ -22,6 +23,7 @@ use tokio::sync::watch;
 
 use crate::bounds;
 
+pub use self::excerpt::{shorten, shorten_line, shorten_text};
 pub use self::kind::Kind;
 use self::looks::Looking;
 pub use self::looks::{Looks, again, by_steps, rest};
@@ -42,10 +44,6 @@ const MAX_HEADERS: usize = 64;
 const MAX_COPIES: usize = 8;
 /// Deepest nesting of a body that is packed; JSON is read to a depth of 128.
 const MAX_DEPTH: usize = 100;
-/// Characters of one string in an excerpt.
-const EXCERPT_STRING: usize = 400;
-/// Members or items of one container in an excerpt.
-const EXCERPT_MEMBERS: usize = 60;
 
 /// One message.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -141,7 +139,7 @@ pub struct Transcript {
 
 #[derive(Debug, Default)]
 struct Frames {
-    /// The first ones, as JSON and deflated, once nobody is expected to look at them soon.
+    /// The first ones, each a line of JSON, deflated, once nobody is expected to look at them soon.
     packed: Box<[u8]>,
     /// How many those are.
     first: usize,
@@ -160,12 +158,26 @@ impl Frames {
             return Cow::Borrowed(&self.kept);
         }
         // What was packed was JSON before, and no deeper than can be read back.
-        let mut json = Vec::new();
-        let read = DeflateDecoder::new(&*self.packed).read_to_end(&mut json);
-        let mut all: Vec<Frame> =
-            read.ok().and_then(|_| serde_json::from_slice(&json).ok()).unwrap_or_default();
+        let first: serde_json::Result<Vec<Frame>> =
+            serde_json::Deserializer::from_slice(&self.unpacked()).into_iter().collect();
+        let mut all = first.unwrap_or_default();
         all.extend_from_slice(&self.kept);
         Cow::Owned(all)
+    }
+
+    /// What is packed.
+    fn unpacked(&self) -> Vec<u8> {
+        let mut lines = Vec::new();
+        match DeflateDecoder::new(&*self.packed).read_to_end(&mut lines) {
+            Ok(_) => lines,
+            Err(_) => Vec::new(),
+        }
+    }
+
+    fn lines(&self) -> serde_json::Result<Vec<u8>> {
+        let mut all = if self.first > 0 { self.unpacked() } else { Vec::new() };
+        all.append(&mut lines(&self.kept)?);
+        Ok(all)
     }
 
     fn pack(&mut self) {
@@ -173,9 +185,9 @@ impl Frames {
         if self.first > 0 || self.kept.is_empty() || is_deep {
             return;
         }
-        let Ok(json) = serde_json::to_vec(&self.kept) else { return };
+        let Ok(lines) = lines(&self.kept) else { return };
         let mut packing = DeflateEncoder::new(Vec::new(), Compression::fast());
-        if let Ok(packed) = packing.write_all(&json).and_then(|()| packing.finish()) {
+        if let Ok(packed) = packing.write_all(&lines).and_then(|()| packing.finish()) {
             self.packed = packed.into_boxed_slice();
             self.first = self.kept.len();
             self.kept = Vec::new();
@@ -187,16 +199,23 @@ impl Frames {
     }
 
     /// Keeps what there is room for.
-    fn push(&mut self, n: u32, at_us: u64, message: Message) {
-        let Message { direction, kind, channel, headers, mut body } = message;
-        bounds::bound(&mut body, if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE });
-        self.weight += bounds::weight(&body);
-        let channel = bounds::cut(&channel, MAX_TEXT);
+    fn push(&mut self, n: u32, at_us: u64, message: Cow<'_, Message>) {
+        let Message { direction, kind, ref channel, ref headers, .. } = *message;
+        let channel = bounds::cut(channel, MAX_TEXT);
         let headers = headers
-            .into_iter()
+            .iter()
             .take(MAX_HEADERS)
-            .map(|(name, value)| (bounds::cut(&name, MAX_TEXT), bounds::cut(&value, MAX_TEXT)))
+            .map(|(name, value)| (bounds::cut(name, MAX_TEXT), bounds::cut(value, MAX_TEXT)))
             .collect();
+        let budget = if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE };
+        let body = match message {
+            Cow::Owned(mut message) => {
+                bounds::bound(&mut message.body, budget);
+                message.body
+            }
+            Cow::Borrowed(message) => bounds::bounded(&message.body, budget),
+        };
+        self.weight += bounds::weight(&body);
         self.kept.push(Frame { n, at_us, direction, kind, channel, headers, body });
     }
 
@@ -226,6 +245,15 @@ impl Transcript {
 
     /// Appends a message and wakes whoever waits. One that is read again has its messages already.
     pub fn record(&self, message: Message) {
+        self.append(Cow::Owned(message));
+    }
+
+    /// Appends a copy of a message, of which no more is copied than what is kept.
+    pub fn record_copy(&self, message: &Message) {
+        self.append(Cow::Borrowed(message));
+    }
+
+    fn append(&self, message: Cow<'_, Message>) {
         if self.looking.is_again() {
             return self.looking.said(&message);
         }
@@ -245,6 +273,19 @@ impl Transcript {
     /// Everything so far.
     pub fn frames(&self) -> Vec<Frame> {
         self.with(<[Frame]>::to_vec)
+    }
+
+    /// Number of messages stored.
+    pub fn stored(&self) -> usize {
+        lock(&self.frames).len()
+    }
+
+    /// The frames as JSON, each on a line of its own. What is packed is not even read for that.
+    ///
+    /// # Errors
+    /// A frame that is nested too deep to be written.
+    pub fn lines(&self) -> serde_json::Result<Vec<u8>> {
+        lock(&self.frames).lines()
     }
 
     /// Number of messages seen, stored or not.
@@ -304,6 +345,16 @@ impl Transcript {
     }
 }
 
+/// Frames as JSON, each on a line of its own.
+pub(crate) fn lines(frames: &[Frame]) -> serde_json::Result<Vec<u8>> {
+    let mut lines = Vec::new();
+    for frame in frames {
+        serde_json::to_writer(&mut lines, frame)?;
+        lines.push(b'\n');
+    }
+    Ok(lines)
+}
+
 /// How deep a value is nested.
 fn depth(value: &Value) -> usize {
     let deepest = |depths: &mut dyn Iterator<Item = usize>| 1 + depths.max().unwrap_or_default();
@@ -311,48 +362,6 @@ fn depth(value: &Value) -> usize {
         Value::Array(items) => deepest(&mut items.iter().map(depth)),
         Value::Object(members) => deepest(&mut members.values().map(depth)),
         _ => 0,
-    }
-}
-
-/// A value with long strings cut and large containers thinned out, for reports.
-pub fn shorten(value: &Value) -> Value {
-    match value {
-        Value::String(text) => Value::String(shorten_text(text)),
-        Value::Array(items) => {
-            let mut kept: Vec<Value> = items.iter().take(EXCERPT_MEMBERS).map(shorten).collect();
-            if items.len() > EXCERPT_MEMBERS {
-                kept.push(Value::String(format!("… {} more", items.len() - EXCERPT_MEMBERS)));
-            }
-            Value::Array(kept)
-        }
-        Value::Object(members) => {
-            let mut kept: serde_json::Map<String, Value> = members
-                .iter()
-                .take(EXCERPT_MEMBERS)
-                .map(|(name, value)| (shorten_text(name), shorten(value)))
-                .collect();
-            if members.len() > EXCERPT_MEMBERS {
-                kept.insert("…".to_owned(), Value::from(members.len() - EXCERPT_MEMBERS));
-            }
-            Value::Object(kept)
-        }
-        plain => plain.clone(),
-    }
-}
-
-/// A command line, cut at 4000 characters: what is longer nobody pastes.
-pub fn shorten_line(text: &str) -> String {
-    match text.char_indices().nth(4000) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-    }
-}
-
-/// A text, cut at 400 characters.
-pub fn shorten_text(text: &str) -> String {
-    match text.char_indices().nth(EXCERPT_STRING) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
     }
 }
 

@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cucumber::codegen::WorldInventory;
+use futures::FutureExt as _;
 use serde_json::Value;
 
 use crate::breadcrumb::agent::session::CrumbAgentSession;
@@ -136,29 +137,17 @@ impl Stage {
         idle.then_some(why)
     }
 
-    /// Ends what the stage holds open.
+    /// Ends what the stage holds open, all at once.
     pub async fn close(&self) {
-        if let Some(ground) = &self.ground {
-            ground.close().await;
-        }
-        if let Some(session) = &self.management {
-            session.close().await;
-        }
-        if let Some(session) = &self.toolbus {
-            session.close().await;
-        }
-        if let Some(session) = &self.hub {
-            session.close().await;
-        }
-        if let Some(session) = &self.agent {
-            session.close().await;
-        }
-        if let Some(session) = &self.runner {
-            session.close().await;
-        }
-        if let Some(session) = &self.crumb_agent {
-            session.close().await;
-        }
+        let ground = self.ground.iter().map(|own| own.close().boxed());
+        let management = self.management.iter().map(|own| own.close().boxed());
+        let toolbus = self.toolbus.iter().map(|own| own.close().boxed());
+        let hub = self.hub.iter().map(|own| own.close().boxed());
+        let agent = self.agent.iter().map(|own| own.close().boxed());
+        let runner = self.runner.iter().map(|own| own.close().boxed());
+        let crumb_agent = self.crumb_agent.iter().map(|own| own.close().boxed());
+        let all = ground.chain(management).chain(toolbus).chain(hub).chain(agent).chain(runner);
+        futures::future::join_all(all.chain(crumb_agent)).await;
     }
 }
 

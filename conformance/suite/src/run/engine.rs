@@ -17,6 +17,7 @@ use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
 use crate::transcript::{self, lock};
+use crate::utp::judge::late::{self, Late};
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
 use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
@@ -24,8 +25,8 @@ use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
-/// one task.
-const LANES: usize = 2;
+/// one task; and the first family does little but wait.
+const LANES: usize = 3;
 /// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
 const FAMILIES: usize = 1;
 /// Stack of a lane: as large as that of a main thread.
@@ -35,11 +36,11 @@ const ORDER: [Family; 8] = [
     Family::Runner,
     Family::Utp,
     Family::Toolbus,
+    Family::CrumbAgent,
     Family::Runtime,
     Family::Agent,
     Family::Hub,
     Family::Management,
-    Family::CrumbAgent,
 ];
 
 /// Runs the selected cases against the stage.
@@ -61,8 +62,8 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     };
     let record = plan.memory.steps(judging).await;
     plan.progress.end();
-    let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
-    let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
+    let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
+    let timings = selected.iter().filter_map(took).collect();
     let account = Account::of(plan, &remains);
     RunOutput { record, timings, remains, secrets: plan.secrets.clone(), account }
 }
@@ -151,22 +152,28 @@ async fn look_again(
     remains: &mut BTreeMap<String, Remains>,
 ) {
     let Some(wait) = plan.stage.utp.values().map(|session| session.pace.late).max() else { return };
-    let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(|late| late.since).max()
-    else {
+    let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(Late::since).max() else {
         return;
     };
     transcript::rest((last + wait).saturating_duration_since(std::time::Instant::now())).await;
+    // In the order of the cases: the first fault of a scenario is the one that is told.
+    let mut lates = Vec::new();
+    let mut whose = Vec::new();
     for case in cases {
+        let own = remains.get_mut(&case.id).map(|remains| std::mem::take(&mut remains.world.late));
+        for late in own.unwrap_or_default() {
+            lates.push(late);
+            whose.push(*case);
+        }
+    }
+    for (case, fault) in whose.into_iter().zip(late::judge_again(&lates)) {
         let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
             continue;
         };
-        for late in std::mem::take(&mut remains.world.late) {
-            let (judgement, frames) = late.judge();
-            if let (Err(trouble), None) = (judgement, &facts.trouble) {
-                facts.trouble = Some(trouble);
-                facts.step = case.scenario().steps.last().map(StepPlace::of);
-                remains.judged = Some(frames);
-            }
+        if let (Some((trouble, frames)), None) = (fault, &facts.trouble) {
+            facts.trouble = Some(trouble);
+            facts.step = case.scenario().steps.last().map(StepPlace::of);
+            remains.judged = Some(frames);
         }
     }
 }

@@ -174,6 +174,15 @@ impl RunOutput {
         remains::numbered(&self.secrets).rename(value)
     }
 
+    /// Writes the messages of every scenario as JSON, one a line with the scenario's id, without the manifest's secrets.
+    ///
+    /// # Errors
+    /// What `out` answers.
+    pub fn write_transcripts(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
+        let lines = remains::Lines::without(&self.secrets);
+        self.remains.iter().try_for_each(|(id, remains)| lines.write(id, remains, out))
+    }
+
     /// The messages of one scenario as a report would show them, in the order of a story that names their kinds: ids and
     /// times that the run made up have names in their place.
     ///

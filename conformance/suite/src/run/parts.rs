@@ -24,6 +24,15 @@ impl Parts {
         self.from.is_empty()
     }
 
+    /// Whether one of them stands in a text.
+    pub(super) fn stand_in(&self, text: &[u8]) -> bool {
+        match &self.automaton {
+            Some(automaton) => automaton.is_match(text),
+            // Too many to be looked for at once.
+            None => !self.is_empty(),
+        }
+    }
+
     /// The name of a text that is one part as a whole.
     pub(super) fn name(&self, text: &str) -> Option<&str> {
         let found = self.automaton.as_ref()?.find(text).filter(|found| found.range() == (0..text.len()))?;

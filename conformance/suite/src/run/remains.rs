@@ -1,8 +1,10 @@
 //! What a scenario leaves behind for the verdict, the evidence and the transcript.
 
+use std::io::{self, Write};
+
 use super::evidence::Names;
 use super::parts::Parts;
-use crate::transcript::Frame;
+use crate::transcript::{Frame, lines};
 use crate::world;
 
 /// What a World left, and what the end of the run added.
@@ -31,6 +33,38 @@ impl Remains {
     }
 }
 
+/// Writes the messages of scenarios as JSON, without secrets.
+pub(super) struct Lines {
+    names: Names,
+    /// The secrets as they stand in JSON.
+    written: Parts,
+}
+
+impl Lines {
+    pub(super) fn without(secrets: &[String]) -> Self {
+        let written = |secret: &String| serde_json::Value::from(secret.as_str()).to_string();
+        let written =
+            secrets.iter().map(written).map(|text| (text[1..text.len() - 1].to_owned(), String::new()));
+        Self { names: numbered(secrets), written: Parts::new(written) }
+    }
+
+    /// A line for each message of a scenario. They are read only where a secret stands in them.
+    pub(super) fn write(&self, id: &str, remains: &Remains, out: &mut impl Write) -> io::Result<()> {
+        let Some(transcript) = &remains.world.transcript else { return Ok(()) };
+        let mut all = transcript.lines()?;
+        if self.written.stand_in(&all) {
+            all = lines(&without_secrets(remains.written(), &self.names))?;
+        }
+        let id = serde_json::to_string(id)?;
+        for line in all.split_inclusive(|byte| *byte == b'\n') {
+            write!(out, "{{\"scenario\":{id},\"frame\":")?;
+            out.write_all(line.trim_ascii_end())?;
+            out.write_all(b"}\n")?;
+        }
+        Ok(())
+    }
+}
+
 /// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
 pub(super) fn numbered(secrets: &[String]) -> Names {
     let parts = secrets.iter().zip(1..).map(|(secret, number)| (secret.clone(), stand_in(number)));
@@ -55,4 +89,56 @@ pub(super) fn without_secrets(mut frames: Vec<Frame>, names: &Names) -> Vec<Fram
         }
     }
     frames
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use callmark_reports::record::Direction;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::transcript::{Kind, Message, Transcript};
+
+    fn written(body: &Value, secrets: &[&str]) -> String {
+        let transcript = Transcript::default();
+        let message = |body: &Value| Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Report,
+            channel: "l0.v1.prj.public.report".to_owned(),
+            headers: BTreeMap::new(),
+            body: body.clone(),
+        };
+        transcript.record(message(body));
+        transcript.pack();
+        transcript.record(message(&json!("after")));
+        let world = world::Remains { transcript: Some(Arc::new(transcript)), ..world::Remains::default() };
+        let remains = Remains { world, ..Remains::default() };
+        let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
+        let mut out = Vec::new();
+        Lines::without(&secrets).write("a \"b\"/1", &remains, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn each_message_is_a_line() {
+        let text = written(&json!({"text": "a\nb", "n": [0.1, 7]}), &[]);
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[0]["scenario"], "a \"b\"/1");
+        assert_eq!(lines[0]["frame"]["body"], json!({"text": "a\nb", "n": [0.1, 7]}));
+        assert_eq!(lines[1]["frame"]["body"], "after");
+    }
+
+    #[test]
+    fn no_line_holds_a_secret_however_json_writes_it() {
+        for secret in ["hush-0123", "hush\"\\\n\u{7}é", "1234567"] {
+            let text = written(&json!({"a": [format!("x{secret}y")], secret: 1_234_567}), &[secret, "other"]);
+            let frame = &text[text.find("\"body\"").expect("a body")..];
+            assert!(frame.starts_with("\"body\":{\"a\":[\"x***0001***y\"],\"***0001***\":"), "{text}");
+            assert!(secret != "1234567" || !text.contains(secret), "{text}");
+        }
+    }
 }

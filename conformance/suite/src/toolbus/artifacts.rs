@@ -57,7 +57,7 @@ impl Form {
 /// Looks for the artifacts of a call, and writes them down as what the target stored.
 pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
     let Some(root) = &scene.root else { return Vec::new() };
-    let before = scene.frames().len();
+    let before = stored(scene);
     let uris = uris(scene, made);
     let ids: Vec<String> = ["span_id", "trace_id"]
         .iter()
@@ -93,7 +93,12 @@ pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
             write_down(scene, made, path, body, wire);
         }
     }
-    scene.frames().split_off(before)
+    scene.client.transcript.with(|frames| frames.get(before..).unwrap_or_default().to_vec())
+}
+
+/// How many messages there are.
+fn stored(scene: &Scene) -> usize {
+    scene.client.transcript.with(<[Frame]>::len)
 }
 
 /// Files that the uris name, in the root itself or in one of its folders.
@@ -153,7 +158,7 @@ pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
     let Some(root) = &scene.root else { return Vec::new() };
     let outside = scene.session.outside();
     let inside = root.strip_prefix(outside).unwrap_or(root).display().to_string();
-    let before = scene.frames().len();
+    let before = stored(scene);
     let ours = files(outside)
         .into_iter()
         .filter_map(|path| path.strip_prefix(outside).ok().map(|path| path.display().to_string()))

@@ -94,19 +94,22 @@ impl Scene {
     /// A call of a probe that the target declares.
     pub fn prepare(&self, probe: Probe, value: Value) -> Option<Call> {
         let table = probe.table(&self.session.table)?;
-        let arguments = call::arguments(probe, &table, &self.filling(&value, "", "", 1024));
-        Some(Call { probe: Some(probe), tool: table.tool, arguments, value, stored: None, picked: None })
+        // Of what is large there is one copy; who judges it looks at the ids.
+        let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
+        let arguments = call::arguments(probe, &table, &self.filling(value, "", "", 1024));
+        Some(Call {
+            probe: Some(probe),
+            tool: table.tool,
+            arguments,
+            value: kept,
+            stored: None,
+            picked: None,
+        })
     }
 
     /// What the placeholders stand for.
-    pub fn filling(&self, value: &Value, key: &str, scope: &str, bytes: usize) -> Filling {
-        Filling {
-            value: value.clone(),
-            key: key.to_owned(),
-            scope: scope.to_owned(),
-            bytes,
-            markers: self.markers.clone(),
-        }
+    pub fn filling(&self, value: Value, key: &str, scope: &str, bytes: usize) -> Filling {
+        Filling { value, key: key.to_owned(), scope: scope.to_owned(), bytes, markers: self.markers.clone() }
     }
 
     /// The id that stands for `id` in this scenario, unlike that of any other scenario or run.
@@ -120,8 +123,6 @@ impl Scene {
         let mut call = call;
         let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
         if is_large {
-            // Who judges it looks at the ids.
-            call.value = Value::Null;
             let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }
@@ -157,7 +158,7 @@ impl Scene {
     /// The answer, where it is none of the reader's.
     pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
         let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
-        let filling = self.filling(&Value::Null, key, scope, 0);
+        let filling = self.filling(Value::Null, key, scope, 0);
         let arguments = call::arguments(Probe::State, &table, &filling);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});

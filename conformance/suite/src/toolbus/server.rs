@@ -192,7 +192,7 @@ impl Server {
             headers,
             body,
         };
-        client.transcript.record(message.clone());
+        client.transcript.record_copy(&message);
         let route = Route { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
         lock(&self.routes.open).insert(id, route);
         if let Some(why) = self.routes.why_closed() {

@@ -61,6 +61,8 @@ impl Link for Stdio {
         Box::pin(async move {
             let mut line = message.to_string();
             line.push('\n');
+            // It may be megabytes, and the server takes its time.
+            drop(message);
             let mut input = self.input.lock().await;
             let input = input.as_mut().ok_or("the server has been ended")?;
             let write = async {

@@ -1,7 +1,6 @@
 //! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
 
 use std::sync::Arc;
-use std::time::Instant;
 
 use cucumber::World as CucumberWorld;
 
@@ -56,7 +55,7 @@ impl World {
         let subject = self.call()?.clone();
         let scene = self.scene()?;
         let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
-        self.late.push(Late { since: Instant::now(), check, subject, others, project, desk });
+        self.late.push(Late::new(check, subject, others, project, desk));
         Ok(())
     }
 

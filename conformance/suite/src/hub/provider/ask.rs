@@ -1,8 +1,8 @@
 //! A request to the provider, taken apart; no meaning yet.
 
+use axum::http::request::Parts;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
-use wiremock::Request;
 
 use super::reply::{Reply, refuse};
 
@@ -37,7 +37,7 @@ pub(super) struct Ask<'a> {
 
 impl<'a> Ask<'a> {
     /// Takes a request apart.
-    pub(super) fn read(request: &'a Request) -> Self {
+    pub(super) fn read(request: &Parts, body: &'a [u8]) -> Self {
         let header = |name: &str| {
             request
                 .headers
@@ -47,12 +47,12 @@ impl<'a> Ask<'a> {
         };
         let content_type = header("content-type").unwrap_or_default();
         let mut method = request.method.as_str().to_ascii_uppercase();
-        let mut query = pairs(request.url.query().unwrap_or_default().as_bytes());
+        let mut query = pairs(request.uri.query().unwrap_or_default().as_bytes());
         let overridden = header("x-http-method-override");
         let is_form = content_type.to_ascii_lowercase().starts_with("application/x-www-form-urlencoded");
-        if overridden.is_some() && is_form && request.body.len() <= MAX_BODY {
+        if overridden.is_some() && is_form && body.len() <= MAX_BODY {
             // Clients send a GET with a long query like this.
-            query.extend(pairs(&request.body));
+            query.extend(pairs(body));
         }
         if let Some(overridden) = overridden {
             method = overridden.to_ascii_uppercase();
@@ -64,14 +64,13 @@ impl<'a> Ask<'a> {
             })
             .or_else(|| find(&query, "access_token").map(str::to_owned))
             .filter(|token| !token.is_empty());
-        let looks_like_json = request.body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
-        let json = (looks_like_json && request.body.len() <= MAX_BODY)
-            .then(|| serde_json::from_slice(&request.body).ok())
-            .flatten();
+        let looks_like_json = body.iter().find(|byte| !byte.is_ascii_whitespace()) == Some(&b'{');
+        let json =
+            (looks_like_json && body.len() <= MAX_BODY).then(|| serde_json::from_slice(body).ok()).flatten();
         Self {
             channel: channel(&method, request),
             segments: request
-                .url
+                .uri
                 .path()
                 .split('/')
                 .filter(|part| !part.is_empty())
@@ -83,7 +82,7 @@ impl<'a> Ask<'a> {
             content_type,
             is_encoded: header("content-encoding").is_some_and(|coding| coding != "identity"),
             if_match: header("if-match"),
-            body: &request.body,
+            body,
             json,
         }
     }
@@ -143,10 +142,10 @@ fn pairs(text: &[u8]) -> Vec<(String, String)> {
     form_urlencoded::parse(text).map(|(name, value)| (name.into_owned(), value.into_owned())).collect()
 }
 
-fn channel(method: &str, request: &Request) -> String {
-    let path = request.url.path();
+fn channel(method: &str, request: &Parts) -> String {
+    let path = request.uri.path();
     let kept: Vec<&str> = request
-        .url
+        .uri
         .query()
         .unwrap_or_default()
         .split('&')

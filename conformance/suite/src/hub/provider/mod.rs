@@ -11,8 +11,7 @@
 //!
 //! Deliberately absent: recurrence (an event with a rule happens once), shared calendars (every calendar id is the
 //! account's own), batch requests, push channels, history, resumable uploads, and the
-//! delivery of mail from one account to another. The server is wiremock's: it reads a body whole before it is seen
-//! here, so that the limit of `ask::MAX_BODY` bounds the work and what is kept, not what is read.
+//! delivery of mail from one account to another.
 
 mod ask;
 mod busy;
@@ -34,33 +33,30 @@ mod times;
 mod token;
 
 use std::io::Read as _;
-use std::net::{SocketAddr, TcpListener};
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
+use axum::body::Body;
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::request::Parts;
+use axum::http::{Request, Response};
+use bytes::Bytes;
 use flate2::read::GzDecoder;
+use hyper::body::Incoming;
 use jiff::Timestamp;
-use reqwest::header::CONTENT_ENCODING;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpStream;
-use tokio::sync::Notify;
+use tokio::net::TcpListener;
 use tokio::task::JoinSet;
-use wiremock::matchers::any;
-use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
 
 use self::ask::Ask;
+use self::reply::Reply;
 use self::state::State;
+use crate::http_connections::{self, Closed};
 use crate::manifest::{Customer, FixturesTable};
 use crate::transcript::{Transcript, lock};
 use crate::wire::Wire;
 
-/// Bytes of requests that wiremock may keep for its own purposes before it is made to forget them.
-const KEPT: usize = 32 * 1024 * 1024;
-/// What one request takes up there beside its body: its headers hold the buffer that they were read into.
-const OVERHEAD: usize = 10 * 1024;
-/// How long the end of the server is waited for.
-const END: Duration = Duration::from_secs(2);
+/// Bytes of a body that are read, so that one that is too large is refused with a reason.
+const MAX_READ: usize = 64 * 1024 * 1024;
 
 /// Subject of the message that `Provider::fixtures` names.
 pub const SUBJECT: &str = "First thoughts on the harvest";
@@ -98,11 +94,9 @@ pub struct Subjects {
 /// The provider, listening.
 pub struct Provider {
     url: String,
-    address: SocketAddr,
     state: Arc<Mutex<State>>,
-    server: Mutex<Option<Arc<MockServer>>>,
-    /// Makes wiremock forget; ends with the provider.
-    keeper: Mutex<JoinSet<()>>,
+    /// Ends with the provider.
+    serving: tokio::sync::Mutex<JoinSet<()>>,
 }
 
 impl Provider {
@@ -113,32 +107,24 @@ impl Provider {
     pub async fn start(listen: Option<&str>, wire: Arc<dyn Wire>) -> Result<Arc<Self>, String> {
         let listen = listen.unwrap_or("127.0.0.1:0");
         let failed = |error: std::io::Error| format!("the provider cannot listen on `{listen}`: {error}");
-        let listener = TcpListener::bind(listen).map_err(failed)?;
-        let address = listener.local_addr().map_err(failed)?;
-        let server =
-            Arc::new(MockServer::builder().listener(listener).disable_request_recording().start().await);
+        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
-        let desk = Desk { state: Arc::clone(&state), wire, weight: Arc::default(), full: Arc::default() };
-        server.register(desk.mock()).await;
-        let mut keeper = JoinSet::new();
-        keeper.spawn(forget_when_full(Arc::downgrade(&server), desk));
-        Ok(Arc::new(Self {
-            url: server.uri(),
-            address,
-            state,
-            server: Mutex::new(Some(server)),
-            keeper: Mutex::new(keeper),
-        }))
+        let desk = Desk { state: Arc::clone(&state), wire };
+        let mut serving = JoinSet::new();
+        serving.spawn(http_connections::serve(listener, move |request| {
+            let desk = desk.clone();
+            async move { desk.answer(request).await }
+        }));
+        Ok(Arc::new(Self { url, state, serving: tokio::sync::Mutex::new(serving) }))
     }
 
     /// A provider that does not listen, for a run that is judged again.
     pub(super) fn unheard() -> Arc<Self> {
         Arc::new(Self {
             url: String::new(),
-            address: SocketAddr::from(([127, 0, 0, 1], 0)),
             state: Arc::new(Mutex::new(State::new(Timestamp::now()))),
-            server: Mutex::default(),
-            keeper: Mutex::default(),
+            serving: tokio::sync::Mutex::default(),
         })
     }
 
@@ -197,12 +183,7 @@ impl Provider {
 
     /// Stops listening, and returns when the address is free again.
     pub async fn close(&self) {
-        lock(&self.keeper).abort_all();
-        let Some(server) = lock(&self.server).take() else { return };
-        drop(server);
-        let ended = async { while TcpStream::connect(self.address).await.is_ok() {} };
-        // A server that does not end in time ends with the process.
-        let _ = tokio::time::timeout(END, ended).await;
+        self.serving.lock().await.shutdown().await;
     }
 }
 
@@ -212,63 +193,45 @@ impl std::fmt::Debug for Provider {
     }
 }
 
-/// Answers for wiremock.
+/// Answers requests, one at a time.
 #[derive(Clone)]
 struct Desk {
     state: Arc<Mutex<State>>,
     wire: Arc<dyn Wire>,
-    weight: Arc<AtomicUsize>,
-    full: Arc<Notify>,
 }
 
 impl Desk {
-    fn mock(&self) -> Mock {
-        Mock::given(any()).respond_with(self.clone())
-    }
-}
-
-impl Respond for Desk {
-    fn respond(&self, request: &Request) -> ResponseTemplate {
-        let more = request.body.len() + OVERHEAD;
-        if self.weight.fetch_add(more, Ordering::Relaxed) + more > KEPT {
-            self.full.notify_one();
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Closed> {
+        let (mut parts, body) = request.into_parts();
+        // What is larger than anything that a client sends by mistake, or does not come, gets no answer.
+        let mut body = http_connections::body(body, MAX_READ).await.ok_or(Closed)?;
+        if let Some(inflated) = inflated(&parts, &body) {
+            parts.headers.remove(CONTENT_ENCODING);
+            body = inflated;
         }
-        let inflated = inflated(request);
-        let ask = Ask::read(inflated.as_ref().unwrap_or(request));
-        let (reply, notes) = lock(&self.state).answer(&ask, Timestamp::now());
+        self.reply(&Ask::read(&parts, &body)).response()
+    }
+
+    fn reply(&self, ask: &Ask<'_>) -> Reply {
+        let (reply, notes) = lock(&self.state).answer(ask, Timestamp::now());
         for note in notes {
             for message in self.wire.incoming(note.message) {
                 note.transcript.record(message);
             }
         }
-        reply.template()
+        reply
     }
 }
 
-/// A request whose body was compressed, as some of Google's own clients do; none where there is nothing to unpack.
-fn inflated(request: &Request) -> Option<Request> {
-    let coding = request.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+/// The body of a request that was compressed, as some of Google's own clients do; none where there is nothing to unpack.
+fn inflated(parts: &Parts, body: &[u8]) -> Option<Bytes> {
+    let coding = parts.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
     if !coding.trim().eq_ignore_ascii_case("gzip") {
         return None;
     }
-    let mut body = Vec::new();
+    let mut inflated = Vec::new();
     // One byte more than may be looked at, so that what is too large is seen to be.
     let limit = u64::try_from(ask::MAX_BODY).unwrap_or(u64::MAX).saturating_add(1);
-    GzDecoder::new(request.body.as_slice()).take(limit).read_to_end(&mut body).ok()?;
-    let mut inflated = request.clone();
-    inflated.headers.remove(CONTENT_ENCODING);
-    inflated.body = body;
-    Some(inflated)
-}
-
-/// Wiremock keeps the requests that a mock matched even when recording is off; the way out is a new mock.
-///
-/// Both steps queue for the same fair lock, the second right behind the first, so that no request comes between.
-async fn forget_when_full(server: std::sync::Weak<MockServer>, desk: Desk) {
-    loop {
-        desk.full.notified().await;
-        let Some(server) = server.upgrade() else { return };
-        desk.weight.store(0, Ordering::Relaxed);
-        futures::join!(server.reset(), server.register(desk.mock()));
-    }
+    GzDecoder::new(body).take(limit).read_to_end(&mut inflated).ok()?;
+    Some(inflated.into())
 }

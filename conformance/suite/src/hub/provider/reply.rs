@@ -1,7 +1,10 @@
 //! The form of answers: Google's JSON, and Google's error body, the same for calendar and mail.
 
+use axum::body::Body;
+use axum::http::{Response, StatusCode, header};
 use serde_json::{Value, json};
-use wiremock::ResponseTemplate;
+
+use crate::http_connections::Closed;
 
 /// What is sent back.
 #[derive(Clone, Debug)]
@@ -36,18 +39,20 @@ impl Reply {
     }
 
     /// In the form that the server wants.
-    pub(super) fn template(&self) -> ResponseTemplate {
-        let template = ResponseTemplate::new(self.status);
-        let template = if self.status == 401 {
+    pub(super) fn response(&self) -> Result<Response<Body>, Closed> {
+        let mut response = Response::builder().status(StatusCode::from_u16(self.status).map_err(|_| Closed)?);
+        if self.status == 401 {
             let challenge = r#"Bearer realm="https://accounts.google.com/", error="invalid_token""#;
-            template.insert_header("www-authenticate", challenge)
-        } else {
-            template
-        };
-        match &self.body {
-            Value::Null => template,
-            body => template.set_body_raw(body.to_string(), "application/json; charset=UTF-8"),
+            response = response.header(header::WWW_AUTHENTICATE, challenge);
         }
+        let body = match &self.body {
+            Value::Null => Body::empty(),
+            body => {
+                response = response.header(header::CONTENT_TYPE, "application/json; charset=UTF-8");
+                Body::from(body.to_string())
+            }
+        };
+        response.body(body).map_err(|_| Closed)
     }
 }
 

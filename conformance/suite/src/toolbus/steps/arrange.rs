@@ -59,7 +59,7 @@ async fn call_of_state(world: &mut World, value: Value) -> Step {
     world.prepare(Probe::State, Value::Null)?;
     let scene = world.scene()?;
     let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
-    let filling = scene.filling(&Value::Null, &scene.id("read"), &scope, 0);
+    let filling = scene.filling(Value::Null, &scene.id("read"), &scope, 0);
     if let Some(table) = Probe::State.table(&scene.session.table) {
         world.call()?.arguments = call::arguments(Probe::State, &table, &filling);
     }
@@ -207,7 +207,7 @@ impl std::str::FromStr for Shape {
 fn large(world: &mut World, kib: usize) -> Step {
     world.prepare(Probe::Large, Value::Null)?;
     let scene = world.scene()?;
-    let filling = scene.filling(&Value::Null, "", "", kib * 1024);
+    let filling = scene.filling(Value::Null, "", "", kib * 1024);
     if let Some(table) = Probe::Large.table(&scene.session.table) {
         world.call()?.arguments = call::arguments(Probe::Large, &table, &filling);
     }

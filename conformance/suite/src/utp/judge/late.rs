@@ -3,6 +3,7 @@
 //! A quiet window is short; a target that retries in the background may act after it. Projects stay open to
 //! the end of the run, so looking again costs nothing.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Instant;
 
@@ -33,21 +34,36 @@ pub enum LateCheck {
     FollowsNothing(String),
 }
 
+impl LateCheck {
+    /// Whether what any project of the role shows breaks it.
+    fn is_everywhere(&self) -> bool {
+        matches!(self, Self::KnowsStatuses | Self::KeepsSecret(_))
+    }
+
+    fn judge(&self, frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+        match self {
+            Self::DidNotRun => refusal::did_not_run(frames, calls, None),
+            Self::IgnoresInline(inline) => refusal::ignores_inline(frames, calls, inline),
+            Self::LeavesStateAlone => refusal::leaves_state_alone(frames),
+            Self::KeepsSecret(key) => upstream::is_kept_secret(frames, key),
+            Self::StaysAllowed => upstream::stays_allowed(frames, calls),
+            Self::FollowsNothing(landing) => upstream::follows_nothing(frames, calls, landing),
+            Self::KnowsStatuses => callback::all_statuses_known(frames),
+        }
+    }
+}
+
 /// A judgement of one scenario, to be made again.
 #[derive(Clone)]
 pub struct Late {
-    /// When it was made first.
-    pub since: Instant,
-    /// What is looked at.
-    pub check: LateCheck,
-    /// The call under test.
-    pub subject: Call,
-    /// Ids of the suite's other calls in the project.
-    pub others: Vec<String>,
-    /// The scenario's project.
-    pub project: Arc<Project>,
-    /// All projects of the run.
-    pub desk: Arc<Desk>,
+    since: Instant,
+    check: LateCheck,
+    subject: Call,
+    others: Vec<String>,
+    project: Arc<Project>,
+    desk: Arc<Desk>,
+    /// How many frames were found good.
+    good: Option<usize>,
 }
 
 impl std::fmt::Debug for Late {
@@ -56,39 +72,81 @@ impl std::fmt::Debug for Late {
     }
 }
 
+/// What is wrong at the end of a run, and the frames that show it.
+pub type Fault = (Trouble, Vec<Frame>);
+
 impl Late {
-    /// Judges again, and answers the frames that were looked at.
-    pub fn judge(&self) -> (Judgement, Vec<Frame>) {
-        let frames = self.project.transcript.frames();
-        let calls = Calls { subject: &self.subject, others: &self.others };
-        let judgement = match &self.check {
-            LateCheck::DidNotRun => refusal::did_not_run(&frames, &calls, None),
-            LateCheck::IgnoresInline(inline) => refusal::ignores_inline(&frames, &calls, inline),
-            LateCheck::LeavesStateAlone => refusal::leaves_state_alone(&frames),
-            LateCheck::KeepsSecret(key) => {
-                return self.everywhere(frames, |frames| upstream::is_kept_secret(frames, key));
-            }
-            LateCheck::StaysAllowed => upstream::stays_allowed(&frames, &calls),
-            LateCheck::FollowsNothing(landing) => upstream::follows_nothing(&frames, &calls, landing),
-            LateCheck::KnowsStatuses => return self.everywhere(frames, callback::all_statuses_known),
-        };
-        (judgement, frames)
+    /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `desk` has all
+    /// projects of the run.
+    pub fn new(
+        check: LateCheck,
+        subject: Call,
+        others: Vec<String>,
+        project: Arc<Project>,
+        desk: Arc<Desk>,
+    ) -> Self {
+        let calls = Calls { subject: &subject, others: &others };
+        let good =
+            project.transcript.with(|frames| check.judge(frames, &calls).is_ok().then_some(frames.len()));
+        Self { since: Instant::now(), check, subject, others, project, desk, good }
     }
 
-    /// Judges all projects of the role. Where one has nothing to look at, the others still count.
-    fn everywhere(&self, own: Vec<Frame>, judge: impl Fn(&[Frame]) -> Judgement) -> (Judgement, Vec<Frame>) {
-        let judgement = judge(&own);
-        if matches!(judgement, Err(Trouble::Broken(_))) {
-            return (judgement, own);
+    /// When it was judged first.
+    pub fn since(&self) -> Instant {
+        self.since
+    }
+
+    /// Judges the scenario's own project again, unless all that there is was good before.
+    fn own(&self) -> Option<Fault> {
+        let transcript = &self.project.transcript;
+        if transcript.told("late", || self.good == Some(transcript.stored())) {
+            return None;
         }
-        // The scenario's own project first: which other one shows it too may differ from run to run.
-        for project in self.desk.projects().into_iter().filter(|other| other.role() == self.project.role()) {
-            let frames = project.transcript.frames();
-            let judgement = judge(&frames);
-            if matches!(judgement, Err(Trouble::Broken(_))) {
-                return (judgement, frames);
+        let frames = transcript.frames();
+        self.of(&frames).err().map(|trouble| (trouble, frames))
+    }
+
+    fn of(&self, frames: &[Frame]) -> Judgement {
+        self.check.judge(frames, &Calls { subject: &self.subject, others: &self.others })
+    }
+}
+
+/// Judges again; the answers are in the order of `lates`.
+pub fn judge_again(lates: &[Late]) -> Vec<Option<Fault>> {
+    let mut faults: Vec<Option<Fault>> = lates.iter().map(Late::own).collect();
+    let is_broken = |fault: &Option<Fault>| matches!(fault, Some((Trouble::Broken(_), _)));
+    let open: Vec<usize> =
+        (0..lates.len()).filter(|at| lates[*at].check.is_everywhere() && !is_broken(&faults[*at])).collect();
+    let Some(desk) = open.first().map(|at| &lates[*at].desk) else { return faults };
+    // The scenario's own project came first: which other one shows it too may differ from run to run.
+    let found = elsewhere(lates, &open, &desk.projects());
+    // Where one project has nothing to look at, the others still count.
+    for (at, fault) in found {
+        faults[at] = Some(fault);
+    }
+    faults
+}
+
+/// What the first of these projects to break it shows, for each of the `open` judgements that one breaks.
+fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTreeMap<usize, Fault> {
+    let mut found = BTreeMap::new();
+    for project in projects {
+        let concerned = |at: &&usize| {
+            let late = &lates[**at];
+            late.project.role() == project.role() && !Arc::ptr_eq(&late.project, project)
+        };
+        let open: Vec<usize> =
+            open.iter().filter(concerned).copied().filter(|at| !found.contains_key(at)).collect();
+        if open.is_empty() {
+            continue;
+        }
+        // Read once for all, since most are packed.
+        let frames = project.transcript.frames();
+        for at in open {
+            if let Err(trouble @ Trouble::Broken(_)) = lates[at].of(&frames) {
+                found.insert(at, (trouble, frames.clone()));
             }
         }
-        (judgement, own)
     }
+    found
 }

@@ -25,7 +25,7 @@ async fn what_is_too_large_is_refused() {
     let (status, body) = bench.post(EVENTS, huge).await;
     assert_eq!((status, &body["error"]["code"]), (413, &json!(413)));
     assert!(transcript.frames().is_empty());
-    // More of it than wiremock may keep.
+    // More of it than could be kept.
     for _ in 0..16 {
         let large = json!({"ids": [], "addLabelIds": [], "x": "x".repeat(3 * 1024 * 1024)});
         assert_eq!(bench.post(&format!("{MESSAGES}/batchModify"), large).await.0, 413);
