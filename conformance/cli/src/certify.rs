@@ -167,8 +167,10 @@ fn selection(
     // Within its table a profile may be asked for without one of its own.
     if let Some(profile) = profiles.iter().find(|profile| !manifest.has_table_of(profile)) {
         let table = profile.split('.').next().unwrap_or_default();
-        return Err(Failure::usage(format!("the manifest has no table `[{table}]`, which `{profile}` needs"))
-            .hint("`callmark init --help` tells for what it writes a manifest to start from"));
+        return Err(Failure::usage(format!(
+            "the manifest has no table `[{table}]`, which `{profile}` needs"
+        ))
+        .hint("`callmark init --help` tells for what it writes a manifest to start from"));
     }
     for id in &arguments.rule {
         if library.registry.rule(id).is_none() {

@@ -77,6 +77,13 @@ impl Pace {
         Self { jobs: if slow { SLOW_JOBS } else { 1 }, ..self }
     }
 
+    /// The pace of a target whose first round trip was a slow one: later ones take no more than `latency`.
+    #[must_use]
+    pub fn usually(self, latency: Duration, limits: &PaceLimits) -> Self {
+        let usual = Self::calibrated(latency, limits);
+        Self { quiet: usual.quiet, late: usual.late, ..self }
+    }
+
     /// The quiet window after a sentinel that took `latency`: longer when the target is slower just now.
     pub fn quiet_after(&self, latency: Duration) -> Duration {
         let now = (latency * 2).min(QUIET_CEILING).mul_f64(self.scale.clamp(0.01, 1000.0));
@@ -110,6 +117,14 @@ mod tests {
         assert_eq!(jobs(5_000, 5_100), SLOW_JOBS);
         assert_eq!(jobs(5_000, 40_000), 1);
         assert_eq!(jobs(2, 3), 1);
+    }
+
+    #[test]
+    fn a_slow_start_stretches_deadlines_and_no_quiet_window() {
+        let limits = PaceLimits::default();
+        let pace =
+            Pace::calibrated(Duration::from_millis(500), &limits).usually(Duration::from_millis(10), &limits);
+        assert_eq!((pace.answer, pace.quiet), (Duration::from_secs(50), Duration::from_millis(40)));
     }
 
     #[test]
