@@ -2,13 +2,15 @@
 //!
 //! [`record`] is the contract: plain data that `suite` writes and others read.
 //! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
-//! [`site`] renders the specification itself, with a record where there is one.
+//! [`matrix`] is the other proof: what the saboteur broke, and which rules noticed.
+//! [`site`] renders the specification itself, with a record and a matrix where there are such.
 //! Each other module renders one for one kind of reader and is a pure function of the record:
 //! no clock, no environment, no files, so the same record always gives the same bytes.
 //! What a target said is hostile text; `text` is the one door through which it enters a report.
 //!
 //! Deliberately absent: judging (`suite`), writing files and printing (`cli`).
 
+pub mod matrix;
 pub mod record;
 pub mod site;
 

@@ -170,6 +170,7 @@ fn site() -> Site {
             }],
         }],
         run: None,
+        matrix: None,
     }
 }
 

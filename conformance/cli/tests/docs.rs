@@ -142,6 +142,18 @@ fn a_run_is_shown_in_place() {
 }
 
 #[test]
+fn a_matrix_has_a_page_of_its_own() {
+    let home = tempfile::tempdir().expect("a directory");
+    let output = docs(&["sabotage", "--rule", "UTP-0-02", "--format", "json"], home.path());
+    std::fs::write(home.path().join("matrix.json"), &output.stdout).expect("a file");
+    written(&["docs", "--out", "site", "--matrix", "matrix.json"], home.path());
+    let site = files(&home.path().join("site"));
+    check_links(&site);
+    assert!(site["mutants.html"].contains("100.0 %"), "{}", site["mutants.html"]);
+    assert!(site["rules/UTP-0-02.html"].contains("mutants.html"));
+}
+
+#[test]
 fn what_cannot_be_used_is_refused() {
     let home = tempfile::tempdir().expect("a directory");
     std::fs::create_dir(home.path().join("mine")).expect("a directory");
@@ -155,6 +167,8 @@ fn what_cannot_be_used_is_refused() {
     check(&["docs", "--out", "mine"], "is not empty");
     check(&["docs", "--out", "mine/thesis.txt"], "thesis.txt");
     check(&["docs", "--out", "site", "--run", "none.json"], "none.json");
+    std::fs::write(home.path().join("run.json"), "{}").expect("a file");
+    check(&["docs", "--out", "site", "--matrix", "run.json"], "is no sabotage matrix");
     check(&["docs"], "--out");
     assert!(home.path().join("mine/thesis.txt").exists() && !home.path().join("site").exists());
 }

@@ -160,7 +160,7 @@ async fn look_again(
             if let (Err(trouble), None) = (judgement, &facts.trouble) {
                 facts.trouble = Some(trouble);
                 facts.step = case.scenario().steps.last().map(StepPlace::of);
-                remains.judged = Some(frames);
+                remains.judged = frames;
             }
         }
     }
@@ -195,6 +195,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
         }
     });
     let stage = plan.stage.clone();
+    let packs = !library.is_for_many_runs();
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
@@ -212,7 +213,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
                 let left = Remains { world: world.remains(), notes, judged: None };
-                if let Some(transcript) = &left.world.transcript {
+                if let (Some(transcript), true) = (&left.world.transcript, packs) {
                     transcript.pack();
                 }
                 lock(&sink).insert(id.clone(), left);

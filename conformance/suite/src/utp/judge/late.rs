@@ -57,38 +57,39 @@ impl std::fmt::Debug for Late {
 }
 
 impl Late {
-    /// Judges again, and answers the frames that were looked at.
-    pub fn judge(&self) -> (Judgement, Vec<Frame>) {
-        let frames = self.project.transcript.frames();
+    /// Judges again, and answers the frames of another project than its own at which something is broken.
+    pub fn judge(&self) -> (Judgement, Option<Vec<Frame>>) {
         let calls = Calls { subject: &self.subject, others: &self.others };
-        let judgement = match &self.check {
-            LateCheck::DidNotRun => refusal::did_not_run(&frames, &calls, None),
-            LateCheck::IgnoresInline(inline) => refusal::ignores_inline(&frames, &calls, inline),
-            LateCheck::LeavesStateAlone => refusal::leaves_state_alone(&frames),
-            LateCheck::KeepsSecret(key) => {
-                return self.everywhere(frames, |frames| upstream::is_kept_secret(frames, key));
+        let own = |judge: &dyn Fn(&[Frame]) -> Judgement| (self.project.transcript.with(judge), None);
+        match &self.check {
+            LateCheck::DidNotRun => own(&|frames| refusal::did_not_run(frames, &calls, None)),
+            LateCheck::IgnoresInline(inline) => {
+                own(&|frames| refusal::ignores_inline(frames, &calls, inline))
             }
-            LateCheck::StaysAllowed => upstream::stays_allowed(&frames, &calls),
-            LateCheck::FollowsNothing(landing) => upstream::follows_nothing(&frames, &calls, landing),
-            LateCheck::KnowsStatuses => return self.everywhere(frames, callback::all_statuses_known),
-        };
-        (judgement, frames)
+            LateCheck::LeavesStateAlone => own(&refusal::leaves_state_alone),
+            LateCheck::KeepsSecret(key) => self.everywhere(|frames| upstream::is_kept_secret(frames, key)),
+            LateCheck::StaysAllowed => own(&|frames| upstream::stays_allowed(frames, &calls)),
+            LateCheck::FollowsNothing(landing) => {
+                own(&|frames| upstream::follows_nothing(frames, &calls, landing))
+            }
+            LateCheck::KnowsStatuses => self.everywhere(callback::all_statuses_known),
+        }
     }
 
     /// Judges all projects of the role. Where one has nothing to look at, the others still count.
-    fn everywhere(&self, own: Vec<Frame>, judge: impl Fn(&[Frame]) -> Judgement) -> (Judgement, Vec<Frame>) {
-        let judgement = judge(&own);
-        if matches!(judgement, Err(Trouble::Broken(_))) {
-            return (judgement, own);
+    fn everywhere(&self, judge: impl Fn(&[Frame]) -> Judgement) -> (Judgement, Option<Vec<Frame>>) {
+        let is_broken = |judgement: &Judgement| matches!(judgement, Err(Trouble::Broken(_)));
+        let own = self.project.transcript.with(&judge);
+        if is_broken(&own) {
+            return (own, None);
         }
         // The scenario's own project first: which other one shows it too may differ from run to run.
         for project in self.desk.projects().into_iter().filter(|other| other.role() == self.project.role()) {
-            let frames = project.transcript.frames();
-            let judgement = judge(&frames);
-            if matches!(judgement, Err(Trouble::Broken(_))) {
-                return (judgement, frames);
+            let judgement = project.transcript.with(&judge);
+            if is_broken(&judgement) {
+                return (judgement, Some(project.transcript.frames()));
             }
         }
-        (judgement, own)
+        (own, None)
     }
 }
