@@ -70,7 +70,9 @@ fn listed(out: &mut String, title: &str, matrix: &Matrix, which: fn(&MutantResul
         return;
     }
     let _ = writeln!(out, "## {title}\n\n{HEADER}");
-    own.iter().for_each(|mutant| row(out, mutant));
+    for mutant in own {
+        row(out, mutant);
+    }
     out.push('\n');
 }
 

@@ -94,7 +94,7 @@ impl MatrixSummary {
 impl Matrix {
     /// The matrix of these results.
     pub fn of(mutants: Vec<MutantResult>) -> Self {
-        let summary = summary(mutants.iter());
+        let summary = summary(&mutants.iter().collect::<Vec<_>>());
         Self { schema: MATRIX_SCHEMA.to_owned(), mutants, summary }
     }
 
@@ -106,24 +106,23 @@ impl Matrix {
             .filter(|name| seen.insert(*name))
             .map(|name| {
                 let own: Vec<_> = self.mutants.iter().filter(|mutant| mutant.profile == name).collect();
-                let summary = summary(own.iter().copied());
+                let summary = summary(&own);
                 (name, own, summary)
             })
             .collect()
     }
 }
 
-fn summary<'a>(mutants: impl Iterator<Item = &'a MutantResult> + Clone) -> MatrixSummary {
-    let count = |holds: fn(&MutantResult) -> bool| mutants.clone().filter(|mutant| holds(mutant)).count();
-    let all = mutants.clone().count();
+fn summary(mutants: &[&MutantResult]) -> MatrixSummary {
+    let count = |holds: fn(&MutantResult) -> bool| mutants.iter().filter(|mutant| holds(mutant)).count();
     let (killed, specific) = (count(|mutant| mutant.killed), count(MutantResult::is_specific));
     MatrixSummary {
-        mutants: all,
+        mutants: mutants.len(),
         killed,
-        survived: all - killed,
+        survived: mutants.len() - killed,
         with_undeclared_collateral: count(|mutant| !mutant.undeclared_collateral.is_empty()),
         specific,
-        specificity_permille: (specific * 1000).checked_div(all).unwrap_or(1000),
+        specificity_permille: (specific * 1000).checked_div(mutants.len()).unwrap_or(1000),
     }
 }
 
