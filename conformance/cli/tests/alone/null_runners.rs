@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::run::{Library, Quiet};
+use callmark_suite::run::Library;
 
 const PROFILES: [&str; 3] = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"];
 /// What of a line names the tool and the id of its last request.

@@ -5,7 +5,7 @@ use std::net::TcpListener;
 use std::time::Duration;
 
 use callmark_reference::breadcrumb::client::{ListQuery, StoreClient};
-use callmark_reference::breadcrumb::store::{Store, StoreConfig};
+use callmark_reference::breadcrumb::store::{StoreConfig, StoreServer};
 use callmark_reports::record::Verdict;
 use callmark_suite::manifest::Manifest;
 use serde_json::{Value, json};
@@ -48,7 +48,7 @@ async fn check_at_the_store(answer: Option<fn(&Value) -> Value>, expect: Verdict
 
 /// In a system whose store is a real one.
 async fn check_in_a_system(answer: Option<fn(&Value) -> Value>, expect: Verdict, who: &str) {
-    let store = Store::start(StoreConfig::default()).await.expect("a store");
+    let store = StoreServer::start(StoreConfig::new()).await.expect("a store");
     let mut manifest = manifest();
     manifest.breadcrumb.as_mut().expect("a runner").store = Some(store.url());
     let answering = answer.map(|answer| answer_all(store.url(), answer));
@@ -68,14 +68,18 @@ async fn check_null_system(respond: impl Respond + 'static, expect: Verdict, who
 /// Answers each request for a tool with a `tool.response.v1`, whose context follows from the request alone.
 fn answer_all(url: String, answer: fn(&Value) -> Value) -> JoinHandle<()> {
     tokio::spawn(async move {
+        // Nobody tells that a port is open: one has to try.
+        let mut tries = tokio::time::interval(PAUSE);
         loop {
-            tokio::time::sleep(PAUSE).await;
+            tries.tick().await;
             let Ok(client) = StoreClient::new(&url, None) else { continue };
             let Ok(mut events) = client.events(vec![ListQuery::default()]).await else { continue };
             // One store after another opens at the same address; a stream that has gone says nothing more.
             while let Ok(Some(event)) = tokio::time::timeout(Duration::from_secs(2), events.next()).await {
                 let Ok(full) = client.full(&event.id).await else { continue };
-                for request in full.context["tool_requests"].as_array().into_iter().flatten() {
+                for request in
+                    full.context.get("tool_requests").and_then(Value::as_array).into_iter().flatten()
+                {
                     let crumb = json!({"schema_name": "tool.response.v1", "title": "Response",
                         "tags": ["tool:response"], "context": answer(request)});
                     let _ = client.create(&crumb).await;
