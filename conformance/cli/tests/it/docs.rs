@@ -144,13 +144,13 @@ fn a_run_is_shown_in_place() {
 #[test]
 fn a_matrix_has_a_page_of_its_own() {
     let home = tempfile::tempdir().expect("a directory");
-    let output = docs(&["sabotage", "--rule", "UTP-0-02", "--format", "json"], home.path());
+    let output = docs(&["sabotage", "--rule", "UTP-4.2-10", "--format", "json"], home.path());
     std::fs::write(home.path().join("matrix.json"), &output.stdout).expect("a file");
     written(&["docs", "--out", "site", "--matrix", "matrix.json"], home.path());
     let site = files(&home.path().join("site"));
     check_links(&site);
     assert!(site["mutants.html"].contains("100.0 %"), "{}", site["mutants.html"]);
-    assert!(site["rules/UTP-0-02.html"].contains("mutants.html"));
+    assert!(site["rules/UTP-4.2-10.html"].contains("mutants.html"));
 }
 
 #[test]
