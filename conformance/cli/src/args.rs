@@ -47,6 +47,10 @@ pub(crate) enum Command {
     Sabotage(SabotageArguments),
     /// Render a run record again
     Report(ReportArguments),
+    /// Make a key to sign certificates with
+    Keygen(KeygenArguments),
+    /// Check a certificate: signature, files, and the messages judged again without the target
+    Verify(VerifyArguments),
     /// Compare two run records: regressions, fixes, new, gone, changed evidence
     Diff(DiffArguments),
     /// Write the specification as a static site: documents, roles, rules, scenarios, messages
@@ -102,6 +106,10 @@ pub(crate) struct CertifyArguments {
     /// Write the baseline file so that it covers the failures of this run; entries that still fail stay as they are
     #[arg(long, requires = "baseline")]
     pub(crate) write_baseline: bool,
+    /// Write a certificate into --out, signed with this private key of `callmark keygen`; only for whole profiles that
+    /// conform
+    #[arg(long, value_name = "KEY", conflicts_with_all = ["rule", "tags", "baseline"])]
+    pub(crate) sign: Option<PathBuf>,
     /// Scenarios at a time
     #[arg(long, value_name = "N", default_value_t = DEFAULT_JOBS, value_parser = clap::value_parser!(u16).range(1..=1024))]
     pub(crate) jobs: u16,
@@ -135,6 +143,7 @@ impl Default for CertifyArguments {
             format: Format::Human,
             baseline: None,
             write_baseline: false,
+            sign: None,
             jobs: DEFAULT_JOBS,
             seed: DEFAULT_SEED,
             timeout_scale: 1.0,
@@ -409,4 +418,21 @@ pub(crate) struct ManArguments {
     /// Write a page for each command into this directory instead
     #[arg(long, value_name = "DIR")]
     pub(crate) out: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct KeygenArguments {
+    /// Where the private key goes; the public one gets the same name with `.pub`
+    #[arg(long, value_name = "FILE")]
+    pub(crate) out: PathBuf,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct VerifyArguments {
+    /// `certificate.json`, with the files of its run beside it
+    #[arg(value_name = "CERTIFICATE")]
+    pub(crate) certificate: PathBuf,
+    /// The public key of whoever should have signed it
+    #[arg(long, value_name = "FILE")]
+    pub(crate) key: Option<PathBuf>,
 }

@@ -2,15 +2,17 @@
 
 use std::collections::BTreeMap;
 use std::io::IsTerminal as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use callmark_reports::Style;
+use callmark_reports::certificate::PrivateKey;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
 use callmark_suite::manifest::{AgentTable, BreadcrumbTable, HubTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
+use callmark_suite::run::memory::Memory;
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
@@ -23,6 +25,7 @@ use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, Used};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
 use crate::bundled::{self, Reference, Registry, Tour};
+use crate::certificate;
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
 use crate::report;
@@ -33,6 +36,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let manifest = manifest(arguments)?;
     let selection = selection(&library, &manifest, arguments)?;
     let baseline = Used::read(arguments)?;
+    let key = arguments.sign.as_deref().map(certificate::signing_key).transpose()?;
     // What a whole run of the target holds, whatever part of it is selected now.
     let profiles =
         manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
@@ -43,6 +47,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         None
     };
     std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
+    certificate::forget(&arguments.out)?;
     let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
@@ -50,7 +55,11 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         None => Vec::new(),
     };
     write_reports(&arguments.out, &output)?;
+    let signed = key.map(|key| sign(arguments, &key, &library, &manifest, &output)).transpose()?;
     show(arguments, &output.record);
+    if let Some(signed) = signed.flatten().filter(|_| !arguments.quiet && arguments.format == Format::Human) {
+        println!("certificate: {}", signed.display());
+    }
     baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
     Ok(match output.record.verdict {
         Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
@@ -58,6 +67,21 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         Verdict::Nonconformant => exit::NONCONFORMANT,
         Verdict::Incomplete => exit::INCOMPLETE,
     })
+}
+
+/// Signs what conforms; says why there is no certificate for what does not.
+fn sign(
+    arguments: &CertifyArguments,
+    key: &PrivateKey,
+    library: &Arc<Library>,
+    manifest: &Manifest,
+    output: &RunOutput,
+) -> Result<Option<PathBuf>, Failure> {
+    if let Err(refused) = certificate::certifiable(&output.record) {
+        eprintln!("no certificate: {refused}");
+        return Ok(None);
+    }
+    certificate::sign(&arguments.out, key, library, manifest, output).map(Some)
 }
 
 /// The manifest of the target, with what the command line says otherwise.
@@ -237,6 +261,7 @@ pub(crate) async fn certify(
         rerun: rerun(arguments),
         secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
         progress,
+        memory: Arc::new(if arguments.sign.is_some() { Memory::Kept } else { Memory::Fleeting }),
     });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),

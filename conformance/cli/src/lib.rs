@@ -7,6 +7,7 @@ mod args;
 mod baseline;
 pub mod broker;
 pub mod bundled;
+mod certificate;
 mod certify;
 mod diff;
 mod docs;
@@ -56,6 +57,8 @@ pub fn main() -> ExitCode {
         Command::Init(arguments) => init::run(&arguments),
         Command::Sabotage(arguments) => sabotage::run(&arguments),
         Command::Report(arguments) => report::run(&arguments),
+        Command::Keygen(arguments) => certificate::keygen(&arguments),
+        Command::Verify(arguments) => certificate::verify(&arguments),
         Command::Diff(arguments) => diff::run(&arguments),
         Command::Docs(arguments) => docs::run(&arguments),
         Command::Completions(arguments) => manual::completions(&arguments),

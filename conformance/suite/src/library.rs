@@ -38,18 +38,27 @@ pub fn mutant_files() -> Vec<(&'static str, &'static str)> {
 /// SHA-256 over the paths and contents of all features and the registry, lower-case hex.
 pub fn features_sha256() -> &'static str {
     static SUM: LazyLock<String> = LazyLock::new(|| {
-        let mut hash = Sha256::new();
         let mut all = files("feature");
         all.extend(registry_files());
-        for (path, text) in all {
-            hash.update(path.as_bytes());
-            hash.update([0]);
-            hash.update(text.as_bytes());
-            hash.update([0]);
-        }
-        hex(&hash.finalize())
+        digest(&all)
     });
     &SUM
+}
+
+/// SHA-256 over the paths and contents of the registry, lower-case hex.
+pub fn registry_sha256() -> String {
+    digest(&registry_files())
+}
+
+fn digest(files: &[(&str, &str)]) -> String {
+    let mut hash = Sha256::new();
+    for (path, text) in files {
+        hash.update(path.as_bytes());
+        hash.update([0]);
+        hash.update(text.as_bytes());
+        hash.update([0]);
+    }
+    hex(&hash.finalize())
 }
 
 /// Lower-case hexadecimal.

@@ -14,7 +14,7 @@ mod utp;
 use std::path::{Path, PathBuf};
 
 use callmark_schemas::SchemaName;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
@@ -37,7 +37,7 @@ pub use utp::{
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A target, as its author describes it.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Manifest {
     /// Who it is.
@@ -60,7 +60,7 @@ pub struct Manifest {
 }
 
 /// `[target]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TargetTable {
     /// Name in reports.

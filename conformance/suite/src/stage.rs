@@ -2,6 +2,7 @@
 //!
 //! `utp` lays the ground of a UTP target and opens its roles.
 
+mod found;
 pub mod utp;
 
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ use crate::utp::session::{Liveness, SessionError, UtpSession};
 use crate::utp::tool::{Role, Tool};
 use crate::wire::Straight;
 use crate::world::Stage;
+
+pub use found::Found;
 
 /// What a stage is set with.
 pub struct StagePlan<'a> {

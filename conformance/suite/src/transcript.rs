@@ -4,6 +4,7 @@
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
 mod kind;
+mod looks;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -22,6 +23,8 @@ use tokio::sync::watch;
 use crate::bounds;
 
 pub use self::kind::Kind;
+pub use self::looks::{Looks, again, by_steps, rest};
+use self::looks::Looking;
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -132,6 +135,8 @@ pub struct Transcript {
     began: Instant,
     frames: Mutex<Frames>,
     count: watch::Sender<usize>,
+    /// What the steps of the scenario saw of it and when, where the run is to be judged again.
+    looking: Looking,
 }
 
 #[derive(Debug, Default)]
@@ -210,13 +215,20 @@ impl Frames {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0) }
+        Self::looked_at(Looking::default())
     }
 }
 
 impl Transcript {
-    /// Appends a message and wakes whoever waits.
+    fn looked_at(looking: Looking) -> Self {
+        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0), looking }
+    }
+
+    /// Appends a message and wakes whoever waits. One that is read again has its messages already.
     pub fn record(&self, message: Message) {
+        if self.looking.is_again() {
+            return self.looking.said(message);
+        }
         let kept = {
             let mut frames = lock(&self.frames);
             frames.seen += 1;
@@ -232,17 +244,25 @@ impl Transcript {
 
     /// Everything so far.
     pub fn frames(&self) -> Vec<Frame> {
-        lock(&self.frames).all().into_owned()
+        self.with(<[Frame]>::to_vec)
     }
 
     /// Number of messages seen, stored or not.
     pub fn seen(&self) -> usize {
-        lock(&self.frames).seen
+        self.told("seen", || lock(&self.frames).seen)
     }
 
     /// Looks at the frames without copying them.
     pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
-        look(&lock(&self.frames).all())
+        let frames = lock(&self.frames);
+        let all = frames.all();
+        let shown = self.looking.look(all.len());
+        look(&all[..shown])
+    }
+
+    /// All messages, for whoever writes them down; no look of a step.
+    pub(crate) fn all(&self) -> Vec<Frame> {
+        lock(&self.frames).all().into_owned()
     }
 
     /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.
@@ -256,12 +276,24 @@ impl Transcript {
         deadline: Duration,
         mut find: impl FnMut(&[Frame]) -> Option<T>,
     ) -> Option<T> {
+        if self.looking.is_again() {
+            // What came before the wait was over is known.
+            return self.with(find);
+        }
         let mut changes = self.count.subscribe();
+        // Only the last look is kept, also of a wait that somebody breaks off.
+        let mut last = self.looking.wait();
         let search = async {
             loop {
                 changes.mark_unchanged();
-                if let Some(found) = self.with(&mut find) {
-                    return Some(found);
+                let found = {
+                    let frames = lock(&self.frames);
+                    let all = frames.all();
+                    last.saw(all.len());
+                    find(&all)
+                };
+                if found.is_some() {
+                    return found;
                 }
                 if changes.changed().await.is_err() {
                     return None;

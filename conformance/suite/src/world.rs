@@ -90,7 +90,8 @@ impl Stage {
     pub fn secrets(&self) -> Vec<String> {
         let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
         let keys = upstream.flat_map(|upstream| upstream.plan.keys.iter().flat_map(Key::forms));
-        keys.chain(self.runner.iter().flat_map(|session| session.secrets())).collect()
+        let parameter = self.runtime.iter().filter_map(|session| session.secret.clone());
+        keys.chain(parameter).chain(self.runner.iter().flat_map(|session| session.secrets())).collect()
     }
 
     /// Why nothing that the target does counts as a pass in `profile`.
@@ -217,10 +218,19 @@ pub struct Core {
     pub stage: Stage,
     /// Id of the scenario.
     pub scenario: String,
+    /// What the scenario writes down.
+    pub transcript: Arc<Transcript>,
     /// Why it ended early.
     pub trouble: Option<Trouble>,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
+}
+
+impl Core {
+    /// What the scenario writes down.
+    pub(crate) fn written(&self) -> Arc<Transcript> {
+        Arc::clone(&self.transcript)
+    }
 }
 
 impl std::fmt::Debug for Core {

@@ -66,6 +66,7 @@ async fn certify(plan: AgentPlan) -> RunRecord {
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
         progress: Arc::new(Quiet),
+        memory: Arc::default(),
     });
     let record = run::run(&library, &plan).await.record;
     plan.stage.close().await;

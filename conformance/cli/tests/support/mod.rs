@@ -60,6 +60,7 @@ pub(crate) async fn certify(
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),
         progress,
+        memory: Arc::default(),
     });
     let output = Box::pin(run::run(&library, &plan)).await;
     set.strike().await;

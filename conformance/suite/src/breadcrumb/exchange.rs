@@ -169,11 +169,7 @@ impl Scene {
     pub async fn keep_memo(&self) -> Result<String, String> {
         let tags = json!(["memo", format!("tag-{}", self.unique)]);
         let title = memo_title(&self.unique);
-        self.session
-            .door
-            .store(
-                &json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}),
-            )
+        self.store(&json!({"schema_name": "memo.v1", "title": title, "tags": tags, "context": {"text": "ok"}}))
             .await
     }
 
@@ -184,7 +180,7 @@ impl Scene {
         let title = format!("Configuration of {tool} {}", self.unique);
         let tags = json!(["tool:config", "workspace:tools"]);
         let body = json!({"schema_name": CONFIG, "title": title, "tags": tags, "context": filled(&template, &words)});
-        self.session.door.store(&body).await
+        self.store(&body).await
     }
 
     fn asked_now(&mut self) {

@@ -75,18 +75,25 @@ impl Scene {
         let answers = self.calls.iter().filter_map(|call| Answer::of(&frames, call));
         let paths = answers.filter_map(|answer| answer.at("/path")).filter_map(Value::as_str);
         for path in paths {
-            let bytes = beginning(&self.session.directory.join(path)).await;
-            self.note("file", json!({"path": path, "form": bytes.as_deref().and_then(form)}));
+            let looking = async {
+                let bytes = beginning(&self.session.directory.join(path)).await;
+                json!({"path": path, "form": bytes.as_deref().and_then(form)})
+            };
+            let seen = self.booth.transcript.heard("file", looking).await;
+            self.note("file", seen);
         }
     }
 
     /// Looks up a breadcrumb in the store, and writes down what it finds.
     pub async fn look_up(&self, id: &str) {
-        let mut found = self.session.door.find(id).await;
-        if found.is_none() {
-            found = self.session.door.find(&id.to_lowercase()).await;
-        }
-        let found = found.unwrap_or_else(|| json!({"id": id, "missing": true}));
+        let looking = async {
+            let mut found = self.session.door.find(id).await;
+            if found.is_none() {
+                found = self.session.door.find(&id.to_lowercase()).await;
+            }
+            found.unwrap_or_else(|| json!({"id": id, "missing": true}))
+        };
+        let found = self.booth.transcript.heard("crumb", looking).await;
         self.note(&format!("GET /breadcrumbs/{id}/full"), found);
     }
 

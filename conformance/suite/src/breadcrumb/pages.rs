@@ -79,6 +79,16 @@ impl Pages {
         Ok(Self { address, _serving: serving })
     }
 
+    /// Pages that are not served any more, for a run that is judged again.
+    pub(super) fn unserved(address: SocketAddr) -> Self {
+        Self { address, _serving: JoinSet::new() }
+    }
+
+    /// Where they are.
+    pub(super) fn address(&self) -> SocketAddr {
+        self.address
+    }
+
     /// The address of the page of a scenario.
     pub fn url(&self, unique: &str) -> String {
         format!("http://{}/page/{unique}", self.address)

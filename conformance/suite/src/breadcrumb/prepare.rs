@@ -53,7 +53,7 @@ impl Scene {
             "breadcrumb-update" => Ok(self.update_of(NOTHING)),
             "astral" => {
                 // Nothing listens there any more.
-                let address = crate::target::free_address()?;
+                let address = self.booth.transcript.told("nowhere", crate::target::free_address)?;
                 self.props.nowhere = Some(address.clone());
                 Ok(self.browse(act.action.as_deref(), &format!("http://{address}/")))
             }
@@ -212,8 +212,13 @@ impl Scene {
         Ok(id)
     }
 
+    /// Stores something behind the back of the target; its id.
+    pub(super) async fn store(&self, body: &Value) -> Result<String, String> {
+        self.booth.transcript.heard("stored", self.session.door.store(body)).await
+    }
+
     async fn shelve(&self, body: &Value) -> Result<String, String> {
-        let id = self.session.door.store(body).await?;
+        let id = self.store(body).await?;
         let mut stored = body.clone();
         stored["id"] = Value::from(id.clone());
         self.note("POST /breadcrumbs", stored);

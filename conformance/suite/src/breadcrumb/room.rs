@@ -48,7 +48,12 @@ impl Room {
 
     /// A scenario comes in.
     pub fn enter(&self, unique: &str) -> Arc<Booth> {
-        let booth = Arc::new(Booth { unique: unique.to_owned(), transcript: Arc::default() });
+        self.enter_with(unique, Arc::default())
+    }
+
+    /// As [`Room::enter`], with what the scenario writes down.
+    pub fn enter_with(&self, unique: &str, transcript: Arc<Transcript>) -> Arc<Booth> {
+        let booth = Arc::new(Booth { unique: unique.to_owned(), transcript });
         lock(&self.booths).insert(unique.to_owned(), Arc::clone(&booth));
         booth
     }

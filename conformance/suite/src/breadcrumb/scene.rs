@@ -14,7 +14,7 @@ use super::props::{Props, memo_title};
 use super::room::Booth;
 use super::session::RunnerSession;
 use crate::manifest::Dispatch;
-use crate::transcript::Frame;
+use crate::transcript::{self, Frame, Transcript};
 
 /// The state of one scenario.
 pub struct Scene {
@@ -36,10 +36,10 @@ pub struct Scene {
 
 impl Scene {
     /// A scene with a runner and nothing else in it.
-    pub fn new(session: &Arc<RunnerSession>, scenario: &str) -> Self {
+    pub fn new(session: &Arc<RunnerSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario);
         Self {
-            booth: session.room.enter(&unique),
+            booth: session.room.enter_with(&unique, transcript),
             session: Arc::clone(session),
             unique,
             calls: Vec::new(),
@@ -192,7 +192,7 @@ impl Scene {
             .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
             .await;
         self.sentinels.push(sentinel);
-        tokio::time::sleep(self.session.pace.quiet_after(asked.elapsed())).await;
+        transcript::rest(self.session.pace.quiet_after(asked.elapsed())).await;
         Ok(())
     }
 
@@ -200,7 +200,7 @@ impl Scene {
     pub async fn quiet(&mut self, at_least: Duration) -> Result<(), String> {
         let began = Instant::now();
         self.prove_alive().await?;
-        tokio::time::sleep(at_least.saturating_sub(began.elapsed())).await;
+        transcript::rest(at_least.saturating_sub(began.elapsed())).await;
         Ok(())
     }
 }

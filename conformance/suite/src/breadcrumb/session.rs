@@ -5,12 +5,14 @@ mod start;
 pub(super) use start::fixtures;
 
 use std::collections::BTreeSet;
+use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::JoinSet;
@@ -21,6 +23,7 @@ use super::door::Door;
 use super::pages::Pages;
 use super::room::Room;
 use super::scene::product;
+use super::store::Store;
 use super::upstream::Upstream;
 use super::value::tells;
 use crate::judge::Cause;
@@ -28,7 +31,7 @@ use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable}
 use crate::pace::{Pace, PaceLimits};
 use crate::target::Offspring;
 use crate::transcript::lock;
-use crate::wire::Wire;
+use crate::wire::{Straight, Wire};
 
 /// Between two tries of the first call.
 const RETRY: Duration = Duration::from_millis(250);
@@ -152,7 +155,55 @@ impl std::fmt::Debug for RunnerSession {
     }
 }
 
+/// What was found out about a runner before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerFound {
+    pace: Pace,
+    has_shelf: bool,
+    has_upstream: bool,
+    pages: Option<SocketAddr>,
+    keys: Vec<String>,
+    works: bool,
+    nonce: String,
+}
+
 impl RunnerSession {
+    /// What was found out.
+    pub fn found(&self) -> RunnerFound {
+        RunnerFound {
+            pace: self.pace,
+            has_shelf: self.door.shelf().is_some(),
+            has_upstream: self.upstream.is_some(),
+            pages: self.pages.as_ref().map(Pages::address),
+            keys: self.keys.clone(),
+            works: self.works,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
+        let room = Arc::new(Room::new(Arc::new(Straight)));
+        Arc::new(Self {
+            runner: table.runner.clone().unwrap_or_default(),
+            tools: table.tools.clone().unwrap_or_default(),
+            table,
+            pace: found.pace,
+            door: if found.has_shelf { Door::Store(Store::closed()) } else { Door::Nobody },
+            upstream: found.has_upstream.then(|| Upstream::unheard(&room)),
+            room,
+            pages: found.pages.map(Pages::unserved),
+            keys: found.keys,
+            directory: PathBuf::new(),
+            works: found.works,
+            process: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            _listening: JoinSet::new(),
+        })
+    }
+
     /// Opens the parties, starts the runner, and learns whether it works and how fast it is.
     ///
     /// # Errors

@@ -64,7 +64,7 @@ impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::new(&session, &self.core.scenario));
+        self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
         Ok(())
     }
 

@@ -11,7 +11,7 @@ use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
 
 use crate::transcript::{Frame, Kind, Message, Transcript};
-use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::wire::{CALL, SCENARIO, STATUS, Straight, TOOL, Wire};
 
 /// Largest answer that is read.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
@@ -55,7 +55,8 @@ pub struct Agent {
 
 /// A way to one Hub.
 pub struct Client {
-    http: reqwest::Client,
+    /// None where a run is judged again, which asks nobody.
+    http: Option<reqwest::Client>,
     base: String,
     wire: Arc<dyn Wire>,
     calls: AtomicU64,
@@ -75,12 +76,18 @@ impl Client {
             .pool_max_idle_per_host(0)
             .build()
             .map_err(|error| error.to_string())?;
-        Ok(Self { http, base: base.trim_end_matches('/').to_owned(), wire, calls: AtomicU64::new(1) })
+        let base = base.trim_end_matches('/').to_owned();
+        Ok(Self { http: Some(http), base, wire, calls: AtomicU64::new(1) })
+    }
+
+    /// A client of nobody, for a run that is judged again.
+    pub(super) fn of_nobody() -> Self {
+        Self { http: None, base: String::new(), wire: Arc::new(Straight), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
     pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
-        let call = self.calls.fetch_add(1, Ordering::Relaxed);
+        let call = agent.transcript.told("call", || self.calls.fetch_add(1, Ordering::Relaxed));
         let mut message = outgoing(agent, request, call);
         // A Hub may take two requests with one id for one.
         if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
@@ -130,8 +137,9 @@ impl Client {
 
     async fn post(&self, message: &Message) -> Result<Answer, String> {
         let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
+        let http = self.http.as_ref().ok_or("nobody is asked")?;
         let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
-        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        let mut request = http.request(method, format!("{}{path}", self.base));
         for (name, header) in [(AUTHORIZATION, "authorization"), (CONTENT_TYPE, "content-type")] {
             if let Some(value) = message.headers.get(header) {
                 request = request.header(name, value);

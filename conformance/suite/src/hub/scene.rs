@@ -43,9 +43,13 @@ pub struct Scene {
 
 impl Scene {
     /// A scene with a Hub and nothing else in it.
-    pub fn new(session: &Arc<HubSession>, customer: Customer, scenario: &str) -> Self {
+    pub fn new(
+        session: &Arc<HubSession>,
+        customer: Customer,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
         let unique = session.unique(scenario);
-        let transcript: Arc<Transcript> = Arc::default();
         if let Some(provider) = &session.provider {
             provider.follow(&unique, &unique, &transcript);
         }

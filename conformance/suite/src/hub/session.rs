@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
@@ -21,7 +22,7 @@ use crate::judge::Cause;
 use crate::manifest::{Customer, FixturesTable, HubTable};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{Launch, Offspring, Pipes, free_address};
-use crate::transcript::lock;
+use crate::transcript::{self, lock};
 use crate::wire::Wire;
 
 /// The agent that the suite is, where the manifest names no other.
@@ -138,7 +139,51 @@ pub struct HubSession {
     nonce: String,
 }
 
+/// What was found out about a Hub before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubFound {
+    pace: Pace,
+    has_provider: bool,
+    fixtures: FixturesTable,
+    secret: String,
+    base: String,
+    works: bool,
+    nonce: String,
+}
+
 impl HubSession {
+    /// What was found out.
+    pub fn found(&self) -> HubFound {
+        HubFound {
+            pace: self.pace,
+            has_provider: self.provider.is_some(),
+            fixtures: self.fixtures.clone(),
+            secret: self.secret.clone(),
+            base: self.base.clone(),
+            works: self.works,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: HubTable, found: HubFound, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            client: Client::of_nobody(),
+            provider: found.has_provider.then(Provider::unheard),
+            fixtures: found.fixtures,
+            secret: found.secret,
+            base: found.base,
+            works: found.works,
+            limited: AsyncMutex::default(),
+            process: Mutex::default(),
+            seed,
+            nonce: found.nonce,
+        })
+    }
+
     /// Starts the Hub where that is the suite's business, and learns what it needs to know.
     ///
     /// # Errors
@@ -366,7 +411,7 @@ impl HubSession {
             if began.elapsed() + wait > patience {
                 return call;
             }
-            tokio::time::sleep(wait).await;
+            transcript::rest(wait).await;
             let call = self.client.send(agent, request, self.pace.answer).await;
             match self.wait_for_limit(agent, request, call) {
                 Some(next) if began.elapsed() < patience => wait = next,

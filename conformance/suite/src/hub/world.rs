@@ -11,7 +11,7 @@ use super::scene::Scene;
 use super::session::HubSession;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::manifest::Customer;
-use crate::transcript::{Frame, Kind, shorten};
+use crate::transcript::{self, Frame, Kind, shorten};
 use crate::wire::CALL;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
@@ -81,7 +81,7 @@ impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self, customer: Customer) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::new(&session, customer, &self.core.scenario));
+        self.scene = Some(Scene::new(&session, customer, &self.core.scenario, self.core.written()));
         Ok(())
     }
 
@@ -159,14 +159,15 @@ impl World {
         judgement: impl Fn(&Request, &Reply<'_>, &[&Frame]) -> Judgement,
     ) -> Step {
         let session = self.session()?;
-        if session.provider.as_ref().is_some_and(|provider| !provider.was_asked()) {
+        let transcript = Arc::clone(&self.scene()?.agent.transcript);
+        let is_idle = || session.provider.as_ref().is_some_and(|provider| !provider.was_asked());
+        if transcript.told("provider is idle", is_idle) {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing".to_owned();
             return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
         }
         let draft = self.draft()?.clone();
         let scene = self.scene()?;
         let made = scene.made.last().copied().unwrap_or_default();
-        let transcript = Arc::clone(&scene.agent.transcript);
         let look = |frames: &[Frame]| {
             let seen: Vec<&Frame> = frames.iter().filter(|frame| frame.kind == Kind::Provider).collect();
             match Reply::of(frames, made) {
@@ -178,7 +179,7 @@ impl World {
             let patience = session.pace.quiet * ARRIVAL;
             transcript.wait(patience, |frames| look(frames).is_ok().then_some(())).await;
         } else {
-            tokio::time::sleep(session.pace.quiet).await;
+            transcript::rest(session.pace.quiet).await;
         }
         let judgement = transcript.with(look);
         self.judge(judgement)

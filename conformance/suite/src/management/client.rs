@@ -14,7 +14,7 @@ use super::exchange::PLACES;
 use crate::manifest::{RegistryEncoding, RegistryTable};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::utp::judge::seen::mentions;
-use crate::wire::{CALL, SCENARIO, STATUS, Wire};
+use crate::wire::{CALL, SCENARIO, STATUS, Straight, Wire};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -56,7 +56,8 @@ pub struct Caller {
 
 /// A way to one management API.
 pub struct Client {
-    http: reqwest::Client,
+    /// None where a run is judged again, which asks nobody.
+    http: Option<reqwest::Client>,
     base: String,
     encoding: RegistryEncoding,
     headers: HeaderMap,
@@ -89,12 +90,26 @@ impl Client {
             .build()
             .map_err(|error| error.to_string())?;
         let base = base.trim_end_matches('/').to_owned();
+        let http = Some(http);
         Ok(Self { http, base, encoding: table.encoding, headers, wire, exchanges: AtomicU64::new(1) })
+    }
+
+    /// A client of nobody, for a run that is judged again.
+    pub(super) fn of_nobody(table: &RegistryTable) -> Self {
+        Self {
+            http: None,
+            base: String::new(),
+            encoding: table.encoding,
+            headers: HeaderMap::new(),
+            wire: Arc::new(Straight),
+            exchanges: AtomicU64::new(1),
+        }
     }
 
     /// Makes an exchange, which is found in the transcript under the number given back.
     pub async fn send(&self, caller: &Caller, request: &Request, deadline: Duration) -> u64 {
-        let number = self.exchanges.fetch_add(1, Ordering::Relaxed);
+        let number =
+            caller.transcript.told("exchange", || self.exchanges.fetch_add(1, Ordering::Relaxed));
         let message = self.outgoing(caller, request, number);
         caller.transcript.record(message.clone());
         for message in self.wire.outgoing(message) {
@@ -153,8 +168,9 @@ impl Client {
 
     async fn post(&self, message: &Message) -> Result<(u16, Value), String> {
         let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
+        let http = self.http.as_ref().ok_or("nobody is asked")?;
         let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
-        let mut request = self.http.request(method, format!("{}{path}", self.base));
+        let mut request = http.request(method, format!("{}{path}", self.base));
         if let Some(text) = message.body.as_str() {
             let text = match self.encoding {
                 RegistryEncoding::Yaml => text.to_owned(),

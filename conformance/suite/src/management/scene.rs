@@ -37,9 +37,8 @@ pub struct Scene {
 
 impl Scene {
     /// A scene with a definition that has no fault.
-    pub fn new(session: &Arc<ManagementSession>, scenario: &str) -> Self {
+    pub fn new(session: &Arc<ManagementSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario, "name");
-        let transcript: Arc<Transcript> = Arc::default();
         let mut scene = Self {
             caller: Caller { scenario: unique.clone(), transcript },
             project: session.project(&unique),

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -17,7 +18,7 @@ use crate::judge::Cause;
 use crate::manifest::{RegistryRead, RegistryTable};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{Launch, Offspring, Pipes, free_address};
-use crate::transcript::lock;
+use crate::transcript::{self, lock};
 use crate::wire::Wire;
 
 /// Between two looks at a registry that does not answer yet.
@@ -119,7 +120,45 @@ impl std::fmt::Debug for ManagementSession {
     }
 }
 
+/// What was found out about a registry before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagementFound {
+    pace: Pace,
+    base: String,
+    works: bool,
+    told: String,
+    nonce: String,
+}
+
 impl ManagementSession {
+    /// What was found out.
+    pub fn found(&self) -> ManagementFound {
+        ManagementFound {
+            pace: self.pace,
+            base: self.base.clone(),
+            works: self.works,
+            told: self.told.clone(),
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: RegistryTable, version: String, found: ManagementFound, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            client: Client::of_nobody(&table),
+            table,
+            version,
+            pace: found.pace,
+            base: found.base,
+            works: found.works,
+            told: found.told,
+            process: Mutex::default(),
+            seed,
+            nonce: found.nonce,
+        })
+    }
+
     /// Starts the registry where that is the suite's business, and uploads a definition to it.
     ///
     /// # Errors
@@ -234,10 +273,10 @@ impl ManagementSession {
         while look(&made, |upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
             // A registry may take its time until it shows what it took.
-            if began.elapsed() + wait > patience || look(&made, |upload| upload.stored().is_some()) {
+            if caller.transcript.told("late", || began.elapsed() + wait > patience) || look(&made, |upload| upload.stored().is_some()) {
                 break;
             }
-            tokio::time::sleep(wait).await;
+            transcript::rest(wait).await;
             wait = (wait * 2).min(LONGEST_LOOK);
         }
         made

@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::hub::contract::TOOLS;
 use crate::registry::nearest;
 
 /// `[hub.agent]`: selects the profile `hub.agent`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentTable {
     /// Command line of the agent, when the suite is to start it.
@@ -62,7 +62,7 @@ pub struct AgentTable {
 }
 
 /// `[hub.agent.drive]`: exactly one of `http`, `command` and `chat`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct DriveTable {
     /// The hook over HTTP. `{listen}` stands for the address that a started agent was given.
@@ -86,7 +86,7 @@ pub struct DriveTable {
 }
 
 /// The API of a language model.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ModelKind {
     /// `POST …/chat/completions`.
@@ -97,7 +97,7 @@ pub enum ModelKind {
 }
 
 /// A call. Strings in the inputs may hold `{placeholders}`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolCallTable {
     /// The tool's name.
@@ -108,8 +108,8 @@ pub struct ToolCallTable {
 }
 
 /// The call that reads a page, or `false`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(try_from = "Value")]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(try_from = "Value", into = "Value")]
 pub enum PageTable {
     /// The agent reads no pages.
     None,
@@ -134,6 +134,15 @@ impl TryFrom<Value> for PageTable {
             Ok(Self::None)
         } else {
             serde_json::from_value(value).map(Self::Call)
+        }
+    }
+}
+
+impl From<PageTable> for Value {
+    fn from(table: PageTable) -> Self {
+        match table {
+            PageTable::None => Self::Bool(false),
+            PageTable::Call(call) => json!({"tool": call.tool, "inputs": call.inputs}),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
@@ -36,7 +36,7 @@ pub const RUNNER_PLACEHOLDERS: [&str; 5] =
     ["store_url", "listen", "openrouter_url", "venice_url", "ollama_url"];
 
 /// `[breadcrumb]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreadcrumbTable {
     /// Command line of the runner, when the suite is to start it.
@@ -104,7 +104,7 @@ pub struct BreadcrumbTable {
 /// Inputs of tools that are not called as usual.
 ///
 /// `astral` has one for each action, the other tools one each.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct Inputs(BTreeMap<String, Value>);
 
@@ -146,7 +146,7 @@ fn usual_input(tool: &str, action: Option<&str>) -> Value {
 }
 
 /// `[breadcrumb.extra.<name>]`.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExtraTool {
     /// A valid input.
@@ -157,7 +157,7 @@ pub struct ExtraTool {
 }
 
 /// `[breadcrumb.runner]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunnerTable {
     /// What it takes requests from.
@@ -185,7 +185,7 @@ impl RunnerTable {
 }
 
 /// What a runner takes requests from (resolution A6).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Dispatch {
     /// `agent.response.v1` with its `tool_requests`.
@@ -196,7 +196,7 @@ pub enum Dispatch {
 }
 
 /// Breadcrumbs that somebody sees.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct View {
     /// Of this schema.
@@ -214,7 +214,7 @@ impl View {
 }
 
 /// `[breadcrumb.tools]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolsTable {
     /// The form of a configuration.
@@ -232,7 +232,7 @@ impl Default for ToolsTable {
 }
 
 /// `[breadcrumb.tools.config]`: how a `tool.config.v1` looks, and where it shows.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ConfigTable {
     /// Its `context`; `{tool}`, `{secret_id}`, `{api_key}`, `{model}` and `{custom}` are filled in.
@@ -261,7 +261,7 @@ impl ConfigTable {
 }
 
 /// `[breadcrumb.workflow]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkflowTable {}
 

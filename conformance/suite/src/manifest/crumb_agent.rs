@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::breadcrumb::{duration, yes};
@@ -13,7 +13,7 @@ use super::breadcrumb::{duration, yes};
 pub const CRUMB_AGENT_PLACEHOLDERS: [&str; 3] = ["store_url", "model_url", "listen"];
 
 /// `[breadcrumb.agent]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbAgentTable {
     /// Command line of the agent, when the suite is to start it.
@@ -68,7 +68,7 @@ impl CrumbAgentTable {
 }
 
 /// `[breadcrumb.agent.drive]`: one of `http` and `command`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbDriveTable {
     /// Breadcrumbs are posted there; `{listen}` stands for the address that a started agent was given.
@@ -80,7 +80,7 @@ pub struct CrumbDriveTable {
 }
 
 /// What an agent posts to the store (resolution A8).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Capture {
     /// The breadcrumb.
@@ -91,7 +91,7 @@ pub enum Capture {
 }
 
 /// Where an agent's language model is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CrumbModel {
     /// The suite plays it behind an OpenAI-compatible endpoint.

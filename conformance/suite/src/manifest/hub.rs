@@ -4,12 +4,12 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::AgentTable;
 
 /// `[hub]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubTable {
     /// Where the Hub is. `{listen}` stands for the address that a started Hub was given.
@@ -64,7 +64,7 @@ pub struct HubTable {
 }
 
 /// What is special about a customer (rules/hub.md, vocabulary).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Customer {
     /// Both integrations are connected.
@@ -114,7 +114,7 @@ impl Customer {
 }
 
 /// `[hub.integrations]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct IntegrationsTable {
     /// Behind the calendar tools.
@@ -132,7 +132,7 @@ impl Default for IntegrationsTable {
 }
 
 /// `[hub.fixtures]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct FixturesTable {
     /// An event that may be changed and deleted, for a stub that cannot make one.
@@ -165,7 +165,7 @@ pub struct FixturesTable {
 }
 
 /// `[hub.rate_limit]`.
-#[derive(Clone, Copy, Debug, Deserialize)]
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RateLimitTable {
     /// Calls that one customer may make.
@@ -175,7 +175,7 @@ pub struct RateLimitTable {
 }
 
 /// `[hub.provider]`: the suite plays the calendar and mail provider.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProviderTable {
     /// Where it listens, for a Hub that runs already; a free port when absent.

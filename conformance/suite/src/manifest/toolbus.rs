@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 /// `[toolbus]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolbusTable {
     /// Which transport is used, where the table describes both.
@@ -77,7 +77,7 @@ pub struct ToolbusTable {
 }
 
 /// How MCP messages travel.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Transport {
     /// One JSON-RPC message a line.
@@ -87,7 +87,7 @@ pub enum Transport {
 }
 
 /// How paths into a result are written.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PathSyntax {
     /// `rows[1].id`.
@@ -100,7 +100,7 @@ pub enum PathSyntax {
 }
 
 /// `[toolbus.endpoints]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoints {
     /// A server whose root is configured under the second name.
@@ -112,7 +112,7 @@ pub struct Endpoints {
 }
 
 /// A server that runs already.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoint {
     /// Its endpoint.
@@ -123,12 +123,12 @@ pub struct Endpoint {
 }
 
 /// `[toolbus.artifacts]`: selects the profile `toolbus.artifacts`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ArtifactsTable {}
 
 /// `[toolbus.probes]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolbusProbes {
     /// Returns a value that the suite chose, `{value}`.
@@ -161,7 +161,7 @@ pub struct ToolbusProbes {
 }
 
 /// A call. Strings in the arguments may hold `{placeholders}`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CallTable {
     /// The tool's name.
@@ -172,7 +172,7 @@ pub struct CallTable {
 }
 
 /// `[toolbus.probes.state]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct StateTable {
     /// The tool's name.
@@ -187,7 +187,7 @@ pub struct StateTable {
 }
 
 /// `[toolbus.probes.invalid]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct InvalidTable {
     /// The tool's name.
@@ -201,7 +201,7 @@ pub struct InvalidTable {
 }
 
 /// `[toolbus.probes.partial]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PartialTable {
     /// The tool's name.
@@ -215,7 +215,7 @@ pub struct PartialTable {
 }
 
 /// `[toolbus.probes.break_glass]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct BreakGlassTable {
     /// The tool's name.

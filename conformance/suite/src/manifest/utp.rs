@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// `[utp]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UtpTable {
     /// `embedded`, `server`, `container` or a `nats://` URL.
@@ -62,7 +62,7 @@ pub struct UtpTable {
 }
 
 /// How a target reaches the platform.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum PlatformKind {
     /// Request and reply on the bus.
@@ -73,7 +73,7 @@ pub enum PlatformKind {
 }
 
 /// `[utp.tool-service]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolServiceTable {
     /// The tools that serve as probes.
@@ -82,7 +82,7 @@ pub struct ToolServiceTable {
 }
 
 /// The four probes (`docs/bindings.md`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum ProbeName {
     /// Returns its arguments.
@@ -111,7 +111,7 @@ impl ProbeName {
 }
 
 /// `[utp.tool-service.probes.<name>]`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ProbeTable {
     /// The tool's name.
@@ -131,7 +131,7 @@ pub struct ProbeTable {
 }
 
 /// `[utp.schema]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct SchemaTable {
     /// File with captured messages, one JSON object a line.
@@ -143,7 +143,7 @@ pub struct SchemaTable {
 }
 
 /// `[utp.openapi]`: the executor of Jina tools (Guide §4).
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct OpenApiTable {
     /// Where its tools are registered, with `{project_id}` and `{channel_id}` unexpanded.
@@ -170,7 +170,7 @@ pub struct OpenApiTable {
 }
 
 /// `[utp.pmo]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct PmoTable {
     /// The built-ins that there are; all when absent.
@@ -182,7 +182,7 @@ pub struct PmoTable {
 }
 
 /// The built-in tools of a PMO (Guide §3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Builtin {
     /// `provision_agent`.
@@ -222,7 +222,7 @@ impl PmoTable {
 }
 
 /// `[utp.runtime]`: how an agent runtime is reached.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuntimeTable {
     /// Base URL with `platform = "http"`; a started one listens on `CALLMARK_LISTEN` when it is absent.
@@ -237,7 +237,7 @@ pub struct RuntimeTable {
 }
 
 /// `[utp.worker]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct WorkerTable {
     /// Whether it routes the PMO built-ins; it does when absent.
@@ -246,7 +246,7 @@ pub struct WorkerTable {
 }
 
 /// `[utp.execution]`.
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExecutionTable {
     /// Whether it resumes turns itself; it does when absent.
@@ -261,7 +261,7 @@ pub struct ExecutionTable {
 }
 
 /// `[utp.registry]`: the management API of `resource.tools` (Guide §3.2).
-#[derive(Clone, Debug, Default, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RegistryTable {
     /// Base URL; a started one listens on `CALLMARK_LISTEN` when it is absent.
@@ -294,7 +294,7 @@ pub struct RegistryTable {
 }
 
 /// How a definition is sent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistryEncoding {
     /// The body is the YAML.
@@ -305,7 +305,7 @@ pub enum RegistryEncoding {
 }
 
 /// How a row is read back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum RegistryRead {
     /// `GET …/tools/{tool_name}`.

@@ -10,12 +10,13 @@ use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 
+use super::memory::Account;
 use super::remains::Remains;
 use super::writer::{self, Facts, Gatherer, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::judge::Trouble;
-use crate::transcript::lock;
+use crate::transcript::{self, lock};
 use crate::utp::session::Liveness;
 use crate::world::{Family, FamilyWorld};
 use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
@@ -54,12 +55,16 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
     let (mut facts, mut remains) = drive_families(library, plan).await;
-    look_again(plan, &runnable, &mut facts, &mut remains).await;
+    let judging = async {
+        look_again(plan, &runnable, &mut facts, &mut remains).await;
+        verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
+    };
+    let record = plan.memory.steps(judging).await;
     plan.progress.end();
-    let record = verdict::fold(library, plan, &selected, &capabilities, &facts, &remains);
     let id = |place: &Place| selected.iter().find(|case| case.at == *place).map(|case| case.id.clone());
     let timings = facts.iter().filter_map(|(place, facts)| Some((id(place)?, facts.took))).collect();
-    RunOutput { record, timings, remains, secrets: plan.secrets.clone() }
+    let account = Account::of(plan, &remains);
+    RunOutput { record, timings, remains, secrets: plan.secrets.clone(), account }
 }
 
 /// The selected cases that have a stage and ask for nothing that is not declared.
@@ -74,14 +79,14 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>) -> Driven {
     let waiting = Arc::new(Mutex::new(VecDeque::from(ORDER)));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return lane(library, plan, &waiting).await;
+        return plan.memory.steps(lane(library, plan, &waiting)).await;
     }
     let lanes = (0..LANES).map(|_| {
         let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
         let (runtime, (done, driven)) = (runtime.clone(), oneshot::channel());
         let work = move || {
             // Nobody waits any more where the run was broken off.
-            let _ = done.send(runtime.block_on(lane(&library, &plan, &waiting)));
+            let _ = done.send(runtime.block_on(plan.memory.steps(lane(&library, &plan, &waiting))));
         };
         // Without a thread its cases could not run, and the verdict says so.
         let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
@@ -150,7 +155,7 @@ async fn look_again(
     else {
         return;
     };
-    tokio::time::sleep_until((last + wait).into()).await;
+    transcript::rest((last + wait).saturating_duration_since(std::time::Instant::now())).await;
     for case in cases {
         let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
             continue;
@@ -196,6 +201,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
     });
     let stage = plan.stage.clone();
     let packs = !library.is_for_many_runs();
+    let memory = Arc::clone(&plan.memory);
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
@@ -205,6 +211,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 let core = world.core_mut();
                 core.stage = stage.clone();
+                core.transcript = memory.transcript(id);
                 id.clone_into(&mut core.scenario);
             }
             async {}.boxed_local()

@@ -5,6 +5,7 @@
 mod engine;
 mod evidence;
 mod exchange;
+pub mod memory;
 mod parts;
 mod remains;
 mod steps;
@@ -17,7 +18,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reports::record::{FrameExcerpt, Outcome, RunRecord, TargetInfo};
+use serde_json::Value;
 
+use self::memory::{Account, Memory};
 use self::steps::Steps;
 use crate::catalogue::{Case, Catalogue, CatalogueError};
 use crate::judge::Cause;
@@ -121,6 +124,8 @@ pub struct RunPlan {
     pub secrets: Vec<String>,
     /// Who is told of the progress.
     pub progress: Arc<dyn Progress>,
+    /// What is kept of it, so that it can be judged again.
+    pub memory: Arc<Memory>,
 }
 
 /// Is told how a run goes on.
@@ -152,15 +157,26 @@ pub struct RunOutput {
     pub timings: BTreeMap<String, Duration>,
     remains: BTreeMap<String, remains::Remains>,
     secrets: Vec<String>,
+    account: Option<Account>,
 }
 
 impl RunOutput {
-    /// The messages of every scenario, by scenario id, without the manifest's secrets.
+    /// The messages of every scenario, by scenario id. Each secret has a name in its place.
     pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
-        let names = remains::secrets(&self.secrets);
+        let names = remains::numbered(&self.secrets);
         self.remains
             .iter()
-            .map(move |(id, remains)| (id.as_str(), remains::without_secrets(remains.frames(), &names)))
+            .map(move |(id, remains)| (id.as_str(), remains::without_secrets(remains.written(), &names)))
+    }
+
+    /// What whoever judges the run again has to know beside its messages; none where it was not kept.
+    pub fn account(&self) -> Option<&Account> {
+        self.account.as_ref()
+    }
+
+    /// JSON with a name in place of each secret: the one that stands for it in the transcripts.
+    pub fn without_secrets(&self, value: &Value) -> Value {
+        remains::numbered(&self.secrets).rename(value)
     }
 
     /// The messages of one scenario as a report would show them, in the order of a story that names their kinds: ids and

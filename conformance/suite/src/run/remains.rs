@@ -24,10 +24,22 @@ impl Remains {
     }
 }
 
-/// What stands in place of secrets.
-pub(super) fn secrets(secrets: &[String]) -> Names {
-    let parts = secrets.iter().map(|secret| (secret.clone(), "***".to_owned()));
+impl Remains {
+    /// All messages of the scenario, for whoever writes them down.
+    pub(super) fn written(&self) -> Vec<Frame> {
+        self.world.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
+    }
+}
+
+/// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
+pub(super) fn numbered(secrets: &[String]) -> Names {
+    let parts = secrets.iter().zip(1..).map(|(secret, number)| (secret.clone(), stand_in(number)));
     Names { parts: Parts::new(parts), ..Names::default() }
+}
+
+/// What stands for the secret with this number, from 1.
+pub(super) fn stand_in(number: usize) -> String {
+    format!("***{number:04}***")
 }
 
 /// Frames as they may be stored.

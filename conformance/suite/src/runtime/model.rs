@@ -59,7 +59,8 @@ pub struct Script {
 
 /// A running model.
 pub struct Model {
-    server: HttpServer,
+    /// None where a run is judged again, in which nobody asks.
+    server: Option<HttpServer>,
     room: Arc<Room>,
 }
 
@@ -84,12 +85,17 @@ impl Model {
         let room = Arc::<Room>::default();
         let own = Arc::clone(&room);
         let server = HttpServer::start(listen, Arc::new(move |asked| own.answer(&asked))).await?;
-        Ok(Self { server, room })
+        Ok(Self { server: Some(server), room })
+    }
+
+    /// A model that nobody asks, for a run that is judged again.
+    pub(super) fn unasked() -> Self {
+        Self { server: None, room: Arc::default() }
     }
 
     /// The base URL that a runtime is told.
     pub fn url(&self) -> String {
-        format!("{}/v1", self.server.url())
+        format!("{}/v1", self.server.as_ref().map(HttpServer::url).unwrap_or_default())
     }
 
     /// From now on what is said is written down in the projects of this desk.

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use async_nats::{Client, HeaderMap, Request};
 use bytes::Bytes;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::transcript::Message;
@@ -28,6 +29,11 @@ pub(super) enum Reach {
         /// Keeps connections.
         client: reqwest::Client,
     },
+    /// To nobody, in a run that is judged again.
+    Nowhere {
+        /// Whether it was HTTP.
+        is_http: bool,
+    },
 }
 
 /// What a runtime is asked for.
@@ -42,7 +48,7 @@ pub(super) enum Errand {
 }
 
 /// What it answers.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Answered {
     /// Whether it did as it was asked.
     pub accepted: bool,
@@ -57,19 +63,23 @@ impl Reach {
         Self::Http { base: base.trim_end_matches('/').to_owned(), client: reqwest::Client::new() }
     }
 
+    pub(super) fn is_http(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Nowhere { is_http: true })
+    }
+
     /// The channel of an errand, as transcripts name it.
     pub(super) fn channel(&self, errand: Errand, project: &str, channel_id: &str, agent_id: &str) -> String {
         match (self, errand) {
-            (Self::Nats(_), Errand::Turn) => format!("{BELOW}.{project}.{channel_id}.turns.start"),
-            (Self::Nats(_), Errand::Report) => format!("{BELOW}.{project}.{channel_id}.report"),
-            (Self::Nats(_), Errand::Inbox) => format!("{BELOW}.{project}.inbox.list"),
-            (Self::Http { .. }, Errand::Turn) => {
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Turn) => format!("{BELOW}.{project}.{channel_id}.turns.start"),
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Report) => format!("{BELOW}.{project}.{channel_id}.report"),
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Inbox) => format!("{BELOW}.{project}.inbox.list"),
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Turn) => {
                 format!("POST /projects/{project}/channels/{channel_id}/turns")
             }
-            (Self::Http { .. }, Errand::Report) => {
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Report) => {
                 format!("POST /projects/{project}/channels/{channel_id}/reports")
             }
-            (Self::Http { .. }, Errand::Inbox) => format!("GET /projects/{project}/agents/{agent_id}/inbox"),
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Inbox) => format!("GET /projects/{project}/agents/{agent_id}/inbox"),
         }
     }
 
@@ -78,6 +88,7 @@ impl Reach {
         match self {
             Self::Nats(client) => over_nats(client, message, within).await,
             Self::Http { base, client } => over_http(client, base, message, within).await,
+            Self::Nowhere { .. } => None,
         }
     }
 }

@@ -14,7 +14,7 @@ use super::reach::{Answered, Errand, traced, whose_inbox};
 use super::seen::{self, Behaviour};
 use super::session::RuntimeSession;
 use super::turn::{Row, ToolCall, Turn};
-use crate::transcript::{Frame, Kind, Message};
+use crate::transcript::{self, Frame, Kind, Message};
 use crate::utp::platform::Project;
 
 /// Tools that calls are made of, in order: name and target.
@@ -279,7 +279,7 @@ impl Scene {
             self.make_up(call);
             self.started = self.turns.len();
             let taken = self.report(session, call).await.is_some_and(|answer| answer.accepted);
-            tokio::time::sleep(session.pace.quiet_after(began.elapsed())).await;
+            transcript::rest(session.pace.quiet_after(began.elapsed())).await;
             return taken;
         }
         if self.start_turn(session, turn, session.pace.answer).await.is_err()
@@ -290,13 +290,13 @@ impl Scene {
         self.report(session, call).await;
         let alive = self.behaviour(session, call).await == session.suspend;
         // An early end of the window would need something to wait for; the point is that nothing comes.
-        tokio::time::sleep(session.pace.quiet_after(began.elapsed())).await;
+        transcript::rest(session.pace.quiet_after(began.elapsed())).await;
         alive
     }
 
     /// A quiet window, for what must not come after something that was seen.
     pub async fn quiet(&self, session: &RuntimeSession) {
-        tokio::time::sleep(session.pace.quiet).await;
+        transcript::rest(session.pace.quiet).await;
     }
 
     /// Whether the target did anything here.
@@ -352,9 +352,12 @@ impl Scene {
         within: Duration,
     ) -> Option<Answered> {
         let mut answer = None;
+        // A report and a look into the Inbox may be under way together.
+        let told = format!("answer to {:?}", message.kind);
         for message in session.ground.desk.outgoing(&self.project, message) {
             let asked = session.reach.ask(&message, within);
-            let own = session.ground.unless_ended(asked).await;
+            let own = session.ground.unless_ended(asked);
+            let own = self.project.transcript.heard(&told, own).await;
             answer = answer.or(own);
         }
         answer

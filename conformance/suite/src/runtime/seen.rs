@@ -1,5 +1,6 @@
 //! What a transcript shows of a turn: commands, requests to the model, its end, its Inbox.
 
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::model::{ROUND, TURN};
@@ -9,7 +10,7 @@ use crate::utp::judge::seen::{card_type, mentions, saved_cards};
 use crate::utp::subject;
 
 /// What became of a turn after a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Behaviour {
     /// The model was asked again.
     Next,

@@ -14,6 +14,7 @@ use crate::pace::{Pace, PaceLimits};
 use crate::utp::ground::Ground;
 use crate::utp::session::SessionError;
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 
 /// Where a runtime's workers listen unless the manifest says otherwise.
 const WORKER_TARGET: &str = "worker_generic";
@@ -71,7 +72,60 @@ impl std::fmt::Debug for RuntimeSession {
     }
 }
 
+/// What was found out about a runtime before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeFound {
+    pace: Pace,
+    worker_target: String,
+    secret: Option<String>,
+    deadline: Option<Duration>,
+    is_http: bool,
+    capabilities: BTreeSet<String>,
+    suspend: Behaviour,
+    terminate: Behaviour,
+    asks: usize,
+    parallel: bool,
+    works: bool,
+}
+
 impl RuntimeSession {
+    /// What was found out.
+    pub fn found(&self) -> RuntimeFound {
+        RuntimeFound {
+            pace: self.pace,
+            worker_target: self.worker_target.clone(),
+            secret: self.secret.clone(),
+            deadline: self.deadline,
+            is_http: self.reach.is_http(),
+            capabilities: self.capabilities.clone(),
+            suspend: self.suspend,
+            terminate: self.terminate,
+            asks: self.asks,
+            parallel: self.parallel,
+            works: self.works,
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(ground: &Arc<Ground>, found: RuntimeFound) -> Arc<Self> {
+        Arc::new(Self {
+            ground: Arc::clone(ground),
+            model: Arc::new(Model::unasked()),
+            pace: found.pace,
+            worker_target: found.worker_target,
+            secret: found.secret,
+            deadline: found.deadline,
+            reach: Reach::Nowhere { is_http: found.is_http },
+            capabilities: found.capabilities,
+            suspend: found.suspend,
+            terminate: found.terminate,
+            asks: found.asks,
+            parallel: found.parallel,
+            works: found.works,
+        })
+    }
+
     /// Waits for the runtime and learns how it behaves.
     pub fn open(plan: RuntimePlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
         Box::pin(Self::opening(plan))
@@ -84,7 +138,11 @@ impl RuntimeSession {
             capabilities: capabilities(&plan),
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            reach: plan.url.map_or_else(|| Reach::Nats(plan.ground.client.clone()), |url| Reach::http(&url)),
+            reach: match (plan.url, plan.ground.client()) {
+                (Some(url), _) => Reach::http(&url),
+                (None, Some(client)) => Reach::Nats(client.clone()),
+                (None, None) => Reach::Nowhere { is_http: false },
+            },
             // Until it is calibrated; a target that never does its work keeps this one.
             pace: Pace::calibrated(Duration::ZERO, &plan.limits),
             ground: plan.ground,

@@ -80,7 +80,7 @@ impl World {
     /// Opens the scenario's own project.
     pub fn open_scene(&mut self) -> Step {
         let session = self.session()?;
-        let project = session.ground.project(&self.core.scenario);
+        let project = session.ground.project_of(&self.core.scenario, "", self.core.written());
         self.scene = Some(Scene::bare(&session, project));
         Ok(())
     }

@@ -187,6 +187,7 @@ fn plan(
         rerun: "callmark sabotage".to_owned(),
         secrets: Vec::new(),
         progress: Arc::new(Quiet),
+        memory: Arc::default(),
     })
 }
 

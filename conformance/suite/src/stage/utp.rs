@@ -185,7 +185,7 @@ pub fn session_plan(role: Role, table: &UtpTable, ground: &Arc<Ground>, limits: 
 }
 
 /// What can be called of a role.
-fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
+pub(super) fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
     match role {
         Role::ToolService => {
             let probes = table.tool_service.iter().flat_map(|service| &service.probes);

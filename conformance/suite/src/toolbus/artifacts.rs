@@ -56,7 +56,7 @@ impl Form {
 
 /// Looks for the artifacts of a call, and writes them down as what the target stored.
 pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
-    let Some(root) = &scene.server.root else { return Vec::new() };
+    let Some(root) = &scene.root else { return Vec::new() };
     let before = scene.frames().len();
     let uris = uris(scene, made);
     let ids: Vec<String> = ["span_id", "trace_id"]
@@ -150,7 +150,7 @@ fn read(path: &Path) -> Value {
 
 /// Writes down every file of the scenario, wherever it lies, and gives the places of those outside the root.
 pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
-    let Some(root) = &scene.server.root else { return Vec::new() };
+    let Some(root) = &scene.root else { return Vec::new() };
     let outside = scene.session.outside();
     let inside = root.strip_prefix(outside).unwrap_or(root).display().to_string();
     let before = scene.frames().len();

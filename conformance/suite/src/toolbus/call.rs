@@ -1,11 +1,12 @@
 //! Calls of the probes: which tool, which arguments, and what the placeholders of the manifest stand for.
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use crate::manifest::{CallTable, PathSyntax, ToolbusTable};
 
 /// A tool of the target that lets the suite see inside.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum Probe {
     /// Returns the value that it is given.
     Echo,

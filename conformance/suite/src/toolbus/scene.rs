@@ -2,6 +2,7 @@
 //!
 //! What a scene does is call and wait; what it saw is judged elsewhere, from the transcript.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
@@ -11,7 +12,7 @@ use super::answer::{self, Answer};
 use super::call::{self, Filling, Markers, Probe};
 use super::server::{Client, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Transcript};
 
 /// A call that is being prepared, or was made.
 #[derive(Clone, Debug, PartialEq)]
@@ -47,6 +48,8 @@ pub struct Scene {
     pub client: Client,
     /// The server.
     pub server: Arc<Server>,
+    /// Its context root.
+    pub root: Option<PathBuf>,
     /// Set where the server is the scenario's own.
     pub lease: Option<Lease>,
     /// Held while the scenario moves much data.
@@ -65,11 +68,18 @@ pub struct Scene {
 
 impl Scene {
     /// A scene with a server and nothing else in it.
-    pub fn new(session: &Arc<ToolbusSession>, server: Arc<Server>, kind: RootKind, scenario: &str) -> Self {
+    pub fn new(
+        session: &Arc<ToolbusSession>,
+        server: Arc<Server>,
+        kind: RootKind,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
         let unique = session.unique(scenario);
         Self {
             session: Arc::clone(session),
-            client: Client { scenario: unique.clone(), transcript: Arc::default() },
+            root: transcript.told("root", || server.root.clone()),
+            client: Client { scenario: unique.clone(), transcript },
             server,
             lease: None,
             turn: None,
@@ -120,7 +130,7 @@ impl Scene {
         body["params"]["arguments"] = Value::Object(arguments);
         let id = self.server.request(&self.client, &call.tool, body).await;
         // What does not come is for the judgement to tell.
-        let patience = if call.probe == Some(Probe::Large) { 4 } else { 1 };
+        let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
         let _ = self.server.answer(&self.client, id, self.session.pace.answer * patience).await;
         let made = Made { call, id };
         self.made.push(made.clone());

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::answer::integer;
-use super::link::{Incoming, Link, Sink};
+use super::link::{Incoming, Link, Nowhere, Sink};
 use super::stdio::initialize;
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
@@ -100,6 +100,18 @@ impl Server {
         }
     }
 
+    /// A server that nobody runs, for a run that is judged again.
+    pub(super) fn of_nobody() -> Self {
+        Self {
+            link: Arc::new(Nowhere),
+            routes: Arc::default(),
+            wire: Arc::new(crate::wire::Straight),
+            ids: Arc::default(),
+            root: None,
+            tools: Vec::new(),
+        }
+    }
+
     async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
         let answer = self.exchange(initialize(), 0, deadline).await?;
         if let Some(status) = answer.headers.get(STATUS) {
@@ -166,7 +178,7 @@ impl Server {
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
     pub async fn request(&self, client: &Client, tool: &str, mut body: Value) -> i64 {
-        let id = self.ids.fetch_add(1, Ordering::Relaxed);
+        let id = client.transcript.told("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
         let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),

@@ -12,6 +12,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
 use serde_json::Value;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use thiserror::Error;
@@ -27,7 +28,7 @@ use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{Launch, Offspring, Pipes, free_address};
 use crate::transcript::lock;
-use crate::wire::Wire;
+use crate::wire::{Straight, Wire};
 
 /// In place of the address of a server that is gone when the report is read.
 const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
@@ -151,7 +152,9 @@ pub struct ToolbusSession {
     /// Where in the results the echoed value is.
     pub value_base: String,
     /// Where servers are started.
-    pub directory: TempDir,
+    outside: PathBuf,
+    /// Keeps it; none where a run is judged again, which starts none.
+    directory: Option<TempDir>,
     plan: ToolbusPlan,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
@@ -164,7 +167,67 @@ pub struct ToolbusSession {
     nonce: String,
 }
 
+/// What was found out about a server before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolbusFound {
+    pace: Pace,
+    result_pointer: String,
+    value_base: String,
+    outside: PathBuf,
+    echoed: Result<(), String>,
+    baselines: Vec<(Probe, Result<Value, String>)>,
+    nonce: String,
+}
+
 impl ToolbusSession {
+    /// What was found out.
+    pub fn found(&self) -> ToolbusFound {
+        ToolbusFound {
+            pace: self.pace,
+            result_pointer: self.result_pointer.clone(),
+            value_base: self.value_base.clone(),
+            outside: self.outside.clone(),
+            echoed: self.echoed.clone(),
+            baselines: self.baselines.clone().into_iter().collect(),
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
+        let plan = ToolbusPlan {
+            table: table.clone(),
+            directory: PathBuf::new(),
+            log: PathBuf::new(),
+            limits: PaceLimits::default(),
+            wire: Arc::new(Straight),
+            seed,
+        };
+        Arc::new(Self {
+            pace: found.pace,
+            result_pointer: found.result_pointer,
+            value_base: found.value_base,
+            outside: found.outside,
+            directory: None,
+            table,
+            plan,
+            echoed: found.echoed,
+            baselines: found.baselines.into_iter().collect(),
+            shared: AsyncMutex::default(),
+            leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
+            started: AtomicUsize::new(0),
+            ids: Arc::default(),
+            all: Mutex::default(),
+            turn: Arc::new(Semaphore::new(TURNS)),
+            nonce: found.nonce,
+        })
+    }
+
+    fn is_again(&self) -> bool {
+        self.directory.is_none()
+    }
+
     /// Starts the first server, and learns where its results are and how fast it is.
     ///
     /// # Errors
@@ -192,7 +255,8 @@ impl ToolbusSession {
             pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
             value_base: String::new(),
-            directory,
+            outside: directory.path().to_owned(),
+            directory: Some(directory),
             table,
             plan,
             echoed: Ok(()),
@@ -273,6 +337,9 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is none.
     pub async fn server(&self, kind: RootKind) -> Result<Arc<Server>, String> {
+        if self.is_again() {
+            return Ok(Arc::new(Server::of_nobody()));
+        }
         let mut shared = self.shared.lock().await;
         if let Some(server) = shared.get(&kind)
             && server.why_closed().is_none()
@@ -295,6 +362,7 @@ impl ToolbusSession {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
         let free = lock(&self.leases.free).pop();
         let server = match free {
+            _ if self.is_again() => Arc::new(Server::of_nobody()),
             Some(server) if server.why_closed().is_none() => server,
             _ => self.connect(RootKind::First, None).await?,
         };
@@ -311,6 +379,9 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is none.
     pub async fn restart(&self, lease: &mut Lease) -> Result<(), String> {
+        if self.is_again() {
+            return Ok(());
+        }
         let root = lease.server.root.clone();
         lease.server.close().await;
         lease.server = self.connect(RootKind::First, root).await?;
@@ -319,7 +390,7 @@ impl ToolbusSession {
 
     /// The directory below which all context roots lie, each with some empty levels above it.
     pub fn outside(&self) -> &Path {
-        self.directory.path()
+        &self.outside
     }
 
     async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
@@ -395,7 +466,7 @@ impl ToolbusSession {
     fn new_root(&self) -> Result<PathBuf, String> {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         // What climbs out of it by a few levels still lands where the suite looks.
-        let root = self.directory.path().join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
+        let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
         std::fs::create_dir_all(&root).map_err(|error| format!("`{}`: {error}", root.display()))?;
         Ok(root)
     }

@@ -13,7 +13,7 @@ use super::judge::Reply;
 use super::scene::{Call, Made, Scene};
 use super::session::{RootKind, ToolbusSession};
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::transcript::{Frame, shorten};
+use crate::transcript::{self, Frame, shorten};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step};
 
 /// The state of one scenario.
@@ -49,13 +49,14 @@ impl FamilyWorld for World {
             names: vec![
                 (format!("-{}", scene.unique), String::new()),
                 (scene.unique.clone(), "<unique>".to_owned()),
-                (scene.session.directory.path().display().to_string(), "<roots>".to_owned()),
+                (scene.session.outside().display().to_string(), "<roots>".to_owned()),
             ],
             nonce: None,
             late: Vec::new(),
-            reproduce: subject
-                .as_ref()
-                .map(|request| scene.server.by_hand(&shorten(&evidence::steady(request)))),
+            reproduce: subject.as_ref().map(|request| {
+                let by_hand = || scene.server.by_hand(&shorten(&evidence::steady(request)));
+                scene.client.transcript.told("by hand", by_hand)
+            }),
             subject,
         }
     }
@@ -109,7 +110,7 @@ impl World {
     ) -> Step {
         match server {
             Ok(server) => {
-                self.scene = Some(Scene::new(session, server, kind, &self.core.scenario));
+                self.scene = Some(Scene::new(session, server, kind, &self.core.scenario, self.core.written()));
                 Ok(())
             }
             Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
@@ -209,7 +210,7 @@ impl World {
         let found = artifacts::record(scene, made, session.wire());
         let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
         if !has(Form::Context) || !has(Form::Json) {
-            tokio::time::sleep(session.pace.quiet).await;
+            transcript::rest(session.pace.quiet).await;
             artifacts::record(scene, made, session.wire());
         }
         Ok(())

@@ -12,7 +12,7 @@ use callmark_reports::record::Direction;
 use callmark_schemas::SchemaName;
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use thiserror::Error;
 
@@ -32,7 +32,7 @@ const ROW_DEADLINE: Duration = Duration::from_secs(2);
 const MARKER_DEADLINE: Duration = Duration::from_secs(10);
 
 /// What a captured message is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum CapturedKind {
     /// A tool command.
@@ -54,7 +54,7 @@ pub enum CapturedKind {
 }
 
 /// One captured message.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Entry {
     /// Line of the file, or number on the bus, from 1.
     pub n: u32,
@@ -69,13 +69,13 @@ pub struct Entry {
 }
 
 /// All captured messages, in order.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Capture {
     entries: Vec<Entry>,
     /// The statuses that the captured system is declared to produce.
     pub statuses: Vec<String>,
     /// The kinds of messages that are its own.
-    pub kinds: Vec<&'static str>,
+    pub kinds: Vec<String>,
 }
 
 /// The kinds that rules are about.
@@ -196,7 +196,7 @@ impl Capture {
 
     /// What a Tool Service sent in a transcript: callbacks and cards. Commands and rows are the suite's own.
     pub fn of_frames(frames: &[Frame], statuses: Vec<String>) -> Self {
-        let mut capture = Self { entries: Vec::new(), statuses, kinds: vec!["callback"] };
+        let mut capture = Self { entries: Vec::new(), statuses, kinds: vec!["callback".to_owned()] };
         for frame in frames {
             let kind = match frame.kind {
                 Kind::Report => CapturedKind::Report,
@@ -230,7 +230,7 @@ impl Capture {
         Self {
             entries: Vec::new(),
             statuses: table.statuses.clone().unwrap_or_else(all),
-            kinds: KINDS.to_vec(),
+            kinds: KINDS.map(str::to_owned).to_vec(),
         }
     }
 

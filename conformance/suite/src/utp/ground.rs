@@ -9,16 +9,18 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use async_nats::{Client, ConnectOptions, Event};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::session::SessionError;
 use crate::manifest::PlatformKind;
-use crate::target::{Surroundings, Target};
-use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE};
-use crate::utp::upstream::Upstream;
-use crate::wire::Wire;
+use crate::target::{Running, Surroundings, Target};
+use crate::transcript::{Message, Transcript};
+use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE, nats};
+use crate::utp::upstream::{Upstream, UpstreamPlan};
+use crate::wire::{Straight, Wire};
 
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
@@ -45,10 +47,19 @@ pub struct GroundPlan {
     pub upstream: Option<Arc<Upstream>>,
 }
 
+/// What was found out about a ground before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroundFound {
+    version: String,
+    nonce: String,
+    upstream: Option<UpstreamPlan>,
+}
+
 /// Broker, platform and target.
 pub struct Ground {
-    /// The suite's connection.
-    pub client: Client,
+    /// The suite's connection; none where a run is judged again, which asks nobody.
+    client: Option<Client>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// All projects of the run.
@@ -98,7 +109,7 @@ impl Ground {
         let mut target = plan.target;
         target.start(&around).await.map_err(SessionError::Start)?;
         Ok(Arc::new(Self {
-            client,
+            client: Some(client),
             version: plan.version,
             desk,
             upstream: plan.upstream,
@@ -112,15 +123,55 @@ impl Ground {
 
     /// Opens the project of one scenario. The id follows from seed and scenario.
     pub fn project(&self, scenario: &str) -> Arc<Project> {
-        self.project_with_suffix(scenario, "")
+        self.project_of(scenario, "", Arc::default())
     }
 
-    /// Opens a project whose id ends with `suffix`.
-    pub fn project_with_suffix(&self, scenario: &str, suffix: &str) -> Arc<Project> {
+    /// Opens a project whose id ends with `suffix`, with what the scenario writes down.
+    pub fn project_of(&self, scenario: &str, suffix: &str, transcript: Arc<Transcript>) -> Arc<Project> {
         let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
         let stable = digest[..STABLE].to_owned();
         let unique = format!("{stable}{}", self.nonce);
-        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() })
+        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
+    }
+
+    /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
+    pub async fn publish(&self, messages: Vec<Message>) {
+        let Some(client) = &self.client else { return };
+        for message in messages {
+            let _ = nats::send(client, &message).await;
+        }
+        let _ = client.flush().await;
+    }
+
+    /// The suite's connection.
+    pub fn client(&self) -> Option<&Client> {
+        self.client.as_ref()
+    }
+
+    /// What was found out.
+    pub fn found(&self) -> GroundFound {
+        GroundFound {
+            version: self.version.clone(),
+            nonce: self.nonce.clone(),
+            upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
+        }
+    }
+
+    /// The ground of a run that is judged again.
+    pub fn again(found: GroundFound, seed: u64) -> Arc<Self> {
+        // Nobody takes what the desk would publish.
+        let (desk, _) = Desk::new(&found.version, Arc::new(Straight));
+        Arc::new(Self {
+            client: None,
+            version: found.version,
+            desk,
+            upstream: found.upstream.map(Upstream::unheard),
+            seed,
+            nonce: found.nonce,
+            lost: Arc::default(),
+            target: Mutex::new(Box::new(Running)),
+            _tasks: Vec::new(),
+        })
     }
 
     /// Whether the connection to the broker was lost at any time.

@@ -12,9 +12,9 @@ use tokio::sync::OwnedMutexGuard;
 use super::call::{self, AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
 use super::session::{Counter, UtpSession};
 use super::tool::{Role, Tool};
-use crate::transcript::{Frame, Kind, Message};
+use crate::transcript::{self, Frame, Kind, Message};
 use crate::utp::judge::seen::{self, Calls};
-use crate::utp::platform::{Project, nats};
+use crate::utp::platform::Project;
 
 /// For a message to leave this process. A client that has lost its broker keeps messages without end.
 const SEND_DEADLINE: Duration = Duration::from_secs(5);
@@ -148,13 +148,7 @@ impl Scene {
     /// Publishes any message of the worker and records it.
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
         self.project.transcript.record(message.clone());
-        let sending = async {
-            for message in session.ground.desk.wire().outgoing(message) {
-                // A lost broker shows in the session; here it means silence, which a deadline ends.
-                let _ = nats::send(&session.ground.client, &message).await;
-            }
-            let _ = session.ground.client.flush().await;
-        };
+        let sending = session.ground.publish(session.ground.desk.wire().outgoing(message));
         let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
     }
 
@@ -211,7 +205,7 @@ impl Scene {
         if let Pulse::Steady(latency) = pulse {
             let quiet = session.pace.quiet_after(latency);
             // An early end of the window would need something to wait for; the point is that nothing comes.
-            tokio::time::sleep(quiet).await;
+            transcript::rest(quiet).await;
         }
         pulse
     }
@@ -248,7 +242,7 @@ impl Scene {
 
     /// Makes a call that counts and reads the number; `None` when the probe gives none.
     pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
-        if session.counter_fails() {
+        if self.project.transcript.told("counter fails", || session.counter_fails()) {
             return None;
         }
         let read = self.read_counter_once(session).await;

@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 use tokio::sync::Mutex;
 
@@ -31,7 +32,7 @@ pub struct SessionPlan {
 }
 
 /// What the target showed before the first scenario.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Liveness {
     /// It did the work of an echo call and reported it.
     Answers,
@@ -42,7 +43,7 @@ pub enum Liveness {
 }
 
 /// How the counter of the count probe behaves.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Counter {
     /// One for each project, key or call: scenarios do not disturb each other.
     Isolated,
@@ -121,7 +122,40 @@ pub enum SessionError {
     NoBuiltin,
 }
 
+/// What was found out about a role before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtpFound {
+    pace: Pace,
+    liveness: Liveness,
+    counter: Counter,
+}
+
 impl UtpSession {
+    /// What was found out.
+    pub fn found(&self) -> UtpFound {
+        UtpFound { pace: self.pace, liveness: self.liveness, counter: self.counter }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(
+        role: Role,
+        tools: BTreeMap<Tool, ToolTable>,
+        ground: &Arc<Ground>,
+        found: &UtpFound,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            ground: Arc::clone(ground),
+            role,
+            tools,
+            pace: found.pace,
+            liveness: found.liveness,
+            counter: found.counter,
+            counting: Arc::default(),
+            counter_failed: AtomicBool::new(false),
+        })
+    }
+
     /// Waits for the role and calibrates.
     pub fn open(plan: SessionPlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
         Box::pin(Self::opening(plan))

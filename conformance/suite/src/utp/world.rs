@@ -109,7 +109,7 @@ impl World {
     pub fn open_scene(&mut self, role: Role) -> Step {
         self.role = Some(role);
         let session = self.session()?;
-        self.scene = Some(Scene::bare(&session, session.ground.project(&self.core.scenario)));
+        self.scene = Some(Scene::bare(&session, session.ground.project_of(&self.core.scenario, "", self.core.written())));
         Ok(())
     }
 

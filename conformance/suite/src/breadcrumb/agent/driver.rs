@@ -25,6 +25,11 @@ pub(super) enum Way {
     Http(Courier),
     /// Each breadcrumb is a line.
     Lines(Input),
+    /// That led to an agent which is not there, in a run that is judged again.
+    Nobody {
+        /// Whether it listened to the store.
+        is_store: bool,
+    },
 }
 
 /// The store, and the way to the agent.
@@ -39,13 +44,13 @@ impl Driver {
     /// # Errors
     /// Why it does not get there.
     pub(super) fn tell(&self, room: &Room, booth: &Arc<Booth>, body: Value) -> Result<(), String> {
-        let channel = if matches!(self.way, Way::Store) { "POST /breadcrumbs" } else { "to the agent" };
+        let channel = if self.is_store() { "POST /breadcrumbs" } else { "to the agent" };
         for body in room.told(booth, Kind::Put, channel, BTreeMap::new(), body) {
             let held = &self.store.shelf;
             let crumb = held.put(held.fresh_id(), &body, None);
             let crumb = crumb.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))?;
             match &self.way {
-                Way::Store => {}
+                Way::Store | Way::Nobody { .. } => {}
                 Way::Http(courier) => courier.send(booth, crumb.full()),
                 Way::Lines(input) => input.send(&crumb.full())?,
             }
@@ -53,11 +58,16 @@ impl Driver {
         Ok(())
     }
 
+    /// Whether the agent listens to the store.
+    pub(super) fn is_store(&self) -> bool {
+        matches!(self.way, Way::Store | Way::Nobody { is_store: true })
+    }
+
     /// Why nothing gets to the agent, where that is known.
     pub(super) fn trouble(&self) -> Option<String> {
         match &self.way {
             Way::Http(courier) => lock(&courier.post.trouble).clone(),
-            Way::Store | Way::Lines(_) => None,
+            Way::Store | Way::Lines(_) | Way::Nobody { .. } => None,
         }
     }
 }

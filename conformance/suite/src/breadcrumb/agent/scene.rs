@@ -9,7 +9,7 @@ use super::ledger::Ledger;
 use super::play::Play;
 use super::session::CrumbAgentSession;
 use super::task::{Errand, Task};
-use crate::transcript::Frame;
+use crate::transcript::{self, Frame, Transcript};
 
 /// Deadlines that a turn may take in which something happens again and again.
 const ROUNDS: u32 = 4;
@@ -26,9 +26,13 @@ pub(super) struct Scene {
 }
 
 impl Scene {
-    pub(super) fn new(session: &Arc<CrumbAgentSession>, scenario: &str) -> Self {
+    pub(super) fn new(
+        session: &Arc<CrumbAgentSession>,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
         let unique = session.unique(scenario);
-        let (play, attending) = session.enter(&unique);
+        let (play, attending) = session.enter(&unique, transcript);
         Self { session: Arc::clone(session), play, unique, errands: Vec::new(), _attending: attending }
     }
 
@@ -86,7 +90,8 @@ impl Scene {
             let over =
                 |frames: &[Frame]| Ledger::of(frames, &tasks).is_over(frames, &tasks, task).then_some(());
             let is_over = transcript.wait(deadline, over).await.is_some();
-            if is_over || transcript.seen() == seen || began.elapsed() > deadline * ROUNDS {
+            let is_late = || began.elapsed() > deadline * ROUNDS;
+            if is_over || transcript.seen() == seen || transcript.told("late", is_late) {
                 return;
             }
         }
@@ -94,6 +99,6 @@ impl Scene {
 
     /// Waits for what may still come.
     pub(super) async fn quiet(&self) {
-        tokio::time::sleep(self.session.pace.quiet).await;
+        transcript::rest(self.session.pace.quiet).await;
     }
 }

@@ -11,22 +11,27 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::JoinSet;
 
+use super::driver::{Driver, Way};
+use super::model::Model;
 use super::play::{Play, Plays};
 use super::task::Task;
 use super::tools::{Around, attend};
 use crate::breadcrumb::call::filled;
 use crate::breadcrumb::crumb::USER_MESSAGE;
+use crate::breadcrumb::room::Room;
+use crate::breadcrumb::store::Store;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::CrumbAgentTable;
 use crate::pace::{Pace, PaceLimits};
 use crate::target::Offspring;
-use crate::transcript::lock;
-use crate::wire::Wire;
+use crate::transcript::{Transcript, lock};
+use crate::wire::{Straight, Wire};
 
 /// What a session is opened with.
 pub struct CrumbAgentPlan {
@@ -98,7 +103,7 @@ pub struct CrumbAgentSession {
     nonce: String,
     seed: u64,
     // These end with the session.
-    _model: HttpServer,
+    _model: Option<HttpServer>,
     _listening: JoinSet<()>,
 }
 
@@ -108,7 +113,50 @@ impl std::fmt::Debug for CrumbAgentSession {
     }
 }
 
+/// What was found out about an agent before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrumbAgentFound {
+    pace: Pace,
+    by_store: bool,
+    further_tools: BTreeSet<String>,
+    works: bool,
+    nonce: String,
+}
+
 impl CrumbAgentSession {
+    /// What was found out.
+    pub fn found(&self) -> CrumbAgentFound {
+        CrumbAgentFound {
+            pace: self.pace,
+            by_store: self.around.driver.is_store(),
+            further_tools: self.further_tools.clone(),
+            works: self.works,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
+        let room = Arc::new(Room::new(Arc::new(Straight)));
+        let plays = Arc::new(Plays::default());
+        let model = Model::new(&room, &plays);
+        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            around: Arc::new(Around { room, driver, model }),
+            plays,
+            further_tools: found.further_tools,
+            works: found.works,
+            processes: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            _model: None,
+            _listening: JoinSet::new(),
+        })
+    }
+
     /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
     ///
     /// # Errors
@@ -158,11 +206,13 @@ impl CrumbAgentSession {
     }
 
     /// A scenario comes in, and its tools are attended to.
-    pub(super) fn enter(&self, unique: &str) -> (Arc<Play>, JoinSet<()>) {
-        let play = Play::new(self.around.room.enter(unique));
+    pub(super) fn enter(&self, unique: &str, transcript: Arc<Transcript>) -> (Arc<Play>, JoinSet<()>) {
+        let play = Play::new(self.around.room.enter_with(unique, transcript));
         self.plays.add(&play);
         let mut attending = JoinSet::new();
-        attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
+        if !matches!(self.around.driver.way, Way::Nobody { .. }) {
+            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
+        }
         (play, attending)
     }
 

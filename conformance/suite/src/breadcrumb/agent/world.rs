@@ -63,7 +63,7 @@ impl World {
         if let Some(message) = session.ended() {
             return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
         }
-        self.scene = Some(Scene::new(&session, &self.core.scenario));
+        self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
         Ok(())
     }
 
@@ -103,7 +103,8 @@ impl World {
     pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
         let scene = self.scene()?;
         let (frames, tasks) = (scene.play.frames(), scene.play.tasks());
-        let (works, trouble) = (scene.session.works(), scene.session.around.driver.trouble());
+        let works = scene.session.works();
+        let trouble = scene.play.booth.transcript.told("trouble", || scene.session.around.driver.trouble());
         if tasks.is_empty() {
             return Err(self.suite_fault("no step said anything (`When the user asks`)"));
         }

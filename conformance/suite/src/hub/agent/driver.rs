@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
@@ -24,6 +25,18 @@ pub(super) enum Driver {
     Command(Hook),
     /// POST to the chat.
     Chat(Endpoint),
+    /// Nobody, in a run that is judged again.
+    Nobody(Absent),
+}
+
+/// An agent that is not there, and how it was driven.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub(super) struct Absent {
+    /// Whether the suite played the model.
+    is_chat: bool,
+    /// As transcripts name it.
+    channel: String,
 }
 
 /// An HTTP address of the agent.
@@ -149,7 +162,16 @@ impl Hook {
 impl Driver {
     /// Whether the suite plays the model.
     pub(super) fn is_chat(&self) -> bool {
-        matches!(self, Self::Chat(_))
+        match self {
+            Self::Chat(_) => true,
+            Self::Nobody(absent) => absent.is_chat,
+            Self::Http(_) | Self::Command(_) => false,
+        }
+    }
+
+    /// What is left of it when the agent is gone.
+    pub(super) fn absent(&self) -> Absent {
+        Absent { is_chat: self.is_chat(), channel: self.channel() }
     }
 
     /// Carries a call to the agent and waits for its answer.
@@ -161,6 +183,7 @@ impl Driver {
             match self {
                 Self::Http(endpoint) | Self::Chat(endpoint) => endpoint.post(body).await,
                 Self::Command(hook) => hook.run(body).await,
+                Self::Nobody(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
             }
         };
         tokio::time::timeout(deadline, answer).await.unwrap_or(Err(Unanswered::Late(deadline)))
@@ -174,6 +197,7 @@ impl Driver {
                 format!("POST /{path}")
             }
             Self::Command(hook) => hook.launch.command.first().cloned().unwrap_or_default(),
+            Self::Nobody(absent) => absent.channel.clone(),
         }
     }
 
@@ -192,6 +216,7 @@ impl Driver {
                 let words: Vec<String> = hook.launch.command.iter().map(|word| quoted(word)).collect();
                 format!("printf '%s\\n' {} | {}", quoted(&body.to_string()), words.join(" "))
             }
+            Self::Nobody(_) => String::new(),
         }
     }
 }

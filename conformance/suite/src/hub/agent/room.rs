@@ -54,7 +54,12 @@ pub(super) struct Now {
 
 impl Booth {
     pub(super) fn new(unique: String, mark: String) -> Self {
-        Self { unique, mark, transcript: Arc::default(), script: Mutex::default(), now: Mutex::default() }
+        Self::of(unique, mark, Arc::default())
+    }
+
+    /// As [`Booth::new`], with what the scenario writes down.
+    pub(super) fn of(unique: String, mark: String, transcript: Arc<Transcript>) -> Self {
+        Self { unique, mark, transcript, script: Mutex::default(), now: Mutex::default() }
     }
 
     /// Headers of a message of the call that is being made.

@@ -16,7 +16,7 @@ use super::mock::script::{Script, ScriptAnswer};
 use super::model::Conversation;
 use super::room::{Booth, PAGES};
 use super::session::AgentSession;
-use crate::transcript::{Frame, Kind, lock};
+use crate::transcript::{self, Frame, Kind, Transcript, lock};
 use crate::wire::STATUS;
 
 /// Deadlines of an answer to a call that fails: agents may try again, and wait a little before it.
@@ -38,9 +38,13 @@ pub(super) struct Scene {
 
 impl Scene {
     /// Waits for its turn and comes in.
-    pub(super) async fn enter(session: &Arc<AgentSession>, scenario: &str) -> Self {
+    pub(super) async fn enter(
+        session: &Arc<AgentSession>,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
         let unique = session.unique(scenario);
-        let booth = Arc::new(Booth::new(unique.clone(), session.mark(scenario)));
+        let booth = Arc::new(Booth::of(unique.clone(), session.mark(scenario), transcript));
         let turn = session.turn(&booth).await;
         Self {
             session: Arc::clone(session),
@@ -102,13 +106,14 @@ impl Scene {
     /// Waits for what must not come. Others have their turns meanwhile.
     pub(super) async fn listen(&mut self) {
         self.rest();
-        tokio::time::sleep(self.session.pace.quiet).await;
+        transcript::rest(self.session.pace.quiet).await;
     }
 
     /// A command line that makes the call under test by hand.
     pub(super) fn by_hand(&self) -> Option<String> {
         let made = self.made.get(self.subject)?;
-        Some(self.session.driver.by_hand(&body(&self.session, &self.booth, made)))
+        let by_hand = || self.session.driver.by_hand(&body(&self.session, &self.booth, made));
+        Some(self.booth.transcript.told("by hand", by_hand))
     }
 }
 

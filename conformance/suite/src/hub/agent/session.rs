@@ -10,12 +10,13 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::call::any_hub_tool;
-use super::driver::Driver;
+use super::driver::{Absent, Driver};
 use super::judge::Made;
 use super::judge::request::Expected;
 use super::room::{Booth, Room};
@@ -24,7 +25,7 @@ use crate::judge::Cause;
 use crate::manifest::AgentTable;
 use crate::pace::{Pace, PaceLimits};
 use crate::transcript::{Frame, lock};
-use crate::wire::Wire;
+use crate::wire::{Straight, Wire};
 
 pub use start::{Around, Embedded, StartAgent};
 
@@ -84,7 +85,7 @@ impl AgentError {
 }
 
 /// What the first calls showed.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 enum Liveness {
     /// No request to the Hub.
     #[default]
@@ -111,8 +112,10 @@ pub struct AgentSession {
     running: Mutex<start::Running>,
     nonce: String,
     seed: u64,
-    hub: HttpServer,
-    model: HttpServer,
+    hub_url: String,
+    model_url: String,
+    // These end with the session.
+    _parties: Vec<HttpServer>,
 }
 
 impl std::fmt::Debug for AgentSession {
@@ -121,7 +124,60 @@ impl std::fmt::Debug for AgentSession {
     }
 }
 
+/// What was found out about an agent before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentFound {
+    pace: Pace,
+    driver: Absent,
+    secret: String,
+    agent_id: Option<String>,
+    customer_id: String,
+    liveness: Liveness,
+    nonce: String,
+    hub_url: String,
+    model_url: String,
+}
+
 impl AgentSession {
+    /// What was found out.
+    pub fn found(&self) -> AgentFound {
+        AgentFound {
+            pace: self.pace,
+            driver: self.driver.absent(),
+            secret: self.secret.clone(),
+            agent_id: self.agent_id.clone(),
+            customer_id: self.customer_id.clone(),
+            liveness: self.liveness,
+            nonce: self.nonce.clone(),
+            hub_url: self.hub_url.clone(),
+            model_url: self.model_url.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
+        let lobby = Booth::new(String::new(), String::new());
+        let room = Room::new(Arc::new(Straight), table.drive.model.unwrap_or_default(), lobby);
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            driver: Driver::Nobody(found.driver),
+            room: Arc::new(room),
+            secret: found.secret,
+            agent_id: found.agent_id,
+            customer_id: found.customer_id,
+            liveness: found.liveness,
+            turn: Arc::new(Semaphore::new(1)),
+            running: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            hub_url: found.hub_url,
+            model_url: found.model_url,
+            _parties: Vec::new(),
+        })
+    }
+
     /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
     ///
     /// # Errors
@@ -203,12 +259,12 @@ impl AgentSession {
 
     /// `host:port` of the suite's Hub.
     pub(super) fn address(&self) -> String {
-        self.hub.url().trim_start_matches("http://").to_owned()
+        self.hub_url.trim_start_matches("http://").to_owned()
     }
 
     /// `host:port` of the suite's model.
     pub(super) fn model_address(&self) -> String {
-        self.model.url().trim_start_matches("http://").to_owned()
+        self.model_url.trim_start_matches("http://").to_owned()
     }
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.

@@ -74,7 +74,7 @@ impl World {
         let Some(session) = self.core.stage.agent.clone() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
-        let scene = Scene::enter(&session, &self.core.scenario).await;
+        let scene = Scene::enter(&session, &self.core.scenario, self.core.written()).await;
         if let Some(message) = session.ended() {
             // What it breaks by that was told by the scenario in which it ended.
             return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::children::{Child, Order, WORK};
 use super::project::{Project, ProjectName, Stored};
 use super::reply::{Refusal, Reply, bad_request};
-use crate::transcript::{Kind, Message, lock};
+use crate::transcript::{Kind, Message, Transcript, lock};
 use crate::utp::judge::seen;
 use crate::wire::Wire;
 
@@ -101,8 +101,8 @@ impl Desk {
     }
 
     /// Opens a project for one scenario.
-    pub fn open(&self, name: ProjectName) -> Arc<Project> {
-        let project = Arc::new(Project::new(name));
+    pub fn open(&self, name: ProjectName, transcript: Arc<Transcript>) -> Arc<Project> {
+        let project = Arc::new(Project::new(name, transcript));
         lock(&self.projects).insert(project.id.clone(), Arc::clone(&project));
         project
     }

@@ -158,11 +158,11 @@ pub(super) struct Entry {
 }
 
 impl Project {
-    pub(super) fn new(name: ProjectName) -> Self {
+    pub(super) fn new(name: ProjectName, transcript: Arc<Transcript>) -> Self {
         Self {
             id: name.id(),
             name,
-            transcript: Arc::default(),
+            transcript,
             upstream: Script::default(),
             children: Children::default(),
             rows: Mutex::default(),

@@ -1,5 +1,7 @@
 //! Given: a target, a call, and what is unusual about it.
 
+use std::sync::Arc;
+
 use cucumber::{Parameter, given};
 use serde_json::{Value, json};
 
@@ -9,7 +11,7 @@ use crate::utp::call::Call;
 use crate::utp::scene::Scene;
 use crate::utp::tool::Role;
 use crate::utp::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 /// What can be wrong with a tool.call card.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -57,7 +59,8 @@ async fn live_tool_service(world: &mut World) -> Step {
 fn another_project(world: &mut World, suffix: String) -> Step {
     let session = world.session()?;
     let id = world.scene()?.project.name.stable.clone();
-    *world.scene()? = Scene::bare(&session, session.ground.project_with_suffix(&id, &suffix));
+    let transcript = world.core().written();
+    *world.scene()? = Scene::bare(&session, session.ground.project_of(&id, &suffix, transcript));
     Ok(())
 }
 
@@ -170,7 +173,8 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            session.ground.project_with_suffix(&project.name.stable, "-elsewhere").seed_card(&call.card);
+            let elsewhere = session.ground.project_of(&project.name.stable, "-elsewhere", Arc::default());
+            elsewhere.seed_card(&call.card);
             return Ok(());
         }
         CardDefect::Text => json!(format!("please run it with {}", call.token)),

@@ -289,10 +289,12 @@ fn keys(world: &mut World) -> Result<Vec<Key>, Halt> {
 /// Takes the lines of the log that hold a key into the transcript; all others are the target's own affair.
 async fn read_log(world: &mut World, key: &Key) -> Step {
     let session = world.session()?;
-    let Some(log) = session.ground.log().await else {
-        return Err(world.halt(Trouble::NotApplicable("the target's log cannot be read".to_owned())));
-    };
     let project = std::sync::Arc::clone(&world.scene()?.project);
+    let log = session.ground.log().await;
+    if !project.transcript.told("log", || log.is_some()) {
+        return Err(world.halt(Trouble::NotApplicable("the target's log cannot be read".to_owned())));
+    }
+    let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];
     let forms = key.forms();
     for line in log.lines() {

@@ -121,17 +121,20 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
     let began = Instant::now();
     for _ in 0..MAX_CHILDREN {
         let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));
-        let waiting =
-            session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits)).await;
+        let waiting = session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits));
+        let one = async { waiting.await.is_some() };
+        let waiting = project.transcript.heard("a child waits", one).await;
         // The others of them, and an answer that does not wait, are given the time to come.
         let window = session.pace.quiet_after(began.elapsed());
         let early = project.transcript.wait(window, reported).await;
-        if waiting.is_none() || early.is_some() || !session.ground.desk.end_child(&project, order.0) {
+        let end = || session.ground.desk.end_child(&project, order.0);
+        if !waiting || early.is_some() || !project.transcript.told("a child ends", end) {
             break;
         }
     }
     // What still waits when the call has been answered ends too.
-    while session.ground.desk.end_child(&project, order.0) {}
+    let end = || session.ground.desk.end_child(&project, order.0);
+    while project.transcript.told("a child ends", end) {}
     Ok(())
 }
 

@@ -6,12 +6,13 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
+use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::library::hex;
 
 /// A variable that holds a key.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub enum Variable {
     /// The default key.
     Default,
@@ -39,7 +40,7 @@ impl Variable {
 }
 
 /// A key and the variable that holds it. It does not show itself.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Key {
     /// The variable.
     pub variable: Variable,
@@ -78,7 +79,7 @@ impl Key {
 }
 
 /// The keys of a run.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Keys(Vec<Key>);
 
 impl Keys {

@@ -13,6 +13,7 @@ use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
@@ -27,7 +28,7 @@ pub use script::{Manner, Script, proof};
 pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];
 
 /// What an upstream is started with, and what is known of the executor before it.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct UpstreamPlan {
     /// `host:port`; a free port of the loopback address when absent.
     pub listen: Option<String>,
@@ -63,6 +64,12 @@ impl Upstream {
         let mut tasks = JoinSet::new();
         tasks.spawn(server::serve(listener, Arc::clone(&desk)));
         Ok(Arc::new(Self { plan, address, desk, _tasks: tasks }))
+    }
+
+    /// An upstream that does not listen, for a run that is judged again.
+    pub(in crate::utp) fn unheard(plan: UpstreamPlan) -> Arc<Self> {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        Arc::new(Self { plan, address, desk: Arc::default(), _tasks: JoinSet::new() })
     }
 
     /// The projects whose requests are recorded.

@@ -1,6 +1,7 @@
 //! What is found out before the first scenario: whether the agent calls the tools that it is told to use, and how fast it
 //! is.
 
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{CrumbAgentError, CrumbAgentSession};
@@ -81,7 +82,7 @@ impl CrumbAgentSession {
         patience: Duration,
     ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
-        let (play, _attending) = self.enter(&unique);
+        let (play, _attending) = self.enter(&unique, Arc::default());
         let task = Task::new(errand, &unique, 1, format!("sess-{unique}"));
         self.say(&play, task).map_err(CrumbAgentError::Reach)?;
         let tasks = play.tasks();

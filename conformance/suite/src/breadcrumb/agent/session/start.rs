@@ -98,7 +98,7 @@ pub(super) async fn set_up(plan: CrumbAgentPlan) -> Result<CrumbAgentSession, Cr
         nonce: format!("{now:x}{}", std::process::id()),
         seed,
         table,
-        _model: server,
+        _model: Some(server),
         _listening: listening,
     })
 }

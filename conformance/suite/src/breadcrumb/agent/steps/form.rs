@@ -5,7 +5,7 @@ use cucumber::then;
 use super::super::judge::form::{self, Part};
 use super::super::judge::request::{self, Member};
 use super::super::world::World;
-use crate::world::Step;
+use crate::world::{FamilyWorld as _, Step};
 
 #[then(expr = "every invocation has the right {part}")]
 fn has_part(world: &mut World, part: Part) -> Step {
@@ -46,5 +46,7 @@ fn named(world: &mut World) -> Step {
 #[then("every configuration that is named is in the store")]
 fn exists(world: &mut World) -> Step {
     let session = world.session()?;
-    world.judge_all(|seen| request::configurations_exist(seen, |id| session.schema_of(id)))
+    let transcript = world.core().written();
+    let schema_of = |id: &str| transcript.told("schema", || session.schema_of(id));
+    world.judge_all(|seen| request::configurations_exist(seen, schema_of))
 }

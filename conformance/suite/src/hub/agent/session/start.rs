@@ -195,8 +195,9 @@ pub(super) async fn set_up(plan: AgentPlan) -> Result<AgentSession, AgentError> 
         running: Mutex::new(running),
         nonce,
         seed,
-        hub,
-        model,
+        hub_url: hub.url(),
+        model_url: model.url(),
+        _parties: vec![hub, model],
         table,
     })
 }

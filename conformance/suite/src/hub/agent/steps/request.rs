@@ -42,7 +42,7 @@ fn documented_inputs(world: &mut World) -> Step {
 #[then("every question about the status is as documented")]
 fn status_is_documented(world: &mut World) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    let early = session.early();
+    let early = world.core().transcript.told("early", || session.early());
     world.judge_call(|deed| {
         let own = session.expected(deed.made);
         traffic::questions(deed.frames).try_for_each(|frame| status::is_documented(frame, &own))?;

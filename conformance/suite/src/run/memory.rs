@@ -1,0 +1,166 @@
+//! What is kept of a run so that it can be judged again, without its target (DESIGN, transcript and judge).
+//!
+//! The transcript holds the messages. An [`Account`] holds the rest: what was selected, what the sessions found out
+//! before the first scenario, and what the steps of each scenario saw and when. Over both, the same steps run again
+//! and come to the same record, or the difference is told.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use callmark_reports::record::TargetInfo;
+use serde::{Deserialize, Serialize};
+
+use super::remains::{self, Remains};
+use super::{Quiet, RunPlan, Selection};
+use crate::manifest::Manifest;
+use crate::stage::Found;
+use crate::transcript::{self, Frame, Looks, Transcript, lock};
+
+/// Name of the shape.
+pub const ACCOUNT_SCHEMA: &str = "callmark.account/1";
+
+/// What becomes of what the steps see.
+#[derive(Debug, Default)]
+pub enum Memory {
+    /// It is not kept.
+    #[default]
+    Fleeting,
+    /// It is kept.
+    Kept,
+    /// It is seen again.
+    Again(Again),
+}
+
+/// The scenarios of a run that is judged again.
+#[derive(Debug, Default)]
+pub struct Again {
+    told: Mutex<BTreeMap<String, (Vec<Frame>, Looks)>>,
+    read: Mutex<BTreeMap<String, Arc<Transcript>>>,
+}
+
+impl Memory {
+    /// What a scenario writes down, or finds written down.
+    pub(super) fn transcript(&self, scenario: &str) -> Arc<Transcript> {
+        match self {
+            Self::Fleeting => Arc::default(),
+            Self::Kept => Arc::new(Transcript::kept()),
+            Self::Again(again) => {
+                let (frames, looks) = lock(&again.told).remove(scenario).unwrap_or_default();
+                let transcript = Arc::new(Transcript::again(frames, looks));
+                lock(&again.read).insert(scenario.to_owned(), Arc::clone(&transcript));
+                transcript
+            }
+        }
+    }
+
+    /// Runs what belongs to steps.
+    pub(super) async fn steps<T>(&self, work: impl Future<Output = T>) -> T {
+        match self {
+            Self::Fleeting => work.await,
+            Self::Kept => transcript::by_steps(work).await,
+            Self::Again(_) => transcript::again(work).await,
+        }
+    }
+
+    /// Where the second time went another way than the first: the scenario, and how.
+    pub fn strayed(&self) -> Vec<(String, String)> {
+        let Self::Again(again) = self else { return Vec::new() };
+        let never = lock(&again.told);
+        let never = never.keys().map(|id| (id.clone(), "it does not run again".to_owned()));
+        let read = lock(&again.read);
+        let strayed = read.iter().filter_map(|(id, transcript)| Some((id.clone(), transcript.strayed()?)));
+        never.chain(strayed).collect()
+    }
+}
+
+impl Again {
+    /// The messages of each scenario, and what its steps saw.
+    pub fn new(frames: BTreeMap<String, Vec<Frame>>, mut looks: BTreeMap<String, Looks>) -> Self {
+        let mut told: BTreeMap<String, (Vec<Frame>, Looks)> = frames
+            .into_iter()
+            .map(|(id, frames)| {
+                let own = looks.remove(&id).unwrap_or_default();
+                (id, (frames, own))
+            })
+            .collect();
+        told.extend(looks.into_iter().map(|(id, looks)| (id, (Vec::new(), looks))));
+        Self { told: Mutex::new(told), read: Mutex::default() }
+    }
+}
+
+/// A run as it is told to whoever judges it again.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Account {
+    /// [`ACCOUNT_SCHEMA`].
+    pub schema: String,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// Whether warnings were failures.
+    pub strict: bool,
+    /// Who was certified.
+    pub target: TargetInfo,
+    /// The selected profiles.
+    pub profiles: Vec<String>,
+    /// Start of the command that reruns a rule.
+    pub rerun: String,
+    /// What stands for secrets.
+    pub secrets: Vec<String>,
+    /// What the sessions found out.
+    pub found: Found,
+    /// What steps saw, by scenario.
+    pub scenarios: BTreeMap<String, Looks>,
+}
+
+impl Account {
+    /// Of a run that was kept.
+    pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, Remains>) -> Option<Self> {
+        matches!(*plan.memory, Memory::Kept).then_some(())?;
+        let names = remains::numbered(&plan.secrets);
+        let hidden = |found: &Found| {
+            let value = serde_json::to_value(found).ok()?;
+            serde_json::from_value(names.rename(&value)).ok()
+        };
+        let looks = |remains: &Remains| {
+            let mut looks = remains.world.transcript.as_ref()?.looks()?;
+            looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
+            Some(looks)
+        };
+        Some(Self {
+            schema: ACCOUNT_SCHEMA.to_owned(),
+            seed: plan.seed,
+            strict: plan.strict,
+            target: plan.target.clone(),
+            profiles: plan.selection.profiles.clone(),
+            rerun: plan.rerun.clone(),
+            secrets: plan.secrets.iter().zip(1..).map(|(_, number)| remains::stand_in(number)).collect(),
+            found: hidden(&Found::of(&plan.stage))?,
+            scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
+        })
+    }
+
+    /// What judges the run again, over the messages of each scenario.
+    ///
+    /// # Errors
+    /// The account does not fit the manifest.
+    pub fn plan(
+        self,
+        manifest: &Manifest,
+        frames: BTreeMap<String, Vec<Frame>>,
+    ) -> Result<Arc<RunPlan>, String> {
+        let stage = self.found.stage(manifest, self.seed)?;
+        Ok(Arc::new(RunPlan {
+            selection: Selection { profiles: self.profiles, ..Selection::default() },
+            stage,
+            blocked: BTreeMap::new(),
+            target: self.target,
+            strict: self.strict,
+            jobs: 1,
+            seed: self.seed,
+            rerun: self.rerun,
+            secrets: self.secrets,
+            progress: Arc::new(Quiet),
+            memory: Arc::new(Memory::Again(Again::new(frames, self.scenarios))),
+        }))
+    }
+}

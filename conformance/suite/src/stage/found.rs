@@ -1,0 +1,114 @@
+//! What the sessions of a stage found out, and the stage that is made of it when a run is judged again.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::utp::tools;
+use crate::breadcrumb::agent::session::{CrumbAgentFound, CrumbAgentSession};
+use crate::breadcrumb::session::{RunnerFound, RunnerSession};
+use crate::hub::agent::session::{AgentFound, AgentSession};
+use crate::hub::session::{HubFound, HubSession};
+use crate::management::session::{ManagementFound, ManagementSession};
+use crate::manifest::Manifest;
+use crate::runtime::session::{RuntimeFound, RuntimeSession};
+use crate::toolbus::session::{ToolbusFound, ToolbusSession};
+use crate::utp::capture::Capture;
+use crate::utp::ground::{Ground, GroundFound};
+use crate::utp::session::{UtpFound, UtpSession};
+use crate::utp::tool::Role;
+use crate::world::Stage;
+
+/// What was found out before the first scenario, by session.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Found {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ground: Option<GroundFound>,
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    utp: BTreeMap<String, UtpFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runtime: Option<RuntimeFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    management: Option<ManagementFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capture: Option<Capture>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    toolbus: Option<ToolbusFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hub: Option<HubFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    agent: Option<AgentFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    runner: Option<RunnerFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    crumb_agent: Option<CrumbAgentFound>,
+}
+
+impl Found {
+    /// Of the sessions of a stage.
+    pub fn of(stage: &Stage) -> Self {
+        let utp = stage.utp.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
+        Self {
+            ground: stage.ground.as_ref().map(|ground| ground.found()),
+            utp: utp.collect(),
+            runtime: stage.runtime.as_ref().map(|session| session.found()),
+            management: stage.management.as_ref().map(|session| session.found()),
+            capture: stage.capture.as_deref().cloned(),
+            toolbus: stage.toolbus.as_ref().map(|session| session.found()),
+            hub: stage.hub.as_ref().map(|session| session.found()),
+            agent: stage.agent.as_ref().map(|session| session.found()),
+            runner: stage.runner.as_ref().map(|session| session.found()),
+            crumb_agent: stage.crumb_agent.as_ref().map(|session| session.found()),
+        }
+    }
+
+    /// The stage of a run that is judged again: the sessions know what they found out, and reach nobody.
+    ///
+    /// # Errors
+    /// The table of the manifest that a session needs and that is not there.
+    pub fn stage(self, manifest: &Manifest, seed: u64) -> Result<Stage, String> {
+        let no = |table: &str| format!("the manifest has no table `[{table}]`");
+        let hub = manifest.hub.as_ref();
+        let crumbs = manifest.breadcrumb.as_ref();
+        let mut stage = Stage { capture: self.capture.map(Arc::new), ..Stage::default() };
+        if let Some(found) = self.ground {
+            let table = manifest.utp.as_ref().ok_or_else(|| no("utp"))?;
+            let ground = Ground::again(found, seed);
+            for (profile, found) in &self.utp {
+                let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
+                let session = UtpSession::again(role, tools(role, table), &ground, found);
+                stage.utp.insert(role, session);
+            }
+            stage.runtime = self.runtime.map(|found| RuntimeSession::again(&ground, found));
+            stage.ground = Some(ground);
+        }
+        if let Some(found) = self.management {
+            let utp = manifest.utp.as_ref().ok_or_else(|| no("utp"))?;
+            let table = utp.registry.clone().ok_or_else(|| no("utp.registry"))?;
+            stage.management =
+                Some(ManagementSession::again(table, utp.protocol_version.clone(), found, seed));
+        }
+        if let Some(found) = self.toolbus {
+            let table = manifest.toolbus.clone().ok_or_else(|| no("toolbus"))?;
+            stage.toolbus = Some(ToolbusSession::again(table, found, seed));
+        }
+        if let Some(found) = self.hub {
+            stage.hub = Some(HubSession::again(hub.cloned().ok_or_else(|| no("hub"))?, found, seed));
+        }
+        if let Some(found) = self.agent {
+            let table = hub.and_then(|hub| hub.agent.clone()).ok_or_else(|| no("hub.agent"))?;
+            stage.agent = Some(AgentSession::again(table, found, seed));
+        }
+        if let Some(found) = self.runner {
+            let table = crumbs.cloned().ok_or_else(|| no("breadcrumb"))?;
+            stage.runner = Some(RunnerSession::again(table, found, seed));
+        }
+        if let Some(found) = self.crumb_agent {
+            let table = crumbs.and_then(|own| own.agent.clone()).ok_or_else(|| no("breadcrumb.agent"))?;
+            stage.crumb_agent = Some(CrumbAgentSession::again(table, found, seed));
+        }
+        Ok(stage)
+    }
+}

@@ -1,0 +1,254 @@
+//! What the steps of a scenario saw of its transcript, so that they can be run again over it.
+//!
+//! A step acts, waits and judges in one, and what it concludes depends on how much was there when it looked. So a run
+//! that is to be judged again keeps, beside the messages, how many of them each look found, in order, and what else
+//! its steps were told by the outside ([`Transcript::told`]). With both, the same steps come to the same judgement
+//! without a target, a socket or a clock.
+//!
+//! Only looks of steps are kept. Parties that the suite plays look too, from tasks of their own, and do not play when a
+//! run is judged again.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+use std::time::Duration;
+
+use callmark_reports::record::Direction;
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::{Frame, LATE_MESSAGE, MAX_TEXT, Message, Transcript, lock};
+use crate::bounds;
+
+tokio::task_local! {
+    /// Whether this task runs steps, and whether for the second time.
+    static STEPS: Time;
+}
+
+/// How often steps have been run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Time {
+    First,
+    Again,
+    /// What happens now is told as a whole.
+    Aside,
+}
+
+/// Runs steps: what they see is kept, in transcripts that keep it.
+pub async fn by_steps<T>(steps: impl Future<Output = T>) -> T {
+    STEPS.scope(Time::First, steps).await
+}
+
+/// Runs steps once more, over transcripts that know what they saw.
+pub async fn again<T>(steps: impl Future<Output = T>) -> T {
+    STEPS.scope(Time::Again, steps).await
+}
+
+/// Waits for time to pass; for steps that run again it has passed.
+pub async fn rest(time: Duration) {
+    if STEPS.try_with(|time| *time) != Ok(Time::Again) {
+        tokio::time::sleep(time).await;
+    }
+}
+
+fn is_step() -> bool {
+    STEPS.try_with(|time| *time != Time::Aside).unwrap_or_default()
+}
+
+/// What the steps of one scenario saw, in order.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Looks {
+    /// Messages that were there at each look.
+    pub seen: Vec<u32>,
+    /// What steps were told beside messages, by what it is about.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub told: BTreeMap<String, VecDeque<Value>>,
+}
+
+/// What becomes of looks.
+#[derive(Debug, Default)]
+pub(super) enum Looking {
+    /// Nothing.
+    #[default]
+    Free,
+    /// They are kept.
+    Kept(Mutex<Looks>),
+    /// They are made again.
+    Again(Mutex<Again>),
+}
+
+/// What is left of the looks of a first time.
+#[derive(Debug)]
+pub(super) struct Again {
+    seen: VecDeque<u32>,
+    told: BTreeMap<String, VecDeque<Value>>,
+    /// Messages of the suite that have not been said again yet.
+    unsaid: Vec<Message>,
+    /// Where the second time went another way.
+    strayed: Option<String>,
+}
+
+impl Again {
+    fn stray(&mut self, how: String) {
+        self.strayed.get_or_insert(how);
+    }
+}
+
+/// A wait, of which the last look is kept.
+pub(super) struct Wait<'a> {
+    looking: &'a Looking,
+    last: Option<usize>,
+}
+
+impl Wait<'_> {
+    pub(super) fn saw(&mut self, frames: usize) {
+        self.last = Some(frames);
+    }
+}
+
+impl Drop for Wait<'_> {
+    fn drop(&mut self) {
+        if let Some(last) = self.last {
+            self.looking.look(last);
+        }
+    }
+}
+
+impl Looking {
+    pub(super) fn is_again(&self) -> bool {
+        matches!(self, Self::Again(_))
+    }
+
+    pub(super) fn wait(&self) -> Wait<'_> {
+        Wait { looking: self, last: None }
+    }
+
+    /// How many of the messages that there are a look sees.
+    pub(super) fn look(&self, frames: usize) -> usize {
+        match self {
+            Self::Kept(looks) if is_step() => {
+                lock(looks).seen.push(u32::try_from(frames).unwrap_or(u32::MAX));
+                frames
+            }
+            Self::Again(again) if is_step() => {
+                let mut again = lock(again);
+                match again.seen.pop_front().map(|seen| usize::try_from(seen).unwrap_or(usize::MAX)) {
+                    Some(seen) if seen <= frames => seen,
+                    Some(seen) => {
+                        again.stray(format!("{seen} messages were looked at, and {frames} are there"));
+                        frames
+                    }
+                    None => {
+                        again.stray("a step looks at messages once more than it did".to_owned());
+                        frames
+                    }
+                }
+            }
+            _ => frames,
+        }
+    }
+
+    /// A message of the suite, said for the second time.
+    pub(super) fn said(&self, message: Message) {
+        let Self::Again(again) = self else { return };
+        if message.direction != Direction::ToTarget {
+            return;
+        }
+        let mut again = lock(again);
+        let channel = bounds::cut(&message.channel, MAX_TEXT);
+        // How much was kept of it depends on what was said before.
+        let outlines = [message.kind.budget(), LATE_MESSAGE].map(|budget| {
+            let mut body = message.body.clone();
+            bounds::bound(&mut body, budget);
+            body
+        });
+        let same = |own: &Message| {
+            own.kind == message.kind && own.channel == channel && outlines.contains(&own.body)
+        };
+        match again.unsaid.iter().position(same) {
+            Some(place) => drop(again.unsaid.remove(place)),
+            None => again.stray(format!(
+                "this suite would say on `{}` what the transcript does not hold",
+                super::shorten_text(&message.channel)
+            )),
+        }
+    }
+}
+
+impl Transcript {
+    /// A transcript that keeps what steps see.
+    pub fn kept() -> Self {
+        Self::looked_at(Looking::Kept(Mutex::default()))
+    }
+
+    /// A transcript that is read again: its messages, and what steps saw of them.
+    pub fn again(frames: Vec<Frame>, looks: Looks) -> Self {
+        let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
+        let unsaid = ours.cloned().map(Message::from).collect();
+        let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, strayed: None };
+        let transcript = Self::looked_at(Looking::Again(Mutex::new(again)));
+        {
+            let mut own = lock(&transcript.frames);
+            own.seen = frames.len();
+            own.kept = frames;
+        }
+        transcript
+    }
+
+    /// What steps saw, where it is kept.
+    pub fn looks(&self) -> Option<Looks> {
+        match &self.looking {
+            Looking::Kept(looks) => Some(lock(looks).clone()),
+            Looking::Free | Looking::Again(_) => None,
+        }
+    }
+
+    /// How the second time differed from the first.
+    pub fn strayed(&self) -> Option<String> {
+        let Looking::Again(again) = &self.looking else { return None };
+        let again = lock(again);
+        let left = || (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
+        again.strayed.clone().or_else(left)
+    }
+
+    /// What a step is told by something else than a message: the first time by `live`, then as it was told.
+    ///
+    /// Not for what is looked up while a wait tries its condition: that is asked an unknown number of times.
+    pub fn told<T: Serialize + DeserializeOwned>(&self, what: &str, live: impl FnOnce() -> T) -> T {
+        self.retold(what).unwrap_or_else(|| self.keep(what, live()))
+    }
+
+    /// As [`Transcript::told`], by something that has to be waited for.
+    pub async fn heard<T: Serialize + DeserializeOwned>(&self, what: &str, live: impl Future<Output = T>) -> T {
+        match self.retold(what) {
+            Some(told) => told,
+            None if is_step() => self.keep(what, STEPS.scope(Time::Aside, live).await),
+            None => live.await,
+        }
+    }
+
+    fn retold<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
+        let Looking::Again(again) = &self.looking else { return None };
+        if !is_step() {
+            return None;
+        }
+        let mut again = lock(again);
+        let told = again.told.get_mut(what).and_then(VecDeque::pop_front);
+        let told = told.and_then(|told| serde_json::from_value(told).ok());
+        if told.is_none() {
+            again.stray(format!("a step asks for `{what}` once more than it did"));
+        }
+        told
+    }
+
+    fn keep<T: Serialize>(&self, what: &str, told: T) -> T {
+        if let Looking::Kept(looks) = &self.looking
+            && is_step()
+            && let Ok(value) = serde_json::to_value(&told)
+        {
+            lock(looks).told.entry(what.to_owned()).or_default().push_back(value);
+        }
+        told
+    }
+}
