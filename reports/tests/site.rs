@@ -1,6 +1,7 @@
 //! The site, made from two rules, one feature, two messages and one exchange.
 
-use callmark_reports::record::{Direction, FrameExcerpt, Level, RunRecord};
+use callmark_reports::matrix::{Matrix, MutantResult};
+use callmark_reports::record::{Direction, FrameExcerpt, Level, Outcome, RunRecord};
 use callmark_reports::site::{
     Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
     ScenarioText, Site, StepText, Told, pages,
@@ -170,6 +171,7 @@ fn site() -> Site {
             }],
         }],
         run: None,
+        matrix: None,
     }
 }
 
@@ -250,4 +252,34 @@ fn a_rule_has_the_outcome_of_its_own_scenarios() {
 #[test]
 fn the_same_site_gives_the_same_bytes() {
     assert_eq!(pages(&site()), pages(&site()));
+}
+
+#[test]
+fn the_pages_with_a_matrix() {
+    let mutant = MutantResult {
+        id: "callback-without-status".into(),
+        rule: "UTP-4.2-10".into(),
+        profile: "utp.tool-service".into(),
+        does: format!("reports a callback without `status` {HOSTILE}"),
+        killed: true,
+        outcome: Outcome::Failed,
+        declared_collateral: vec!["UTP-4.2-11".into()],
+        collateral: vec!["UTP-4.2-11".into(), "UTP-4.3-01".into()],
+        undeclared_collateral: vec!["UTP-4.3-01".into()],
+    };
+    let survivor = MutantResult {
+        id: "says-anything".into(),
+        killed: false,
+        outcome: Outcome::Passed,
+        declared_collateral: vec!["*".into()],
+        collateral: Vec::new(),
+        undeclared_collateral: Vec::new(),
+        ..mutant.clone()
+    };
+    let matrix = Matrix::of(vec![mutant, survivor]);
+    let pages = pages(&Site { matrix: Some(matrix), ..site() });
+    let page = readable(&pages, "mutants.html");
+    insta::assert_snapshot!("site_mutants.html", page);
+    assert!(!page.contains("<script>") && !page.contains('\u{202e}'), "text of a mutant acts");
+    assert!(readable(&pages, "rules/UTP-4.2-10.html").contains("../mutants.html"));
 }

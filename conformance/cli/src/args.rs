@@ -161,6 +161,17 @@ pub(crate) enum Format {
     Json,
 }
 
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum MatrixFormat {
+    /// Text for people
+    #[default]
+    Human,
+    /// The matrix, and nothing else
+    Json,
+    /// A summary for a CI job, with the whole matrix folded
+    Markdown,
+}
+
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub(crate) enum TransportChoice {
     /// Standard input and output
@@ -313,9 +324,9 @@ pub(crate) struct SabotageArguments {
     pub(crate) rule: Vec<String>,
     /// What is printed on stdout
     #[arg(long, value_enum, default_value_t)]
-    pub(crate) format: Format,
+    pub(crate) format: MatrixFormat,
     /// Mutants at a time
-    #[arg(long, value_name = "N", default_value_t = 4, value_parser = clap::value_parser!(u16).range(1..=64))]
+    #[arg(long, value_name = "N", default_value_t = 6, value_parser = clap::value_parser!(u16).range(1..=64))]
     pub(crate) jobs: u16,
 }
 
@@ -382,6 +393,9 @@ pub(crate) struct DocsArguments {
     /// Show the outcomes of this run record beside the rules and scenarios
     #[arg(long, value_name = "RUN.json")]
     pub(crate) run: Option<PathBuf>,
+    /// Show this matrix (`callmark sabotage --format json`) on a page of its own
+    #[arg(long, value_name = "MATRIX.json")]
+    pub(crate) matrix: Option<PathBuf>,
     /// No progress, no closing text
     #[arg(long)]
     pub(crate) quiet: bool,

@@ -32,6 +32,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     if record.as_ref().is_some_and(|run| run.suite.features_sha256 != library::features_sha256()) {
         say("the run was judged by other features than those of this binary; the site says so");
     }
+    let matrix = arguments.matrix.as_deref().map(report::read_matrix).transpose()?;
     let library = Arc::new(certify::library()?);
     say("running the reference for the messages of the first page");
     let exchanges = first::exchanges(&library)?;
@@ -45,6 +46,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
         messages: messages()?,
         exchanges,
         run: record,
+        matrix,
     };
     let pages = site::pages(&site);
     say(&format!("writing {} files", pages.len()));

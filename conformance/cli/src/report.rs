@@ -3,14 +3,16 @@
 use std::io::{self, BufWriter, Read as _, Write as _};
 use std::path::Path;
 
+use callmark_reports::matrix::{MATRIX_SCHEMA, Matrix};
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
 use callmark_reports::{FeatureText, Format};
 use callmark_suite::library;
+use serde::de::DeserializeOwned;
 
 use crate::args::ReportArguments;
 use crate::exit::{self, Failure};
 
-/// Largest run record that is read.
+/// Largest run record or matrix that is read.
 const MAX_BYTES: u64 = 512 * 1024 * 1024;
 
 /// Runs it.
@@ -34,18 +36,35 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
 
 /// Reads a run record.
 pub(crate) fn read(path: &Path) -> Result<RunRecord, Failure> {
-    let unusable = |reason: String| {
-        Failure::usage(format!("`{}` is no run record: {reason}", path.display()))
-            .hint("`callmark certify` writes `run.json` into its `--out` directory")
-    };
-    let file = std::fs::File::open(path).map_err(|error| unusable(error.to_string()))?;
+    let hint = "`callmark certify` writes `run.json` into its `--out` directory";
+    read_json(path, RUN_SCHEMA, |record: &RunRecord| &record.schema)
+        .map_err(|reason| unusable(path, "run record", &reason).hint(hint))
+}
+
+/// Reads a sabotage matrix.
+pub(crate) fn read_matrix(path: &Path) -> Result<Matrix, Failure> {
+    read_json(path, MATRIX_SCHEMA, |matrix: &Matrix| &matrix.schema).map_err(|reason| {
+        unusable(path, "sabotage matrix", &reason).hint("`callmark sabotage --format json` prints one")
+    })
+}
+
+fn unusable(path: &Path, what: &str, reason: &str) -> Failure {
+    Failure::usage(format!("`{}` is no {what}: {reason}", path.display()))
+}
+
+fn read_json<T: DeserializeOwned>(
+    path: &Path,
+    expected: &str,
+    schema: fn(&T) -> &String,
+) -> Result<T, String> {
+    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
     let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| unusable(error.to_string()))?;
-    let record: RunRecord = serde_json::from_str(&text).map_err(|error| unusable(error.to_string()))?;
-    if record.schema != RUN_SCHEMA {
-        return Err(unusable(format!("its schema is `{}`, not `{RUN_SCHEMA}`", record.schema)));
+    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let read: T = serde_json::from_str(&text).map_err(|error| error.to_string())?;
+    if schema(&read) != expected {
+        return Err(format!("its schema is `{}`, not `{expected}`", schema(&read)));
     }
-    Ok(record)
+    Ok(read)
 }
 
 /// The features that the record was made with: those of this binary, or none when it was made with others.

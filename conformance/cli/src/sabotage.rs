@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-use callmark_suite::saboteur::{self, Matrix, Mutant, MutantResult};
+use callmark_reports::matrix::matrix_markdown;
+use callmark_suite::saboteur::{self, Effort, Matrix, Mutant, MutantResult};
 
-use crate::args::{Format, SabotageArguments};
+use crate::args::{MatrixFormat, SabotageArguments};
 use crate::bundled::{self, ReferenceWorkshop};
 use crate::certify::{known_profile, library, seconds};
 use crate::exit::{self, Failure};
@@ -34,18 +35,27 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     let began = Instant::now();
     let done = AtomicUsize::new(0);
     let total = chosen.len();
-    let told = |result: &MutantResult| {
+    let told = |result: &MutantResult, effort: &Effort| {
         let number = done.fetch_add(1, Ordering::Relaxed) + 1;
         let word = if result.killed { "killed" } else { "SURVIVED" };
-        eprintln!("[{number}/{total}] {word:<8} {} {}", result.rule, result.id);
+        let took = effort.took.as_secs_f64();
+        let again = if effort.again { ", tried twice" } else { "" };
+        eprintln!(
+            "[{number}/{total}] {word:<8} {} {} {} ({took:.2} s, {} scenarios{again})",
+            result.profile, result.rule, result.id, effort.scenarios
+        );
     };
     let workshop = ReferenceWorkshop { program: std::env::current_exe().map_err(Failure::internal)? };
     let matrix = saboteur::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
         .map_err(Failure::incomplete)?;
     match arguments.format {
-        Format::Json => println!("{}", serde_json::to_string_pretty(&matrix).map_err(Failure::internal)?),
-        Format::Human => show(&matrix, &seconds(began)),
+        MatrixFormat::Json => {
+            println!("{}", serde_json::to_string_pretty(&matrix).map_err(Failure::internal)?);
+        }
+        MatrixFormat::Markdown => print!("{}", matrix_markdown(&matrix)),
+        MatrixFormat::Human => show(&matrix, &seconds(began)),
     }
+    // Stricter than a bound on specificity: one mutant that is not specific is one too many.
     let sound = matrix.summary.survived == 0 && matrix.summary.with_undeclared_collateral == 0;
     Ok(if sound { exit::CONFORMANT } else { exit::NONCONFORMANT })
 }
@@ -59,7 +69,11 @@ fn show(matrix: &Matrix, took: &str) {
     }
     let summary = &matrix.summary;
     println!(
-        "{} mutants in {took}: {} killed by their own rule, {} survived, {} with undeclared collateral",
-        summary.mutants, summary.killed, summary.survived, summary.with_undeclared_collateral
+        "{} mutants in {took}: {} killed by their own rule, {} survived, {} with undeclared collateral; specificity {}",
+        summary.mutants,
+        summary.killed,
+        summary.survived,
+        summary.with_undeclared_collateral,
+        summary.specificity()
     );
 }

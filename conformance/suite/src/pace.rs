@@ -26,6 +26,8 @@ pub struct Pace {
 pub struct PaceLimits {
     /// Shortest deadline for an answer.
     pub answer_floor: Duration,
+    /// Longest deadline for an answer, before scaling, unless the target itself took longer in the calibration.
+    pub answer_ceiling: Duration,
     /// Shortest quiet window.
     pub quiet_floor: Duration,
     /// Shortest time between the last check of what must not come and the second look at the end.
@@ -38,6 +40,7 @@ impl Default for PaceLimits {
     fn default() -> Self {
         Self {
             answer_floor: Duration::from_secs(8),
+            answer_ceiling: Duration::from_secs(120),
             quiet_floor: Duration::from_millis(25),
             late_floor: Duration::from_millis(1500),
             scale: 1.0,
@@ -45,8 +48,6 @@ impl Default for PaceLimits {
     }
 }
 
-/// Longest deadline for an answer, before scaling, unless the target itself took longer in the calibration.
-const ANSWER_CEILING: Duration = Duration::from_secs(120);
 /// Longest quiet window, before scaling.
 const QUIET_CEILING: Duration = Duration::from_secs(5);
 
@@ -58,7 +59,7 @@ const SLOW_JOBS: usize = 64;
 impl Pace {
     /// The pace for a target whose slowest calibrated round trip took `latency`.
     pub fn calibrated(latency: Duration, limits: &PaceLimits) -> Self {
-        let ceiling = ANSWER_CEILING.max(limits.answer_floor).max(latency * 4);
+        let ceiling = limits.answer_ceiling.max(limits.answer_floor).max(latency * 4);
         let scaled = |time: Duration| time.mul_f64(limits.scale.clamp(0.01, 1000.0));
         Self {
             answer: scaled((latency * 100).clamp(limits.answer_floor, ceiling)),

@@ -13,7 +13,7 @@ use callmark_suite::hub::agent::session::{AgentPlan, AgentSession, StartAgent};
 use callmark_suite::manifest::{AgentTable, Manifest, ModelKind};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
-use callmark_suite::saboteur::{self, Bench, Workshop};
+use callmark_suite::saboteur::{self, Bench, Patience, Workshop};
 use callmark_suite::wire::{Straight, Wire};
 use callmark_suite::world::Stage;
 use faithful::Habits;
@@ -198,7 +198,12 @@ impl Workshop for Shop {
 }
 
 impl Bench for Shop {
-    fn stage<'a>(&'a mut self, _: &'a str, wire: Arc<dyn Wire>) -> LocalBoxFuture<'a, Result<Stage, String>> {
+    fn stage<'a>(
+        &'a mut self,
+        _: &'a str,
+        wire: Arc<dyn Wire>,
+        _: Patience,
+    ) -> LocalBoxFuture<'a, Result<Stage, String>> {
         async move {
             let agent = Some(faithful::start(Habits::default()));
             let session = AgentSession::open(plan(table(HOOK), agent, wire)).await;
@@ -225,7 +230,7 @@ fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
     let mutants = saboteur::mutants(&library.registry).expect("sound mutants");
     let mutants: Vec<_> = mutants.into_iter().filter(|mutant| mutant.profile == "hub.agent").collect();
     assert!(mutants.len() >= 30, "{} mutants", mutants.len());
-    let matrix = saboteur::run(&library, &mutants, &Shop, 2, 64, &|_| {}).expect("a matrix");
+    let matrix = saboteur::run(&library, &mutants, &Shop, 2, 64, &|_, _| {}).expect("a matrix");
     let faults: Vec<String> = matrix
         .mutants
         .iter()

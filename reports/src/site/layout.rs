@@ -20,6 +20,12 @@ const PLACES: [(&str, &str); 4] = [
     ("messages.html", "Messages"),
 ];
 
+/// The places that this site has.
+fn places(view: &View<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let mutants = view.site.matrix.iter().map(|_| (super::matrix::PATH, "Mutants"));
+    PLACES.into_iter().chain(mutants)
+}
+
 /// A page to be.
 pub(super) struct Sheet<'a> {
     /// Its path, with `/`.
@@ -54,7 +60,7 @@ pub(super) fn page(view: &View<'_>, sheet: &Sheet<'_>, main: &Markup) -> Page {
                     a.brand href={ (up) "index.html" } { "Callmark specification" }
                     nav aria-label="Site" {
                         ul {
-                            @for (path, name) in PLACES {
+                            @for (path, name) in places(view) {
                                 li { a href={ (up) (path) } aria-current=[(path == sheet.path).then_some("page")] { (name) } }
                             }
                         }

@@ -1,8 +1,8 @@
 //! The specification as a static site: documents, roles, rules with their scenarios and mutants, messages, and one
-//! exchange of each protocol; where a run is given, its outcomes in place.
+//! exchange of each protocol; where a run is given, its outcomes in place; where a sabotage matrix is given, that too.
 //!
 //! `model` is what it is made from, [`pages`] a pure function of it: no clock, no files, the same bytes each time.
-//! `index`, `document`, `role`, `rule`, `message` and `first` are kinds of pages; `scenario`, `shape` and `parts` are
+//! `index`, `document`, `role`, `rule`, `message`, `matrix` and `first` are kinds of pages; `scenario`, `shape` and `parts` are
 //! what they consist of, `view` looks things up, `layout` is around each page.
 //! The templates escape every value, and what a run recorded passes `text` first, as in the reports.
 //! The pages need no server and no script: links are relative, and the script only filters the list of all rules.
@@ -13,6 +13,7 @@ mod document;
 mod first;
 mod index;
 mod layout;
+mod matrix;
 mod message;
 mod model;
 mod parts;
@@ -50,6 +51,7 @@ pub fn pages(site: &Site) -> Vec<Page> {
     pages.extend(site.roles.iter().map(|role| role::page(&view, role)));
     pages.extend(site.rules.iter().map(|rule| rule::page(&view, rule)));
     pages.extend(site.messages.iter().map(|message| message::page(&view, message)));
+    pages.extend(site.matrix.iter().map(|own| matrix::page(&view, own)));
     pages.sort_by(|left, right| left.path.cmp(&right.path));
     pages
 }

@@ -5,6 +5,7 @@
 
 use serde_json::Value;
 
+use crate::matrix::Matrix;
 use crate::record::{FrameExcerpt, Level, RunRecord};
 
 /// Everything.
@@ -28,6 +29,8 @@ pub struct Site {
     pub exchanges: Vec<Exchange>,
     /// What came of a run, shown with each rule.
     pub run: Option<RunRecord>,
+    /// What came of sabotage, on a page of its own.
+    pub matrix: Option<Matrix>,
 }
 
 /// One of the protocol documents.

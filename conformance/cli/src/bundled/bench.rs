@@ -17,7 +17,7 @@ use callmark_suite::manifest::{Manifest, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::runtime::model::Model;
 use callmark_suite::runtime::session::RuntimeSession;
-use callmark_suite::saboteur::{Bench, Workshop};
+use callmark_suite::saboteur::{Bench, Patience, Workshop};
 use callmark_suite::stage::utp::Bystanders;
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::{Surroundings, Target};
@@ -37,9 +37,18 @@ use crate::broker::{self, BrokerChoice, RunningBroker};
 /// What a mutant of the worker finds in `CALLMARK_PARAM_KEY`.
 const SECRET: &str = "callmark-param-of-a-bench";
 
-/// As [`limits`], for mutants: most of those that are killed by silence are silent for good.
-fn sabotage_limits() -> PaceLimits {
-    PaceLimits { answer_floor: Duration::from_millis(500), late_floor: Duration::ZERO, ..limits(1.0) }
+/// As [`limits`], and for short patience less.
+fn sabotage_limits(patience: Patience) -> PaceLimits {
+    match patience {
+        Patience::Full => limits(1.0),
+        Patience::Short => PaceLimits {
+            answer_floor: Duration::from_millis(500),
+            // A hundred times as long as a call of the calibration took: on a busy machine that is for ever.
+            answer_ceiling: Duration::from_secs(2),
+            late_floor: Duration::ZERO,
+            ..limits(1.0)
+        },
+    }
 }
 
 /// Sets up benches for the saboteur: an embedded broker and the reference on it, or the reference's MCP server.
@@ -57,6 +66,8 @@ struct ReferenceBench {
     registry: Option<Registry>,
     capture: Option<Arc<Capture>>,
     stages: u64,
+    /// Of the stage that is set just now.
+    limits: PaceLimits,
 }
 
 /// An executor that stands on a bench, and what stands behind it.
@@ -103,6 +114,7 @@ impl Workshop for ReferenceWorkshop {
                 registry: None,
                 capture: None,
                 stages: 0,
+                limits: sabotage_limits(Patience::Full),
             };
             Ok(Box::new(bench) as Box<dyn Bench>)
         })
@@ -114,9 +126,11 @@ impl Bench for ReferenceBench {
         &'a mut self,
         profile: &'a str,
         wire: Arc<dyn Wire>,
+        patience: Patience,
     ) -> LocalBoxFuture<'a, Result<Stage, String>> {
         Box::pin(async move {
             self.stages += 1;
+            self.limits = sabotage_limits(patience);
             match profile {
                 "utp.schema" => {
                     let capture = Arc::new(self.capture().await?.through(&*wire));
@@ -152,6 +166,11 @@ fn log_file() -> PathBuf {
 }
 
 impl ReferenceBench {
+    /// For targets that work on files.
+    fn longer(&self) -> PaceLimits {
+        PaceLimits { answer_floor: self.limits.answer_floor.max(Duration::from_secs(2)), ..self.limits }
+    }
+
     async fn broker_url(&mut self) -> Result<String, String> {
         if self.broker.is_none() {
             let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
@@ -165,7 +184,7 @@ impl ReferenceBench {
             table: self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?,
             directory: PathBuf::from("."),
             log: log_file(),
-            limits: sabotage_limits(),
+            limits: self.limits,
             wire,
             seed: self.stages,
         };
@@ -178,7 +197,7 @@ impl ReferenceBench {
             table: table.ok_or("the bundled manifest has no `[hub.agent]`")?,
             directory: PathBuf::from("."),
             log: log_file(),
-            limits: sabotage_limits(),
+            limits: self.limits,
             wire,
             seed: self.stages,
             agent: None,
@@ -191,7 +210,7 @@ impl ReferenceBench {
             table: self.manifest.breadcrumb.clone().ok_or("the bundled manifest has no `[breadcrumb]`")?,
             directory: PathBuf::from("."),
             log: log_file(),
-            limits: sabotage_limits(),
+            limits: self.limits,
             wire,
             seed: self.stages,
         };
@@ -204,7 +223,7 @@ impl ReferenceBench {
             table: table.ok_or("the bundled manifest has no `[breadcrumb.agent]`")?,
             directory: PathBuf::from("."),
             log: log_file(),
-            limits: sabotage_limits(),
+            limits: self.limits,
             wire,
             seed: self.stages,
         };
@@ -223,7 +242,7 @@ impl ReferenceBench {
             directory: PathBuf::from("."),
             log: log_file(),
             nats_url: String::new(),
-            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
+            limits: self.longer(),
             wire,
             seed: self.stages,
         };
@@ -236,7 +255,7 @@ impl ReferenceBench {
             table,
             directory: PathBuf::from("."),
             log: log_file(),
-            limits: PaceLimits { answer_floor: Duration::from_secs(2), ..sabotage_limits() },
+            limits: self.longer(),
             wire,
             seed: self.stages,
         };
@@ -285,7 +304,7 @@ impl ReferenceBench {
             .await
             .map_err(|error| error.to_string())?;
         let secret = Some(SECRET.to_owned());
-        let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), sabotage_limits());
+        let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), self.limits);
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Stage { ground: Some(ground), runtime: Some(session), ..Stage::default() })
     }
@@ -303,7 +322,7 @@ impl ReferenceBench {
             .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
             ready_within: Duration::from_secs(3),
-            ..stage::utp::session_plan(role, &table, &ground, sabotage_limits())
+            ..stage::utp::session_plan(role, &table, &ground, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Stage { ground: Some(ground), utp: [(role, session)].into(), ..Stage::default() })

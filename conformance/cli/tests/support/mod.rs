@@ -1,5 +1,7 @@
 //! A run against any target, inside the test.
 
+pub(crate) mod nothing;
+
 use std::sync::Arc;
 use std::time::Duration;
 

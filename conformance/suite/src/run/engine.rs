@@ -207,6 +207,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
         }
     });
     let stage = plan.stage.clone();
+    let packs = !library.is_for_many_runs();
     let memory = Arc::clone(&plan.memory);
     let before_ids = Arc::clone(&ids);
     let sink = Arc::clone(&remains);
@@ -226,7 +227,7 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
                 let left = Remains { world: world.remains(), notes, judged: None };
-                if let Some(transcript) = &left.world.transcript {
+                if let (Some(transcript), true) = (&left.world.transcript, packs) {
                     transcript.pack();
                 }
                 lock(&sink).insert(id.clone(), left);

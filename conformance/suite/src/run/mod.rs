@@ -64,6 +64,11 @@ impl Library {
         Self { steps: Steps::keeping(), ..self }
     }
 
+    /// Whether runs follow each other, each of them soon over and forgotten.
+    pub(crate) fn is_for_many_runs(&self) -> bool {
+        self.steps.keeps()
+    }
+
     /// The cases that a selection names, in file order.
     pub fn select(&self, selection: &Selection) -> Vec<&Case> {
         self.catalogue.cases().iter().filter(|case| selection.takes(case)).collect()

@@ -14,7 +14,7 @@ pub(super) struct Remains {
     pub world: world::Remains,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
-    /// In place of its frames: those at which a late judgement was made.
+    /// In place of its frames: those of another scenario, where a late judgement was made at them.
     pub judged: Option<Vec<Frame>>,
 }
 

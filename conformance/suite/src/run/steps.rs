@@ -28,6 +28,11 @@ impl Steps {
         Self { keeps: true, kept: Mutex::default() }
     }
 
+    /// Whether anything is kept.
+    pub(super) fn keeps(&self) -> bool {
+        self.keeps
+    }
+
     /// The steps of a World.
     pub(super) fn of<W: FamilyWorld>(&self) -> Collection<W> {
         if !self.keeps {

@@ -2,10 +2,11 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
 
+use callmark_reports::matrix::{Matrix, MutantResult};
 use callmark_reports::record::{Outcome, TargetInfo};
 use futures::future::{BoxFuture, LocalBoxFuture};
-use serde::Serialize;
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
@@ -31,50 +32,28 @@ pub trait Bench {
         &'a mut self,
         profile: &'a str,
         wire: Arc<dyn Wire>,
+        patience: Patience,
     ) -> LocalBoxFuture<'a, Result<Stage, String>>;
 }
 
-/// The whole matrix (`callmark sabotage --format json`).
-#[derive(Clone, Debug, Serialize)]
-pub struct Matrix {
-    /// Always `callmark.sabotage/1`.
-    pub schema: &'static str,
-    /// One entry a mutant, in the order of the files.
-    pub mutants: Vec<MutantResult>,
-    /// Counts.
-    pub summary: MatrixSummary,
+/// How long a target is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as the reference needs: most mutants that are killed by silence are silent for good.
+    Short,
+    /// As long as in a run of its own.
+    Full,
 }
 
-/// What became of one mutant.
-#[derive(Clone, Debug, Serialize)]
-pub struct MutantResult {
-    /// The mutant.
-    pub id: String,
-    /// The rule that must notice.
-    pub rule: String,
-    /// The profile.
-    pub profile: String,
-    /// Whether it noticed.
-    pub killed: bool,
-    /// Outcome of the rule.
-    pub outcome: Outcome,
-    /// Other rules that failed or warned.
-    pub collateral: Vec<String>,
-    /// Those of them that the mutant does not declare.
-    pub undeclared_collateral: Vec<String>,
-}
-
-/// Counts over a matrix.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct MatrixSummary {
-    /// All.
-    pub mutants: usize,
-    /// Noticed by their own rule.
-    pub killed: usize,
-    /// Not noticed.
-    pub survived: usize,
-    /// With collateral that they do not declare.
-    pub with_undeclared_collateral: usize,
+/// What a mutant cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// From the opening of its stage to the close.
+    pub took: Duration,
+    /// Scenarios that it was tried on.
+    pub scenarios: usize,
+    /// Whether it was tried once more, with full patience.
+    pub again: bool,
 }
 
 /// The matrix cannot be made.
@@ -82,16 +61,19 @@ pub struct MatrixSummary {
 #[error("the sabotage matrix cannot be made: {0}")]
 pub struct MatrixError(String);
 
-/// Runs every mutant, with so many workers side by side. `told` hears of each result.
+/// Runs every mutant, with so many workers side by side. `told` hears of each result and its effort.
+///
+/// A mutant that is not killed by its own rule alone is tried once more with full patience, and that counts: a machine
+/// that is busy must not look like a target that is silent.
 pub fn run(
     library: &Arc<Library>,
     mutants: &[Mutant],
     workshop: &dyn Workshop,
     workers: usize,
     jobs: usize,
-    told: &(dyn Fn(&MutantResult) + Sync),
+    told: &(dyn Fn(&MutantResult, &Effort) + Sync),
 ) -> Result<Matrix, MatrixError> {
-    let queue: Mutex<VecDeque<(usize, &Mutant)>> = Mutex::new(mutants.iter().enumerate().collect());
+    let queue = Mutex::new(queue(mutants));
     let results: Mutex<BTreeMap<usize, MutantResult>> = Mutex::default();
     let failure: Mutex<Option<MatrixError>> = Mutex::default();
     let traffic = Traffics::default();
@@ -105,8 +87,8 @@ pub fn run(
             let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
             loop {
                 let Some((index, mutant)) = lock(&queue).pop_front() else { return Ok(()) };
-                let result = try_mutant(library, mutant, &mut *bench, jobs, &traffic).await;
-                told(&result);
+                let (result, effort) = try_mutant(library, mutant, &mut *bench, jobs, &traffic).await;
+                told(&result, &effort);
                 lock(&results).insert(index, result);
             }
         })
@@ -124,21 +106,28 @@ pub fn run(
         return Err(error);
     }
     let results = std::mem::take(&mut *lock(&results));
-    Ok(matrix(results.into_values().collect()))
+    Ok(Matrix::of(results.into_values().collect()))
 }
 
-fn matrix(mutants: Vec<MutantResult>) -> Matrix {
-    let killed = mutants.iter().filter(|mutant| mutant.killed).count();
-    let summary = MatrixSummary {
-        mutants: mutants.len(),
-        killed,
-        survived: mutants.len() - killed,
-        with_undeclared_collateral: mutants
-            .iter()
-            .filter(|mutant| !mutant.undeclared_collateral.is_empty())
-            .count(),
-    };
-    Matrix { schema: "callmark.sabotage/1", mutants, summary }
+/// The mutants of all profiles mixed evenly: some make the target work, others have it waited for, and workers that
+/// wait leave the processor to those that work.
+fn queue(mutants: &[Mutant]) -> VecDeque<(usize, &Mutant)> {
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    let places: Vec<usize> = mutants
+        .iter()
+        .map(|mutant| {
+            let size = sizes.entry(&mutant.profile).or_default();
+            *size += 1;
+            *size - 1
+        })
+        .collect();
+    let mut queue: Vec<(usize, &Mutant)> = mutants.iter().enumerate().collect();
+    // Every profile's first, then further down each of them, as far as its length asks for.
+    queue.sort_by_key(|(index, mutant)| {
+        let size = sizes.get(mutant.profile.as_str()).copied().unwrap_or(1);
+        (places[*index] * mutants.len() / size, *index)
+    });
+    queue.into()
 }
 
 /// What passes without a fault, by profile.
@@ -159,7 +148,7 @@ async fn listen(
     jobs: usize,
 ) -> Option<Traffic> {
     let recording = Arc::new(Recording::default());
-    let stage = bench.stage(profile, Arc::clone(&recording) as Arc<dyn Wire>).await.ok()?;
+    let stage = bench.stage(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
     let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
     let plan = plan("none", selection, stage, BTreeMap::new(), jobs);
     let output = crate::run::run(library, &plan).await;
@@ -167,11 +156,16 @@ async fn listen(
     Some(Traffic::of(&recording, &output))
 }
 
-/// The scenarios that may end otherwise than they do without the mutant; none where that is all of them.
+/// The scenarios that may end otherwise than they do without the mutant; none where that is all of them. Where any
+/// other rule may notice, none of those needs to be looked at.
 fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Option<BTreeSet<String>> {
-    let mut concerned = traffic?.reached(&mutant.fault)?;
     let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
-    concerned.extend(own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone()));
+    let own = own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
+    if mutant.collateral.contains(EVERYTHING) {
+        return Some(own.collect());
+    }
+    let mut concerned = traffic?.reached(&mutant.fault)?;
+    concerned.extend(own);
     Some(concerned)
 }
 
@@ -203,22 +197,39 @@ async fn try_mutant(
     bench: &mut dyn Bench,
     jobs: usize,
     traffic: &Traffics,
-) -> MutantResult {
+) -> (MutantResult, Effort) {
     let traffic = traffic.of(&mutant.profile);
     let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, bench, jobs)).await;
+    let began = Instant::now();
+    let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
+    let profiles = vec![mutant.profile.clone()];
     let scenarios = concerned(library, mutant, traffic.as_ref());
+    let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
+    let scenarios = library.select(&selection).len();
+    let mut result = attempt(library, mutant, bench, jobs, (selection.clone(), Patience::Short)).await;
+    let again = !result.is_specific();
+    if again {
+        result = attempt(library, mutant, bench, jobs, (selection, Patience::Full)).await;
+    }
+    (result, Effort { took: began.elapsed(), scenarios, again })
+}
+
+async fn attempt(
+    library: &Arc<Library>,
+    mutant: &Mutant,
+    bench: &mut dyn Bench,
+    jobs: usize,
+    (selection, patience): (Selection, Patience),
+) -> MutantResult {
     let wire = Arc::new(Crooked::new(mutant.fault.clone()));
     let mut blocked = BTreeMap::new();
-    let stage = match bench.stage(&mutant.profile, wire).await {
+    let stage = match bench.stage(&mutant.profile, wire, patience).await {
         Ok(stage) => stage,
         Err(error) => {
             blocked.insert(mutant.profile.clone(), (Cause::Reachability, error));
             Stage::default()
         }
     };
-    let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
-    let profiles = vec![mutant.profile.clone()];
-    let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let plan = plan(&mutant.id, selection, stage, blocked, jobs);
     let record = crate::run::run(library, &plan).await.record;
     plan.stage.close().await;
@@ -239,8 +250,10 @@ async fn try_mutant(
         id: mutant.id.clone(),
         rule: mutant.rule.clone(),
         profile: mutant.profile.clone(),
+        does: mutant.does.clone(),
         killed: broken(outcome),
         outcome,
+        declared_collateral: mutant.collateral.iter().cloned().collect(),
         undeclared_collateral: collateral.iter().filter(|rule| !declared(rule)).cloned().collect(),
         collateral: collateral.into_iter().collect(),
     }

@@ -12,5 +12,6 @@ pub mod null;
 mod reach;
 mod view;
 
-pub use matrix::{Bench, Matrix, MutantResult, Workshop, run};
+pub use callmark_reports::matrix::{Matrix, MutantResult};
+pub use matrix::{Bench, Effort, Patience, Workshop, run};
 pub use mutant::{Mutant, MutantError, mutants};

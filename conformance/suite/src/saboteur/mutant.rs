@@ -12,7 +12,7 @@ use crate::registry::Registry;
 use crate::transcript::Kind;
 
 /// Declares that a fault takes the ground from under any other rule.
-pub const EVERYTHING: &str = "*";
+pub const EVERYTHING: &str = callmark_reports::matrix::ANY_RULE;
 
 /// One way of breaking one rule.
 #[derive(Clone, Debug, Deserialize)]

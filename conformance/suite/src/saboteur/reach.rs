@@ -11,13 +11,18 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 
 use super::crooked::{Crooked, scope};
-use super::mutant::{Condition, Fault};
+use super::mutant::{Action, Condition, Fault};
 use crate::run::RunOutput;
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::Wire;
 
-/// What the wire remembers of these, whatever a fault is about.
+/// What some actions are about beside the message that they are done to.
 const REMEMBERED: [Kind; 3] = [Kind::CardSave, Kind::Report, Kind::Command];
+
+/// Whether an action keeps other messages in mind, or lets them get lost later.
+fn looks_around(action: &Action) -> bool {
+    matches!(action, Action::FreshCard | Action::Deafen | Action::Hold | Action::RerunRepeats)
+}
 
 /// Passes everything on, and remembers it.
 #[derive(Debug, Default)]
@@ -75,12 +80,14 @@ impl Traffic {
         {
             return None;
         }
-        let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(REMEMBERED).collect();
+        let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
+        let remembered = REMEMBERED.into_iter().filter(|_| around);
+        let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
         let wire = Crooked::new(faults.to_vec());
         let mut reached = BTreeSet::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
-            let (own, _) = scope(message);
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {
+                let (own, _) = scope(message);
                 reached.insert(self.scenarios.get(&own)?.clone());
             }
         }

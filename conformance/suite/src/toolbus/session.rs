@@ -33,7 +33,7 @@ use crate::wire::{Straight, Wire};
 /// In place of the address of a server that is gone when the report is read.
 const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
 /// Scenarios that move much data at a time.
-const TURNS: usize = 2;
+const TURNS: usize = 1;
 /// Servers of their own that scenarios have at a time.
 const LEASES: usize = 4;
 

@@ -1,0 +1,87 @@
+//! Tool runners that do nothing of what they should score no pass, and never end as conformant.
+//!
+//! Each is a command that speaks JSON lines.
+
+use std::sync::Arc;
+
+use crate::support::{self, nothing};
+use callmark_reports::record::Verdict;
+use callmark_suite::run::Library;
+
+const PROFILES: [&str; 3] = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"];
+/// What of a line names the tool and the id of its last request.
+const REQUEST: &str = r#".*"tool":"\([^"]*\)".*"requestId":"\([^"]*\)".*"#;
+
+async fn check(command: &[&str], expect: Verdict) {
+    let mut manifest = support::manifest();
+    let runner = manifest.breadcrumb.as_mut().expect("the bundled manifest has a runner");
+    runner.start = Some(command.iter().map(|word| (*word).to_owned()).collect());
+    runner.lines = true;
+    runner.start_timeout_seconds = Some(1.0);
+    let library = Arc::new(Library::load().expect("a sound library"));
+    let _turn = crate::TURN.lock().await;
+    for profile in PROFILES.into_iter().filter(|profile| has_features(&library, profile)) {
+        nothing::check(&manifest, &[profile], "", expect, &format!("{command:?} as {profile}")).await;
+    }
+}
+
+fn has_features(library: &Library, profile: &str) -> bool {
+    library.catalogue.cases().iter().any(|case| case.profile == profile)
+}
+
+/// Answers every line with a `tool.response.v1` of this context, in which `\1` is the tool and `\2` the id.
+async fn check_answer(context: &str, expect: Verdict) {
+    let answer = format!(
+        r#"{{"schema_name":"tool.response.v1","title":"Response","tags":["tool:response"],"context":{context}}}"#
+    );
+    check(&["sed", "-u", "-n", &format!("s/{REQUEST}/{answer}/p")], expect).await;
+}
+
+#[tokio::test]
+async fn silence() {
+    check(&["sed", "-n", ""], Verdict::Incomplete).await;
+}
+
+#[tokio::test]
+async fn an_end_at_once() {
+    check(&["true"], Verdict::Incomplete).await;
+}
+
+#[tokio::test]
+async fn an_echo() {
+    check(&["sed", "-u", ""], Verdict::Incomplete).await;
+}
+
+#[tokio::test]
+async fn an_echo_under_the_schema_of_answers() {
+    check(&["sed", "-u", "s/agent.response.v1/tool.response.v1/"], Verdict::Incomplete).await;
+}
+
+#[tokio::test]
+async fn an_empty_object_for_everything() {
+    check(&["sed", "-u", "s/.*/{}/"], Verdict::Incomplete).await;
+}
+
+#[tokio::test]
+async fn an_error_for_everything() {
+    let context = r#"{"request_id":"\2","tool":"\1","status":"error","error":"it did not work"}"#;
+    check_answer(context, Verdict::Nonconformant).await;
+}
+
+#[tokio::test]
+async fn a_success_without_output_for_everything() {
+    check_answer(r#"{"request_id":"\2","tool":"\1","status":"success"}"#, Verdict::Nonconformant).await;
+}
+
+#[tokio::test]
+async fn an_empty_success_for_everything() {
+    check_answer(r#"{"request_id":"\2","tool":"\1","status":"success","output":{}}"#, Verdict::Nonconformant)
+        .await;
+}
+
+#[tokio::test]
+async fn a_success_and_an_error_for_everything() {
+    let context =
+        r#"{"request_id":"\2","tool":"\1","status":"success","output":{},"error":"it did not work"}"#;
+    check_answer(context, Verdict::Nonconformant).await;
+}

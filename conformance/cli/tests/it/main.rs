@@ -1,0 +1,25 @@
+//! Whole runs and the command line, in one binary: to link one for each takes longer than to run it. None of them
+//! changes what a process has only one of (environment, directory, signals, panic hook).
+//!
+//! Beside it: `alone` has what must not share the machine with other tests, `broker_contract` what the gate runs on
+//! several servers.
+
+mod agents;
+mod baseline;
+mod certificate;
+mod command_line;
+mod docs;
+mod keys;
+mod null_crumb_agents;
+mod null_hubs;
+mod null_pmos;
+mod null_registries;
+mod null_runtimes;
+mod null_servers;
+mod null_systems;
+mod null_targets;
+mod pages;
+mod registries;
+#[path = "../support/mod.rs"]
+mod support;
+mod surroundings;

@@ -1,0 +1,42 @@
+//! The reference's registry, reached in the other ways that a manifest may say.
+
+use std::sync::Arc;
+
+use crate::support;
+use callmark_cli::bundled::Registry;
+use callmark_reports::record::{Outcome, Verdict};
+use callmark_suite::manifest::{RegistryEncoding, RegistryRead, RegistryTable};
+use callmark_suite::run::Quiet;
+use callmark_suite::target::Running;
+
+async fn check(change: impl FnOnce(&mut RegistryTable)) {
+    let mut manifest = support::manifest();
+    let registry = Registry::start(&mut manifest).await.expect("the reference's registry");
+    let table = manifest.utp.as_mut().and_then(|utp| utp.registry.as_mut()).expect("a registry");
+    change(table);
+    let output = support::certify(&manifest, &["utp.registry"], "", Box::new(Running), Arc::new(Quiet)).await;
+    let unhappy: Vec<_> = output
+        .record
+        .rules
+        .iter()
+        .filter(|rule| rule.outcome != Outcome::Passed)
+        .map(|rule| (&rule.id, rule.outcome, &rule.reason))
+        .collect();
+    assert!(unhappy.is_empty(), "{unhappy:?}");
+    assert_eq!(output.record.verdict, Verdict::Conformant);
+    registry.stop().await;
+}
+
+#[tokio::test]
+async fn the_reference_is_certified_with_forms_and_lists() {
+    check(|table| {
+        table.encoding = RegistryEncoding::Multipart;
+        table.read = RegistryRead::List;
+    })
+    .await;
+}
+
+#[tokio::test]
+async fn the_reference_is_certified_in_one_project() {
+    check(|table| table.project = Some("prj_demo".to_owned())).await;
+}
