@@ -38,7 +38,7 @@ fn capture(home: &Path, status: &str) {
     std::fs::write(home.join("callmark.toml"), manifest).expect("a manifest");
 }
 
-/// The first command of each console block of the guide.
+/// The commands of each console block of the guide, of those that have some.
 fn guide() -> Vec<Vec<&'static str>> {
     GUIDE
         .split("```console\n")
@@ -47,6 +47,7 @@ fn guide() -> Vec<Vec<&'static str>> {
             let block = block.split("```").next().unwrap_or_default();
             block.lines().filter_map(|line| line.strip_prefix("$ callmark ")).collect()
         })
+        .filter(|commands: &Vec<&str>| !commands.is_empty())
         .collect()
 }
 
