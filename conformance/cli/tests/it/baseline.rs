@@ -8,7 +8,7 @@ use serde_json::Value;
 const GUIDE: &str = include_str!("../../../../docs/gate-your-ci.md");
 
 fn callmark(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_callmark"))
+    Command::new(crate::support::program())
         .args(arguments)
         .current_dir(directory)
         .output()

@@ -29,7 +29,7 @@ const PROFILES: [&str; 8] = [
 const ALTERED: usize = 3;
 
 fn callmark(arguments: &[&str], directory: &Path) -> (Option<i32>, String) {
-    let output = Command::new(env!("CARGO_BIN_EXE_callmark"))
+    let output = Command::new(crate::support::program())
         .args(arguments)
         .current_dir(directory)
         .output()

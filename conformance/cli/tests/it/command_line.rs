@@ -6,7 +6,7 @@ use std::process::{Command, Output};
 use serde_json::Value;
 
 fn callmark(arguments: &[&str], directory: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_callmark"))
+    Command::new(crate::support::program())
         .args(arguments)
         .current_dir(directory)
         .env_remove("NATS_SERVER_BIN")

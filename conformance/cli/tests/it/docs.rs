@@ -8,7 +8,7 @@ use callmark_suite::library;
 use callmark_suite::registry::{PROFILES, Registry};
 
 fn docs(arguments: &[&str], home: &Path) -> Output {
-    Command::new(env!("CARGO_BIN_EXE_callmark"))
+    Command::new(crate::support::program())
         .args(arguments)
         .current_dir(home)
         .output()

@@ -31,9 +31,9 @@ fn a_key_of_the_environment_is_in_nothing_that_a_run_writes() {
     let out = tempfile::tempdir().expect("a directory");
     let keys = tempfile::tempdir().expect("a directory");
     let own = keys.path().join("own.pem");
-    let made = Command::new(env!("CARGO_BIN_EXE_callmark")).arg("keygen").arg("--out").arg(&own).status();
+    let made = Command::new(crate::support::program()).arg("keygen").arg("--out").arg(&own).status();
     assert!(made.expect("the binary runs").success());
-    let output = Command::new(env!("CARGO_BIN_EXE_callmark"))
+    let output = Command::new(crate::support::program())
         .args(["certify", "--bundled", "--timeout-scale", "3", "--out"])
         .arg(out.path())
         .arg("--sign")

@@ -35,7 +35,7 @@ const AGENT: &str = "[target]\nname = \"mine\"\n[hub.agent]\nstart = [\"callmark
 
 /// Runs a line in a shell that finds `callmark`; what it said on both streams.
 fn run(line: &str, home: &Path) -> String {
-    let program = Path::new(env!("CARGO_BIN_EXE_callmark")).parent().expect("its directory").to_owned();
+    let program = crate::support::program().parent().expect("its directory").to_owned();
     let paths = std::env::var_os("PATH").unwrap_or_default();
     let paths = std::iter::once(program).chain(std::env::split_paths(&paths));
     let output = Command::new("sh")

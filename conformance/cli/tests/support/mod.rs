@@ -2,6 +2,7 @@
 
 pub(crate) mod nothing;
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -13,10 +14,15 @@ use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
 
+/// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
+pub(crate) fn program() -> PathBuf {
+    std::env::var_os("CALLMARK_TEST_PROGRAM")
+        .map_or_else(|| PathBuf::from(env!("CARGO_BIN_EXE_callmark")), PathBuf::from)
+}
+
 /// The bundled manifest with a short wait for a target that never answers.
 pub(crate) fn manifest() -> Manifest {
-    let mut manifest =
-        bundled::manifest(std::path::Path::new(env!("CARGO_BIN_EXE_callmark"))).expect("a sound manifest");
+    let mut manifest = bundled::manifest(&program()).expect("a sound manifest");
     if let Some(utp) = manifest.utp.as_mut() {
         utp.start_timeout_seconds = Some(1.5);
     }

@@ -93,7 +93,7 @@ const READY: &str = "test.child.ready";
 /// Starts this test binary again as a process that only runs [`child_service`].
 fn spawn_child(url: &str, data_dir: &std::path::Path) -> Child {
     Command::new(std::env::current_exe().expect("this binary"))
-        .args(["--exact", "idempotency::child_service", "--nocapture"])
+        .args(["--exact", "utp::idempotency::child_service", "--nocapture"])
         .env(CHILD_URL, url)
         .env(CHILD_DIR, data_dir)
         .stdout(Stdio::null())

@@ -19,7 +19,7 @@ pub(crate) struct Served {
 impl Served {
     /// Starts it, and waits until it says an address with this scheme.
     pub(crate) fn start(arguments: &[&str], scheme: &str) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_callmark"))
+        let mut child = Command::new(crate::support::program())
             .arg("serve")
             .args(arguments)
             .env_remove("CALLMARK_HUB_SECRET")
