@@ -208,9 +208,11 @@ impl Transcript {
     pub fn strayed(&self) -> Option<String> {
         let Looking::Again(again) = &self.looking else { return None };
         let again = lock(again);
-        let left =
-            || (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
-        again.strayed.clone().or_else(left)
+        let unseen =
+            (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
+        let untold = again.told.iter().find(|(_, left)| !left.is_empty());
+        let untold = untold.map(|(what, _)| format!("a step asks for `{what}` less often than it did"));
+        again.strayed.clone().or(unseen).or(untold)
     }
 
     /// What a step is told by something else than a message: the first time by `live`, then as it was told.
