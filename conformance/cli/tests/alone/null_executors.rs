@@ -15,7 +15,7 @@ async fn is_scored(broker_url: &str, expect: Verdict, who: &str) {
 }
 
 async fn check(null: Null, expect: Verdict) {
-    let _turn = crate::TURN.lock().await;
+    let _turn = crate::TURN.acquire().await.expect("never closed");
     nothing::check_on_the_bus("utp.openapi", null, expect).await;
 }
 
@@ -55,7 +55,7 @@ async fn who_asks_no_upstream_scores_nothing() {
     let broker = broker::start(&broker::BrokerChoice::Embedded).await.expect("a broker");
     let client = async_nats::connect(broker.url()).await.expect("a connection");
     let _serving = echo_arguments(&client).await;
-    let _turn = crate::TURN.lock().await;
+    let _turn = crate::TURN.acquire().await.expect("never closed");
     is_scored(broker.url(), Verdict::Nonconformant, "an echo of the arguments").await;
 }
 
