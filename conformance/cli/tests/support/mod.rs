@@ -45,6 +45,8 @@ pub(crate) async fn certify(
         nats_url,
         limits: PaceLimits {
             answer_floor: Duration::from_millis(500),
+            // A first call that was slow must not have the others waited for by the minute.
+            answer_ceiling: Duration::from_millis(1500),
             late_floor: Duration::from_millis(100),
             ..PaceLimits::default()
         },

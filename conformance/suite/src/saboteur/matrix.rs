@@ -63,8 +63,8 @@ pub struct MatrixError(String);
 
 /// Runs every mutant, with so many workers side by side. `told` hears of each result and its effort.
 ///
-/// A mutant that is not killed by its own rule alone is tried once more with full patience, and that counts: a machine
-/// that is busy must not look like a target that is silent.
+/// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
+/// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
 pub fn run(
     library: &Arc<Library>,
     mutants: &[Mutant],
@@ -74,6 +74,7 @@ pub fn run(
     told: &(dyn Fn(&MutantResult, &Effort) + Sync),
 ) -> Result<Matrix, MatrixError> {
     let queue = Mutex::new(queue(mutants));
+    let again: Mutex<VecDeque<Tried>> = Mutex::default();
     let results: Mutex<BTreeMap<usize, MutantResult>> = Mutex::default();
     let failure: Mutex<Option<MatrixError>> = Mutex::default();
     let traffic = Traffics::default();
@@ -85,11 +86,26 @@ pub fn run(
             .map_err(|error| fault(&error))?;
         runtime.block_on(async {
             let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
-            loop {
-                let Some((index, mutant)) = lock(&queue).pop_front() else { return Ok(()) };
-                let (result, effort) = try_mutant(library, mutant, &mut *bench, jobs, &traffic).await;
-                told(&result, &effort);
+            let settle = |index: usize, result: MutantResult, effort: &Effort| {
+                told(&result, effort);
                 lock(&results).insert(index, result);
+            };
+            loop {
+                // Two statements, so that neither queue is held while a mutant is tried.
+                let next = lock(&queue).pop_front();
+                let Some((index, mutant)) = next else { break };
+                let (tried, result) = try_mutant(library, (index, mutant), &mut *bench, jobs, &traffic).await;
+                if result.is_specific() {
+                    settle(index, result, &tried.effort);
+                } else {
+                    lock(&again).push_back(tried);
+                }
+            }
+            loop {
+                let next = lock(&again).pop_front();
+                let Some(tried) = next else { return Ok(()) };
+                let (result, effort) = try_again(library, &tried, &mut *bench, jobs).await;
+                settle(tried.index, result, &effort);
             }
         })
     };
@@ -191,13 +207,21 @@ fn plan(
     })
 }
 
-async fn try_mutant(
+/// A mutant that was tried.
+struct Tried<'a> {
+    index: usize,
+    mutant: &'a Mutant,
+    selection: Selection,
+    effort: Effort,
+}
+
+async fn try_mutant<'a>(
     library: &Arc<Library>,
-    mutant: &Mutant,
+    (index, mutant): (usize, &'a Mutant),
     bench: &mut dyn Bench,
     jobs: usize,
     traffic: &Traffics,
-) -> (MutantResult, Effort) {
+) -> (Tried<'a>, MutantResult) {
     let traffic = traffic.of(&mutant.profile);
     let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, bench, jobs)).await;
     let began = Instant::now();
@@ -206,12 +230,21 @@ async fn try_mutant(
     let scenarios = concerned(library, mutant, traffic.as_ref());
     let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
     let scenarios = library.select(&selection).len();
-    let mut result = attempt(library, mutant, bench, jobs, (selection.clone(), Patience::Short)).await;
-    let again = !result.is_specific();
-    if again {
-        result = attempt(library, mutant, bench, jobs, (selection, Patience::Full)).await;
-    }
-    (result, Effort { took: began.elapsed(), scenarios, again })
+    let result = attempt(library, mutant, bench, jobs, (selection.clone(), Patience::Short)).await;
+    let effort = Effort { took: began.elapsed(), scenarios, again: false };
+    (Tried { index, mutant, selection, effort }, result)
+}
+
+async fn try_again(
+    library: &Arc<Library>,
+    tried: &Tried<'_>,
+    bench: &mut dyn Bench,
+    jobs: usize,
+) -> (MutantResult, Effort) {
+    let began = Instant::now();
+    let how = (tried.selection.clone(), Patience::Full);
+    let result = attempt(library, tried.mutant, bench, jobs, how).await;
+    (result, Effort { took: tried.effort.took + began.elapsed(), again: true, ..tried.effort })
 }
 
 async fn attempt(
