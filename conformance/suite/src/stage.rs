@@ -11,16 +11,16 @@ use std::sync::Arc;
 
 use futures::future::{BoxFuture, LocalBoxFuture};
 
-use crate::breadcrumb::agent::session::{CrumbAgentPlan, CrumbAgentSession};
-use crate::breadcrumb::session::{RunnerPlan, RunnerSession};
-use crate::hub::agent::session::{AgentPlan, AgentSession};
-use crate::hub::session::{HubPlan, HubSession};
+use crate::breadcrumb::agent::session::CrumbAgentSession;
+use crate::breadcrumb::session::RunnerSession;
+use crate::hub::agent::session::AgentSession;
+use crate::hub::session::HubSession;
 use crate::judge::Cause;
 use crate::management::session::{ManagementPlan, ManagementSession};
 use crate::manifest::{BreadcrumbTable, Manifest, UtpTable};
 use crate::pace::PaceLimits;
-use crate::target::Target;
-use crate::toolbus::session::{ToolbusPlan, ToolbusSession};
+use crate::target::{Opening, Target};
+use crate::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, Kind};
 use crate::utp::capture::{Capture, Exercise};
 use crate::utp::judge::seen;
@@ -159,21 +159,33 @@ fn take(set: &mut SetStage, captured: Result<Capture, Blocked>) {
     }
 }
 
+/// What a session of a run is opened with; the output of what it starts goes to a file of its own.
+fn opening<T>(plan: &StagePlan<'_>, table: T, log: &str) -> Opening<T> {
+    Opening {
+        table,
+        directory: plan.manifest.directory.clone(),
+        log: plan.log.with_file_name(log),
+        limits: plan.limits,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+    }
+}
+
+/// Of a manifest that lacks what a session needs.
+fn lacks(what: &str) -> Blocked {
+    (Cause::Config, format!("the manifest {what}"))
+}
+
 /// Opens a session with the management API of a manifest.
 async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
     let utp = plan.manifest.utp.as_ref();
     let Some((utp, table)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
-        return Err((Cause::Config, "the manifest has no table `[utp.registry]`".to_owned()));
+        return Err(lacks("has no table `[utp.registry]`"));
     };
     let plan = ManagementPlan {
-        table,
+        opening: opening(plan, table, "registry.log"),
         version: utp.protocol_version.clone(),
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("registry.log"),
         nats_url: plan.nats_url.to_owned(),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
     };
     ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
@@ -181,83 +193,46 @@ async fn open_management(plan: &StagePlan<'_>) -> Result<Arc<ManagementSession>,
 /// Opens a session with the agent of a manifest that writes invocations.
 async fn open_crumb_agent(plan: &StagePlan<'_>) -> Result<Arc<CrumbAgentSession>, Blocked> {
     let Some(table) = plan.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone()) else {
-        return Err((Cause::Config, "the manifest has no table `[breadcrumb.agent]`".to_owned()));
+        return Err(lacks("has no table `[breadcrumb.agent]`"));
     };
-    let plan = CrumbAgentPlan {
-        table,
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("crumb-agent.log"),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
-    };
+    let plan = opening(plan, table, "crumb-agent.log");
     CrumbAgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the tool runner of a manifest.
 async fn open_runner(plan: &StagePlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
     let Some(table) = plan.manifest.breadcrumb.clone().filter(BreadcrumbTable::has_runner) else {
-        let message = "the manifest describes no tool runner (`[breadcrumb.runner]`)".to_owned();
-        return Err((Cause::Config, message));
+        return Err(lacks("describes no tool runner (`[breadcrumb.runner]`)"));
     };
-    let plan = RunnerPlan {
-        table,
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("runner.log"),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
-    };
+    let plan = opening(plan, table, "runner.log");
     RunnerSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the MCP server of a manifest.
 async fn open_toolbus(plan: &StagePlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
     let Some(table) = plan.manifest.toolbus.clone() else {
-        return Err((Cause::Config, "the manifest has no table `[toolbus]`".to_owned()));
+        return Err(lacks("has no table `[toolbus]`"));
     };
-    let plan = ToolbusPlan {
-        table,
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("toolbus.log"),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
-    };
+    let plan = opening(plan, table, "toolbus.log");
     ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the Hub of a manifest.
 async fn open_hub(plan: &StagePlan<'_>) -> Result<Arc<HubSession>, Blocked> {
     let Some(table) = plan.manifest.hub.clone() else {
-        return Err((Cause::Config, "the manifest has no table `[hub]`".to_owned()));
+        return Err(lacks("has no table `[hub]`"));
     };
-    let plan = HubPlan {
-        table,
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("hub.log"),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
-    };
+    let plan = opening(plan, table, "hub.log");
     HubSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 /// Opens a session with the agent of a manifest.
 async fn open_agent(plan: &StagePlan<'_>) -> Result<Arc<AgentSession>, Blocked> {
     let Some(table) = plan.manifest.hub.as_ref().and_then(|hub| hub.agent.clone()) else {
-        return Err((Cause::Config, "the manifest has no table `[hub.agent]`".to_owned()));
+        return Err(lacks("has no table `[hub.agent]`"));
     };
-    let plan = AgentPlan {
-        table,
-        directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name("agent.log"),
-        limits: plan.limits,
-        wire: Arc::new(Straight),
-        seed: plan.seed,
-        agent: None,
-    };
-    AgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+    let plan = opening(plan, table, "agent.log");
+    AgentSession::open(plan, None).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
 fn own_capture(utp: &UtpTable) -> Option<&PathBuf> {

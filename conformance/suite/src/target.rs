@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -11,9 +12,28 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::manifest::PlatformKind;
+use crate::pace::PaceLimits;
+use crate::wire::Wire;
 
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(3);
+
+/// What a session with a target is opened with.
+#[derive(Clone)]
+pub struct Opening<T> {
+    /// The manifest's table.
+    pub table: T,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of what is started goes.
+    pub log: PathBuf,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+}
 
 /// What a target finds around it when it is started.
 #[derive(Clone, Debug)]

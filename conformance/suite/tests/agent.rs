@@ -9,11 +9,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
-use callmark_suite::hub::agent::session::{AgentPlan, AgentSession, StartAgent};
+use callmark_suite::hub::agent::session::{AgentSession, StartAgent};
 use callmark_suite::manifest::{AgentTable, Manifest, ModelKind};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
 use callmark_suite::saboteur::{self, Bench, Patience, Workshop};
+use callmark_suite::target::Opening;
 use callmark_suite::wire::{Straight, Wire};
 use callmark_suite::world::Stage;
 use faithful::Habits;
@@ -33,23 +34,22 @@ fn table(more: &str) -> AgentTable {
     manifest.hub.and_then(|hub| hub.agent).expect("a table of an agent")
 }
 
-fn plan(table: AgentTable, agent: Option<StartAgent>, wire: Arc<dyn Wire>) -> AgentPlan {
-    AgentPlan {
+fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {
+    Opening {
         table,
         directory: PathBuf::from("."),
         log: std::env::temp_dir().join(format!("callmark-agent-test-{}.log", std::process::id())),
         limits: PaceLimits { answer_floor: Duration::from_millis(500), ..PaceLimits::default() },
         wire,
         seed: 1,
-        agent,
     }
 }
 
-async fn certify(plan: AgentPlan) -> RunRecord {
+async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRecord {
     let library = Arc::new(Library::load().expect("a sound library"));
     let mut blocked = BTreeMap::new();
     let mut stage = Stage::default();
-    match AgentSession::open(plan).await {
+    match AgentSession::open(plan, agent).await {
         Ok(session) => stage.agent = Some(session),
         Err(error) => {
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
@@ -80,7 +80,7 @@ fn others(record: &RunRecord, expected: &[Outcome]) -> Vec<String> {
 }
 
 async fn passes(more: &str, habits: Habits, applicable: &[Outcome]) -> RunRecord {
-    let record = certify(plan(table(more), Some(faithful::start(habits)), Arc::new(Straight))).await;
+    let record = certify(plan(table(more), Arc::new(Straight)), Some(faithful::start(habits))).await;
     let faults = others(&record, &[&[Outcome::Passed, Outcome::Noted], applicable].concat());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert_eq!(record.rules.len(), 23);
@@ -127,7 +127,7 @@ async fn the_hook_may_be_a_command_line() {
             .to_vec(),
     );
     table.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
-    let record = certify(plan(table, None, Arc::new(Straight))).await;
+    let record = certify(plan(table, Arc::new(Straight)), None).await;
     let faults = others(&record, &[Outcome::Passed, Outcome::Noted, Outcome::NotApplicable]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert_eq!(record.verdict, Verdict::Conformant);
@@ -149,7 +149,7 @@ async fn acts_as_a_hook() {
 async fn an_agent_of_few_tools_is_judged_by_those() {
     let more = format!("tools = [\"email_read\"]\nlocal = []\nfetch_page = false\n{HOOK}");
     let record =
-        certify(plan(table(&more), Some(faithful::start(Habits::default())), Arc::new(Straight))).await;
+        certify(plan(table(&more), Arc::new(Straight)), Some(faithful::start(Habits::default()))).await;
     assert_eq!(record.verdict, Verdict::Conformant);
     assert_eq!(record.summary.not_applicable, 4);
 }
@@ -157,7 +157,7 @@ async fn an_agent_of_few_tools_is_judged_by_those() {
 #[tokio::test]
 async fn an_agent_of_one_customer_says_so_or_fails() {
     let habits = Habits { serves_the_first_only: true, ..Habits::default() };
-    let broken = certify(plan(table(HOOK), Some(faithful::start(habits)), Arc::new(Straight))).await;
+    let broken = certify(plan(table(HOOK), Arc::new(Straight)), Some(faithful::start(habits))).await;
     let failed: Vec<&str> = broken
         .rules
         .iter()
@@ -182,8 +182,8 @@ async fn two_runs_of_a_broken_agent_give_the_same_record() {
         Arc::new(saboteur::crooked::Crooked::new(faults))
     };
     let record = || async {
-        let plan = plan(table(HOOK), Some(faithful::start(Habits::default())), wire());
-        callmark_reports::json(&certify(plan).await)
+        let agent = Some(faithful::start(Habits::default()));
+        callmark_reports::json(&certify(plan(table(HOOK), wire()), agent).await)
     };
     assert_eq!(record().await, record().await);
 }
@@ -206,7 +206,7 @@ impl Bench for Shop {
     ) -> LocalBoxFuture<'a, Result<Stage, String>> {
         async move {
             let agent = Some(faithful::start(Habits::default()));
-            let session = AgentSession::open(plan(table(HOOK), agent, wire)).await;
+            let session = AgentSession::open(plan(table(HOOK), wire), agent).await;
             Ok(Stage { agent: Some(session.map_err(|error| error.to_string())?), ..Stage::default() })
         }
         .boxed_local()
@@ -247,7 +247,7 @@ fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
 
 /// An agent that does nothing of what it should passes nothing.
 async fn check_null(table: AgentTable) {
-    let record = certify(plan(table, None, Arc::new(Straight))).await;
+    let record = certify(plan(table, Arc::new(Straight)), None).await;
     let passes: Vec<&str> = record
         .rules
         .iter()
@@ -340,7 +340,7 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     };
     Mock::given(any()).respond_with(respond).mount(&server).await;
     table.drive.http = Some(format!("{}/drive", server.uri()));
-    let record = certify(plan(table, None, Arc::new(Straight))).await;
+    let record = certify(plan(table, Arc::new(Straight)), None).await;
     let ended =
         record.rules.iter().flat_map(|rule| &rule.scenarios).filter_map(|scenario| scenario.reason.as_ref());
     let ended = ended

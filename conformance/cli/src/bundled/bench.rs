@@ -8,10 +8,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
-use callmark_suite::breadcrumb::agent::session::{CrumbAgentPlan, CrumbAgentSession};
-use callmark_suite::breadcrumb::session::{RunnerPlan, RunnerSession};
-use callmark_suite::hub::agent::session::{AgentPlan, AgentSession};
-use callmark_suite::hub::session::{HubPlan, HubSession};
+use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
+use callmark_suite::breadcrumb::session::RunnerSession;
+use callmark_suite::hub::agent::session::AgentSession;
+use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::{ManagementPlan, ManagementSession};
 use callmark_suite::manifest::{Manifest, UtpTable};
 use callmark_suite::pace::PaceLimits;
@@ -20,8 +20,8 @@ use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::saboteur::{Bench, Patience, Workshop};
 use callmark_suite::stage::utp::Bystanders;
 use callmark_suite::stage::{self, StagePlan};
-use callmark_suite::target::{Surroundings, Target};
-use callmark_suite::toolbus::session::{ToolbusPlan, ToolbusSession};
+use callmark_suite::target::{Opening, Surroundings, Target};
+use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::utp::capture::Capture;
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
 use callmark_suite::utp::tool::Role;
@@ -179,54 +179,33 @@ impl ReferenceBench {
         Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
     }
 
+    fn opening<T>(&self, table: T, limits: PaceLimits, wire: Arc<dyn Wire>) -> Opening<T> {
+        Opening { table, directory: PathBuf::from("."), log: log_file(), limits, wire, seed: self.stages }
+    }
+
     async fn hub(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<HubSession>, String> {
-        let plan = HubPlan {
-            table: self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?,
-            directory: PathBuf::from("."),
-            log: log_file(),
-            limits: self.limits,
-            wire,
-            seed: self.stages,
-        };
+        let table = self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?;
+        let plan = self.opening(table, self.limits, wire);
         HubSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<AgentSession>, String> {
         let table = self.manifest.hub.clone().and_then(|hub| hub.agent);
-        let plan = AgentPlan {
-            table: table.ok_or("the bundled manifest has no `[hub.agent]`")?,
-            directory: PathBuf::from("."),
-            log: log_file(),
-            limits: self.limits,
-            wire,
-            seed: self.stages,
-            agent: None,
-        };
-        AgentSession::open(plan).await.map_err(|error| error.to_string())
+        let table = table.ok_or("the bundled manifest has no `[hub.agent]`")?;
+        let plan = self.opening(table, self.limits, wire);
+        AgentSession::open(plan, None).await.map_err(|error| error.to_string())
     }
 
     async fn runner(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<RunnerSession>, String> {
-        let plan = RunnerPlan {
-            table: self.manifest.breadcrumb.clone().ok_or("the bundled manifest has no `[breadcrumb]`")?,
-            directory: PathBuf::from("."),
-            log: log_file(),
-            limits: self.limits,
-            wire,
-            seed: self.stages,
-        };
+        let table = self.manifest.breadcrumb.clone().ok_or("the bundled manifest has no `[breadcrumb]`")?;
+        let plan = self.opening(table, self.limits, wire);
         RunnerSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn crumb_agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<CrumbAgentSession>, String> {
         let table = self.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone());
-        let plan = CrumbAgentPlan {
-            table: table.ok_or("the bundled manifest has no `[breadcrumb.agent]`")?,
-            directory: PathBuf::from("."),
-            log: log_file(),
-            limits: self.limits,
-            wire,
-            seed: self.stages,
-        };
+        let table = table.ok_or("the bundled manifest has no `[breadcrumb.agent]`")?;
+        let plan = self.opening(table, self.limits, wire);
         CrumbAgentSession::open(plan).await.map_err(|error| error.to_string())
     }
 
@@ -235,30 +214,19 @@ impl ReferenceBench {
         if self.registry.is_none() {
             self.registry = Some(Registry::start(&mut self.manifest).await?);
         }
-        let utp = self.manifest.utp.clone().ok_or("the bundled manifest has no `[utp]`")?;
+        let utp = self.utp_table()?;
+        let table = utp.registry.ok_or("the bundled manifest has no `[utp.registry]`")?;
         let plan = ManagementPlan {
+            opening: self.opening(table, self.longer(), wire),
             version: utp.protocol_version,
-            table: utp.registry.ok_or("the bundled manifest has no `[utp.registry]`")?,
-            directory: PathBuf::from("."),
-            log: log_file(),
             nats_url: String::new(),
-            limits: self.longer(),
-            wire,
-            seed: self.stages,
         };
         ManagementSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {
         let table = self.manifest.toolbus.clone().ok_or("the bundled manifest has no `[toolbus]`")?;
-        let plan = ToolbusPlan {
-            table,
-            directory: PathBuf::from("."),
-            log: log_file(),
-            limits: self.longer(),
-            wire,
-            seed: self.stages,
-        };
+        let plan = self.opening(table, self.longer(), wire);
         ToolbusSession::open(plan).await.map_err(|error| error.to_string())
     }
 

@@ -27,29 +27,11 @@ async fn check_answer(context: &str, expect: Verdict) {
     check(&["sed", "-u", "-n", &format!("s/{REQUEST}/{answer}/p")], expect).await;
 }
 
-#[tokio::test]
-async fn silence() {
-    check(&["sed", "-n", ""], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_end_at_once() {
-    check(&["true"], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_echo() {
-    check(&["sed", "-u", ""], Verdict::Incomplete).await;
-}
+nothing::tests_in_lines!(check);
 
 #[tokio::test]
 async fn an_echo_under_the_schema_of_answers() {
     check(&["sed", "-u", "s/agent.response.v1/tool.response.v1/"], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_empty_object_for_everything() {
-    check(&["sed", "-u", "s/.*/{}/"], Verdict::Incomplete).await;
 }
 
 #[tokio::test]

@@ -38,29 +38,11 @@ fn call(tool: &str, input: &str) -> String {
     )
 }
 
-#[tokio::test]
-async fn silence() {
-    check(&["sed", "-n", ""], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_end_at_once() {
-    check(&["true"], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_echo() {
-    check(&["sed", "-u", ""], Verdict::Incomplete).await;
-}
+nothing::tests_in_lines!(check);
 
 #[tokio::test]
 async fn an_echo_under_the_schema_of_invocations() {
     check(&["sed", "-u", "s/user.message.v1/agent.response.v1/"], Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn an_empty_object_for_everything() {
-    check(&["sed", "-u", "s/.*/{}/"], Verdict::Incomplete).await;
 }
 
 #[tokio::test]

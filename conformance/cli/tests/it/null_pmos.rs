@@ -9,35 +9,7 @@ async fn check(null: Null, expect: Verdict) {
     nothing::check_on_the_bus("utp.pmo", null, expect).await;
 }
 
-#[tokio::test]
-async fn not_found_scores_nothing() {
-    check(Null::NotFound, Verdict::Nonconformant).await;
-}
-
-#[tokio::test]
-async fn empty_results_score_nothing() {
-    check(Null::Empty, Verdict::Nonconformant).await;
-}
-
-#[tokio::test]
-async fn the_command_as_its_result_scores_nothing() {
-    check(Null::Echo, Verdict::Nonconformant).await;
-}
-
-#[tokio::test]
-async fn silence_scores_nothing() {
-    check(Null::Silence, Verdict::Incomplete).await;
-}
-
-#[tokio::test]
-async fn always_failing_scores_nothing() {
-    check(Null::AlwaysError, Verdict::Nonconformant).await;
-}
-
-#[tokio::test]
-async fn always_succeeding_scores_nothing() {
-    check(Null::AlwaysSuccess, Verdict::Nonconformant).await;
-}
+nothing::tests_on_the_bus!(check);
 
 #[tokio::test]
 async fn starting_no_child_scores_nothing() {

@@ -32,7 +32,9 @@ fn stdio(command: &str) -> Manifest {
 /// Answers each request with the same member.
 fn answering(member: &str) -> String {
     let answer = format!(r#"{{"jsonrpc":"2.0","id":\1,{member}}}"#);
-    format!(r#"exec sed -u -n 's/.*"id":\(-\{{0,1\}}[0-9]*\).*/{answer}/p'"#)
+    // `sed -u` would read byte after byte, and in other locales it looks for characters: half a minute where a line is of
+    // megabytes.
+    format!(r#"exec env LC_ALL=C stdbuf -oL sed -n 's/.*"id":\(-\{{0,1\}}[0-9]*\).*/{answer}/p'"#)
 }
 
 async fn http(respond: impl Respond + 'static) -> (Manifest, MockServer) {

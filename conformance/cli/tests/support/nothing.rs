@@ -39,3 +39,49 @@ pub(crate) async fn check_on_the_bus(profile: &str, null: Null, expect: Verdict)
     let manifest = super::manifest();
     check(&manifest, &[profile], broker.url(), expect, &format!("{null:?} as {profile}")).await;
 }
+
+/// A test for each way to treat all commands on the bus alike. `$check` takes the way, and the verdict to expect.
+macro_rules! tests_on_the_bus {
+    ($check:path) => {
+        $crate::support::nothing::tests_on_the_bus! { $check:
+            not_found_scores_nothing: NotFound, Nonconformant;
+            empty_results_score_nothing: Empty, Nonconformant;
+            an_echo_scores_nothing: Echo, Nonconformant;
+            silence_scores_nothing: Silence, Incomplete;
+            always_failing_scores_nothing: AlwaysError, Nonconformant;
+            always_succeeding_scores_nothing: AlwaysSuccess, Nonconformant;
+        }
+    };
+    ($check:path: $($name:ident: $null:ident, $verdict:ident;)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                use callmark_suite::saboteur::null::Null;
+                $check(Null::$null, callmark_reports::record::Verdict::$verdict).await;
+            }
+        )+
+    };
+}
+pub(crate) use tests_on_the_bus;
+
+/// A test for each command that reads lines and says nothing of its own. `$check` takes the command, and the verdict to
+/// expect.
+macro_rules! tests_in_lines {
+    ($check:path) => {
+        $crate::support::nothing::tests_in_lines! { $check:
+            silence: "sed", "-n", "";
+            an_end_at_once: "true";
+            an_echo: "sed", "-u", "";
+            an_empty_object_for_everything: "sed", "-u", "s/.*/{}/";
+        }
+    };
+    ($check:path: $($name:ident: $($word:literal),+;)+) => {
+        $(
+            #[tokio::test]
+            async fn $name() {
+                $check(&[$($word),+], callmark_reports::record::Verdict::Incomplete).await;
+            }
+        )+
+    };
+}
+pub(crate) use tests_in_lines;

@@ -29,9 +29,9 @@ use super::value::tells;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::Offspring;
+use crate::target::{Offspring, Opening};
 use crate::transcript::{Frame, lock};
-use crate::wire::{Straight, Wire};
+use crate::wire::Straight;
 
 /// Between two tries of the first call.
 const RETRY: Duration = Duration::from_millis(250);
@@ -62,22 +62,6 @@ const HARMLESS: [&str; 10] = [
 const FIRST_PRODUCT: usize = 100;
 /// Tools that need nothing and no time: a harmless call is of one of these rather than of a further tool.
 const FREE: [&str; 3] = ["echo", "calculator", "random"];
-
-/// What a session is opened with.
-pub struct RunnerPlan {
-    /// The manifest's table.
-    pub table: BreadcrumbTable,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of a started runner goes.
-    pub log: PathBuf,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
-}
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
@@ -210,11 +194,11 @@ impl RunnerSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: RunnerPlan) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
+    pub fn open(plan: Opening<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: RunnerPlan) -> Result<Arc<Self>, RunnerError> {
+    async fn opening(plan: Opening<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan).await?;

@@ -3,7 +3,6 @@
 mod learn;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -20,10 +19,9 @@ use super::provider::Provider;
 use super::reply::Reply;
 use crate::judge::Cause;
 use crate::manifest::{Customer, FixturesTable, HubTable};
-use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::pace::Pace;
+use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
 use crate::transcript::{self, lock};
-use crate::wire::Wire;
 
 /// The agent that the suite is, where the manifest names no other.
 const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
@@ -39,22 +37,6 @@ const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
 const LONGEST_WINDOW: Duration = Duration::from_secs(600);
 /// Beyond a declared window.
 const LIMIT_SLACK: Duration = Duration::from_secs(3);
-
-/// What a session is opened with.
-pub struct HubPlan {
-    /// The manifest's table.
-    pub table: HubTable,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of a started Hub goes.
-    pub log: PathBuf,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
-}
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
@@ -188,11 +170,11 @@ impl HubSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: HubPlan) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
+    pub fn open(plan: Opening<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: HubPlan) -> Result<Arc<Self>, HubError> {
+    async fn opening(plan: Opening<HubTable>) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);

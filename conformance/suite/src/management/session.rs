@@ -1,7 +1,6 @@
 //! A session with a management API, and what was found out about it before the first scenario.
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
@@ -17,9 +16,8 @@ use super::upload::{Made, Upload};
 use crate::judge::Cause;
 use crate::manifest::{RegistryRead, RegistryTable};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
 use crate::transcript::{self, lock};
-use crate::wire::Wire;
 
 /// Between two looks at a registry that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
@@ -36,22 +34,12 @@ const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 
 /// What a session is opened with.
 pub struct ManagementPlan {
-    /// The manifest's table.
-    pub table: RegistryTable,
+    /// As every session.
+    pub opening: Opening<RegistryTable>,
     /// `<ver>` of the subjects.
     pub version: String,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of a started registry goes.
-    pub log: PathBuf,
     /// The broker, for a started registry that needs one.
     pub nats_url: String,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
 }
 
 /// A session that cannot be opened.
@@ -168,7 +156,7 @@ impl ManagementSession {
     }
 
     async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
-        let table = plan.table.clone();
+        let table = plan.opening.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         match &table.start {
@@ -182,18 +170,18 @@ impl ManagementSession {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
-            client: Client::new(&base, &table, plan.wire).map_err(ManagementError::Config)?,
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.opening.limits),
+            client: Client::new(&base, &table, plan.opening.wire).map_err(ManagementError::Config)?,
             version: plan.version,
             base,
             works: false,
             told: String::new(),
             process: Mutex::new(process),
-            seed: plan.seed,
+            seed: plan.opening.seed,
             nonce: format!("{now:x}{}", std::process::id()),
             table,
         };
-        let learned = session.learn(&plan.limits).await;
+        let learned = session.learn(&plan.opening.limits).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -399,22 +387,19 @@ impl ManagementSession {
 }
 
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Offspring, ManagementError> {
+    let Opening { table, directory, log, .. } = &plan.opening;
     // What an earlier run left there says nothing about this one.
-    let _ = std::fs::remove_file(&plan.log);
-    let table = &plan.table;
+    let _ = std::fs::remove_file(log);
     let launch = Launch {
         command: command.to_vec(),
-        directory: table
-            .working_dir
-            .as_ref()
-            .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
+        directory: table.working_dir.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
         environment: table
             .env
             .iter()
             .map(|(name, value)| (name.clone(), value.replace("{listen}", listen)))
             .collect(),
         removed: Vec::new(),
-        log: plan.log.clone(),
+        log: log.clone(),
     };
     let around = [
         ("CALLMARK_LISTEN", listen),

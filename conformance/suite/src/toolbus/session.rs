@@ -26,7 +26,7 @@ use super::stdio::Stdio;
 use crate::judge::Cause;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
 use crate::transcript::lock;
 use crate::wire::{Straight, Wire};
 
@@ -60,22 +60,6 @@ impl RootKind {
             Self::None => "none",
         }
     }
-}
-
-/// What a session is opened with.
-pub struct ToolbusPlan {
-    /// The manifest's table.
-    pub table: ToolbusTable,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of started servers goes.
-    pub log: PathBuf,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
 }
 
 /// A session that cannot be opened.
@@ -155,7 +139,7 @@ pub struct ToolbusSession {
     outside: PathBuf,
     /// Keeps it; none where a run is judged again, which starts none.
     directory: Option<TempDir>,
-    plan: ToolbusPlan,
+    plan: Opening<ToolbusTable>,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
     shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
@@ -196,7 +180,7 @@ impl ToolbusSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
-        let plan = ToolbusPlan {
+        let plan = Opening {
             table: table.clone(),
             directory: PathBuf::new(),
             log: PathBuf::new(),
@@ -232,11 +216,11 @@ impl ToolbusSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: ToolbusPlan) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
+    pub fn open(plan: Opening<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: ToolbusPlan) -> Result<Arc<Self>, ToolbusError> {
+    async fn opening(plan: Opening<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
         let directory = tempfile::Builder::new()
             .prefix("callmark-toolbus-")

@@ -5,7 +5,6 @@ mod calibrate;
 mod start;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -28,26 +27,10 @@ use crate::breadcrumb::store::Store;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::CrumbAgentTable;
-use crate::pace::{Pace, PaceLimits};
-use crate::target::Offspring;
+use crate::pace::Pace;
+use crate::target::{Offspring, Opening};
 use crate::transcript::{Transcript, lock};
-use crate::wire::{Straight, Wire};
-
-/// What a session is opened with.
-pub struct CrumbAgentPlan {
-    /// The manifest's table.
-    pub table: CrumbAgentTable,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of a started agent goes.
-    pub log: PathBuf,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
-}
+use crate::wire::Straight;
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
@@ -161,11 +144,11 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: CrumbAgentPlan) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
+    pub fn open(plan: Opening<CrumbAgentTable>) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: CrumbAgentPlan) -> Result<Arc<Self>, CrumbAgentError> {
+    async fn opening(plan: Opening<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan).await?;

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RunnerError, RunnerPlan, RunnerSession, hash, secret_id};
+use super::{RunnerError, RunnerSession, hash, secret_id};
 use crate::breadcrumb::call::Call;
 use crate::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::breadcrumb::door::Door;
@@ -21,7 +21,7 @@ use crate::breadcrumb::system::System;
 use crate::breadcrumb::upstream::Upstream;
 use crate::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
 use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
@@ -32,8 +32,8 @@ const KEYS: usize = 2;
 const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// A session before anything was learnt.
-pub(super) async fn set_up(plan: RunnerPlan) -> Result<RunnerSession, RunnerError> {
-    let RunnerPlan { table, directory, log, limits, wire, seed } = plan;
+pub(super) async fn set_up(plan: Opening<BreadcrumbTable>) -> Result<RunnerSession, RunnerError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;

@@ -5,7 +5,6 @@ mod calibrate;
 mod start;
 
 use std::collections::BTreeSet;
-use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -23,29 +22,12 @@ use super::room::{Booth, Room};
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::AgentTable;
-use crate::pace::{Pace, PaceLimits};
+use crate::pace::Pace;
+use crate::target::Opening;
 use crate::transcript::{Frame, lock};
-use crate::wire::{Straight, Wire};
+use crate::wire::Straight;
 
 pub use start::{Around, Embedded, StartAgent};
-
-/// What a session is opened with.
-pub struct AgentPlan {
-    /// The manifest's table.
-    pub table: AgentTable,
-    /// The directory that relative paths refer to.
-    pub directory: PathBuf,
-    /// Where the output of started processes goes.
-    pub log: PathBuf,
-    /// Limits of all waiting.
-    pub limits: PaceLimits,
-    /// What messages cross on their way.
-    pub wire: Arc<dyn Wire>,
-    /// Seed of all ids.
-    pub seed: u64,
-    /// In place of the manifest's `start`.
-    pub agent: Option<StartAgent>,
-}
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
@@ -178,18 +160,22 @@ impl AgentSession {
         })
     }
 
-    /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
+    /// Opens the parties, starts the agent (the one that is given, in place of the manifest's), and learns whether it
+    /// works and how fast it is.
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: AgentPlan) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
-        Box::pin(Self::opening(plan))
+    pub fn open(
+        plan: Opening<AgentTable>,
+        agent: Option<StartAgent>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
+        Box::pin(Self::opening(plan, agent))
     }
 
-    async fn opening(plan: AgentPlan) -> Result<Arc<Self>, AgentError> {
+    async fn opening(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        let mut session = start::set_up(plan).await?;
+        let mut session = start::set_up(plan, agent).await?;
         let learned = session.learn(&limits, within).await;
         if learned.is_err() {
             session.close().await;

@@ -8,7 +8,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use super::{CrumbAgentError, CrumbAgentPlan, CrumbAgentSession};
+use super::{CrumbAgentError, CrumbAgentSession};
 use crate::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::breadcrumb::agent::model::Model;
 use crate::breadcrumb::agent::play::Plays;
@@ -21,12 +21,12 @@ use crate::breadcrumb::store::{Posting, Store};
 use crate::http_server::HttpServer;
 use crate::manifest::{Capture, CrumbAgentTable};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Pipes, free_address};
+use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
 use crate::transcript::Kind;
 
 /// A session before anything was learnt.
-pub(super) async fn set_up(plan: CrumbAgentPlan) -> Result<CrumbAgentSession, CrumbAgentError> {
-    let CrumbAgentPlan { table, directory, log, limits, wire, seed } = plan;
+pub(super) async fn set_up(plan: Opening<CrumbAgentTable>) -> Result<CrumbAgentSession, CrumbAgentError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let posting = if table.drive.is_some() {
         Posting::Records

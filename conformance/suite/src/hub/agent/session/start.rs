@@ -10,14 +10,14 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::{AgentError, AgentPlan, AgentSession, Liveness, digest, nonce, uuid};
+use super::{AgentError, AgentSession, Liveness, digest, nonce, uuid};
 use crate::http_server::{Asked, HttpServer};
 use crate::hub::agent::call::filled;
 use crate::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::hub::agent::room::{Booth, PROVIDER, Room, SEARCH};
 use crate::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Pipes};
+use crate::target::{Launch, Offspring, Opening, Pipes};
 
 /// What an agent has to know of the parties around it.
 #[derive(Clone, Debug)]
@@ -105,8 +105,11 @@ impl Running {
 }
 
 /// A session before anything was learnt.
-pub(super) async fn set_up(plan: AgentPlan) -> Result<AgentSession, AgentError> {
-    let AgentPlan { table, directory, log, limits, wire, seed, agent } = plan;
+pub(super) async fn set_up(
+    plan: Opening<AgentTable>,
+    agent: Option<StartAgent>,
+) -> Result<AgentSession, AgentError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
