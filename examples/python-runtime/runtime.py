@@ -242,11 +242,17 @@ class Service:
             "status": "pending",
             "created_at": datetime.now(UTC).isoformat(),
         }
-        row = (await self.ask(f"l0.v1.{project}.roster.get", {"agent_id": callback["agent_id"]})).get("agent") or {}
-        if target := row.get("worker_target"):
+        if target := await self.worker_target(project, callback["agent_id"]):
             wakeup = f"cg.{VERSION}.{project}.{channel}.cmd.agent.{target}.wakeup"
             await self.publish(wakeup, {"agent_id": callback["agent_id"]}, {"traceparent": child_span(record["traceparent"])})
         return {"inbox_id": record["inbox_id"], "duplicate": False}
+
+    async def worker_target(self, project, agent):
+        """Where the agent is woken, as the roster says at this moment; nowhere when it does not know the agent."""
+        try:
+            return (await self.ask(f"l0.v1.{project}.roster.get", {"agent_id": agent}))["agent"]["worker_target"]
+        except LookupError:
+            return None
 
     async def result(self, project, callback):
         """The tool.result card of a callback, strictly: it is there, it is typed, and it is this call's."""
@@ -292,7 +298,10 @@ class Service:
 
     async def ask(self, subject, body):
         reply = await self.connection.request(subject, json.dumps(body).encode(), PLATFORM_SECONDS)
-        if error := (reply.headers or {}).get("Nats-Service-Error"):
+        own = reply.headers or {}
+        if own.get("Nats-Service-Error-Code") == "404":
+            raise LookupError(subject)
+        if error := own.get("Nats-Service-Error"):
             raise RuntimeError(f"the platform refused `{subject}`: {error}")
         return json.loads(reply.data)
 
