@@ -86,6 +86,15 @@ Feature: A registration may complete the model's arguments
       When the model calls the tool
       Then the model is shown neither "tenant" nor "fixed-7731"
 
+    Scenario: It is not offered to another agent either
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool requires "tenant"
+      And another agent's turn that waits for a suspend call too
+      When the model calls the tool
+      Then the model is shown neither "tenant" nor "fixed-7731"
+
     @cap:resume
     Scenario: It is not offered later in the turn either
       Given an agent runtime

@@ -7,7 +7,7 @@ use super::super::turn::Turn;
 use super::super::world::View;
 use super::command;
 use crate::judge::{Finding, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::{mentions, saved_cards};
 use crate::utp::trace::Traceparent;
 
@@ -91,7 +91,7 @@ fn values(frames: &[Frame], view: View<'_>, card: &Value, variable: &str) -> Res
     Ok(values)
 }
 
-/// The specifications that the model was shown of the tool, one for each request.
+/// The specifications that the model was shown of the tool, one for each request of whatever turn.
 fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Frame, &'a Value)>, Trouble> {
     let tool = |frame: &'a Frame| {
         let tools = frame.body.get("tools")?.as_array()?;
@@ -100,7 +100,8 @@ fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Fr
         });
         Some((frame, named.or_else(|| tools.iter().find(|tool| mentions(tool, "harbour")))?))
     };
-    let shown: Vec<_> = seen::asked(frames, view.turn).filter_map(tool).collect();
+    let asked = frames.iter().filter(|frame| frame.kind == Kind::Model);
+    let shown: Vec<_> = asked.filter_map(tool).collect();
     if shown.is_empty() {
         return Err(Trouble::NotObserved("the model was offered no such tool".to_owned()));
     }

@@ -38,7 +38,7 @@ async fn delivers(world: &mut World) -> Step {
 
 /// Waits for the other sign of a turn's end. Event and card may come in either order; what does not come is for the
 /// judgement to tell.
-async fn ended_for_good(world: &mut World) -> Step {
+pub(super) async fn ended_for_good(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let own = scene.turns[0].clone();
