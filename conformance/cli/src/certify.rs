@@ -164,9 +164,8 @@ fn selection(
         return Err(Failure::nothing("the manifest has no table of any profile, so nothing is selected")
             .hint("add for example `[utp.tool-service]`, or name a profile with `--profile`"));
     }
-    // Within its table a profile may be asked for without one of its own.
-    if let Some(profile) = profiles.iter().find(|profile| !manifest.has_table_of(profile)) {
-        let table = profile.split('.').next().unwrap_or_default();
+    let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
+    if let Some((profile, table)) = profiles.iter().find_map(missing) {
         return Err(Failure::usage(format!(
             "the manifest has no table `[{table}]`, which `{profile}` needs"
         ))

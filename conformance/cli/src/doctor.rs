@@ -232,12 +232,32 @@ fn agent(session: &AgentSession) -> bool {
 /// What the calibration of a session with an agent runtime found.
 fn runtime(session: &RuntimeSession) -> bool {
     if !session.works() {
-        let message = "a turn was started, and no tool call of its model came out as a command: check that it takes \
-                       turns below `runtime.v1` and its model from `CALLMARK_MODEL_URL`";
-        bad("runtime", "fixture", message);
+        let message = "it is up, and neither a tool call of its model came out as a command nor, where it has no \
+                       worker, a report was taken: check that it takes turns and reports below `runtime.v1` and its \
+                       model from `CALLMARK_MODEL_URL`";
+        let elsewhere = session.elsewhere().unwrap_or_default();
+        bad("runtime", "fixture", &format!("{message}{elsewhere}"));
         return false;
     }
-    good("runtime", "turns a tool call of its model into a command");
+    if session.calls() || session.resumes() {
+        good("runtime", "turns a tool call of its model into a command");
+    } else {
+        good("runtime", "takes a report");
+    }
+    pace(&session.pace);
+    if session.resumes() {
+        good("suspend", &format!("after the result {}", session.suspend.text()));
+        good("terminate", &format!("after the result {}", session.terminate.text()));
+    }
+    for (is_there, name, what) in [
+        (session.parallel, "parallel", "it makes the calls of one answer one by one"),
+        (session.keeps_consumed, "inbox", "it shows no record that a turn has gone on with"),
+    ] {
+        if !is_there {
+            println!("  -  {name:<14} {what}: what needs it will be not-applicable");
+        }
+    }
+    capabilities(session.capabilities());
     true
 }
 

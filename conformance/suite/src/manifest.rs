@@ -136,14 +136,22 @@ impl Manifest {
         profiles
     }
 
-    /// Whether the table is there in which all of a profile stands.
-    pub fn has_table_of(&self, profile: &str) -> bool {
-        match profile.split('.').next() {
-            Some("utp") => self.utp.is_some(),
-            Some("toolbus") => self.toolbus.is_some(),
-            Some("hub") => self.hub.is_some(),
-            _ => self.breadcrumb.is_some(),
-        }
+    /// The table that a profile cannot do without, where it is not there. Within its family's table a profile may be
+    /// asked for without one of its own; of a runtime, each side says by its table that it is there.
+    pub fn missing_table<'a>(&self, profile: &'a str) -> Option<&'a str> {
+        let family = profile.split('.').next().unwrap_or_default();
+        let (table, is_there) = match (family, &self.utp) {
+            ("utp", Some(utp)) => match profile {
+                "utp.worker" => (profile, utp.worker.is_some()),
+                "utp.execution" => (profile, utp.execution.is_some()),
+                _ => (family, true),
+            },
+            ("utp", None) => (family, false),
+            ("toolbus", _) => (family, self.toolbus.is_some()),
+            ("hub", _) => (family, self.hub.is_some()),
+            _ => (family, self.breadcrumb.is_some()),
+        };
+        (!is_there).then_some(table)
     }
 
     /// What the schema cannot say.

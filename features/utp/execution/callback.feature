@@ -26,6 +26,7 @@ Feature: A callback is read for what it is
       Given an agent runtime
       And a turn that waits for a suspend call
       And the call ended as "<status>"
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record's "status" is the callback's
 

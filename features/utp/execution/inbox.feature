@@ -1,7 +1,8 @@
 @role:utp.execution
 Feature: A report goes into the Inbox, and a wakeup announces it
   The execution service writes the callback into the Inbox of its agent as it is, then wakes the agent where
-  the roster says at that moment.
+  the roster says at that moment. An Inbox may show only what no turn has gone on with yet, so records are read
+  of an agent that others serve.
 
   @UTP-4.2-03
   Rule: A wakeup follows the report
@@ -19,6 +20,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: Who is woken finds the record
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
       When the tool reports, and the Inbox is read as soon as the agent is woken
       Then the Inbox holds the record
 
@@ -29,6 +31,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: The record's type is tool_result
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record is a tool_result message
 
@@ -39,6 +42,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: The record is addressed to the agent
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record is addressed to the agent of the callback
 
@@ -84,6 +88,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       Given an agent runtime
       And a turn that waits for a suspend call
       And the callback's "<member>" is <value>
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record's "<member>" is the callback's
 
@@ -95,6 +100,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario Outline: "<member>" is kept
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record's "<member>" is the callback's
 
@@ -132,6 +138,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario Outline: The trace <property>
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the woken worker's trace <property>
 

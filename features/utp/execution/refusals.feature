@@ -1,7 +1,8 @@
 @role:utp.execution
 Feature: What is no valid result does not answer a call
   A callback that lacks a required member, has a foreign status, or points to no tool.result card of the call
-  must not make the call succeed. Whether it is refused, fails the call or is tried again is open.
+  must not make the call succeed. Whether it is refused, fails the call or is tried again is open, but the call
+  must not be lost without a word.
 
   @cap:resume
   Rule: A callback without a required member is not taken
@@ -12,6 +13,7 @@ Feature: What is no valid result does not answer a call
       And the callback lacks "<member>"
       When the tool reports
       Then the call does not succeed by it
+      And a correct callback still answers it, unless the failure shows
 
       Examples:
         | rule       | member              |
@@ -53,6 +55,7 @@ Feature: What is no valid result does not answer a call
       And the callback's "tool_result_card_id" is <value>
       When the tool reports
       Then the call does not succeed by it
+      And a correct callback still answers it, unless the failure shows
 
       Examples:
         | value |

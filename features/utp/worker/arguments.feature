@@ -86,6 +86,24 @@ Feature: A registration may complete the model's arguments
       When the model calls the tool
       Then the model is shown neither "tenant" nor "fixed-7731"
 
+    Scenario: It is not offered to another agent either
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool requires "tenant"
+      And another agent's turn that waits for a suspend call too
+      When the model calls the tool
+      Then the model is shown neither "tenant" nor "fixed-7731"
+
+    @cap:resume
+    Scenario: It is not offered later in the turn either
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "tenant" = "fixed-7731"
+      And the tool requires "tenant"
+      When the tool is called and answered, and the turn runs on
+      Then the model is shown neither "tenant" nor "fixed-7731"
+
   @TDG-4.1-07
   Rule: For a parameter from the environment the card tells the name of the variable
 

@@ -118,6 +118,8 @@ fn what_cannot_be_used_is_told_with_its_exit_code() {
     check(&["certify", "--target", "ends.toml"], 3, "no port");
     check(&["certify", "--target", "echoless.toml"], 3, "echo");
     check(&["certify", "--target", "echoless.toml", "--profile", "hub.server"], 2, "has no table `[hub]`");
+    let execution = ["certify", "--target", "echoless.toml", "--profile", "utp.execution"];
+    check(&execution, 2, "has no table `[utp.execution]`");
     check(&["explain", "UTP-4.1-99"], 2, "there is no rule");
     check(&["report", "none.json", "--format", "html"], 2, "none.json");
     check(&["certify", "--jobs", "0"], 2, "--jobs");

@@ -51,6 +51,8 @@ pub struct Scene {
     pub calls: Vec<ToolCall>,
     /// How turns end.
     pub ending: Ending,
+    /// Whether the roster names the runtime's own workers, who consume what the Inbox holds.
+    pub is_served: bool,
     started: usize,
 }
 
@@ -58,8 +60,14 @@ impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &RuntimeSession, project: Arc<Project>) -> Self {
         project.let_target_call();
-        let mut scene =
-            Self { project, turns: Vec::new(), calls: Vec::new(), ending: Ending::Text, started: 0 };
+        let mut scene = Self {
+            project,
+            turns: Vec::new(),
+            calls: Vec::new(),
+            ending: Ending::Text,
+            is_served: true,
+            started: 0,
+        };
         scene.add_turn(session);
         scene
     }
@@ -185,6 +193,14 @@ impl Scene {
             "agent_id": turn.agent_id, "agent_turn_id": turn.id, "turn_epoch": 6, "tool_call_id": own.model_id,
         }));
         own.prepare_answer(&self.project.id, &turn, call + 1, None);
+    }
+
+    /// Prepares what the tool says once more, without the fault that it had.
+    pub fn correct(&mut self, call: usize) {
+        let turn = self.turns[self.calls[call].turn].clone();
+        let own = self.calls[call].clone();
+        let card = self.project.transcript.with(|frames| seen::call_card(frames, &own).cloned());
+        self.calls[call].prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
     }
 
     /// Saves the result card of a call and reports its callback.

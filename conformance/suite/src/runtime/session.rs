@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use super::model::Model;
 use super::reach::Reach;
 use super::scene::Scene;
-use super::seen::Behaviour;
+use super::seen::{self, Behaviour};
 use crate::manifest::UtpTable;
 use crate::pace::{Pace, PaceLimits};
 use crate::utp::ground::Ground;
@@ -63,6 +63,8 @@ pub struct RuntimeSession {
     pub asks: usize,
     /// Whether two calls of one answer of the model are under way together.
     pub parallel: bool,
+    /// Whether the Inbox still shows a record that a turn has gone on with.
+    pub keeps_consumed: bool,
     works: bool,
 }
 
@@ -86,6 +88,7 @@ pub struct RuntimeFound {
     terminate: Behaviour,
     asks: usize,
     parallel: bool,
+    keeps_consumed: bool,
     works: bool,
 }
 
@@ -103,6 +106,7 @@ impl RuntimeSession {
             terminate: self.terminate,
             asks: self.asks,
             parallel: self.parallel,
+            keeps_consumed: self.keeps_consumed,
             works: self.works,
         }
     }
@@ -122,6 +126,7 @@ impl RuntimeSession {
             terminate: found.terminate,
             asks: found.asks,
             parallel: found.parallel,
+            keeps_consumed: found.keeps_consumed,
             works: found.works,
         })
     }
@@ -152,6 +157,7 @@ impl RuntimeSession {
             terminate: Behaviour::Stays,
             asks: 1,
             parallel: false,
+            keeps_consumed: true,
             works: false,
         };
         if session.resumes() || session.calls() {
@@ -264,27 +270,33 @@ impl RuntimeSession {
         let began = Instant::now();
         let (suspend, terminate, parallel) =
             futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
-        ((self.suspend, self.asks), self.terminate, self.parallel) = (suspend, terminate.0, parallel);
-        let suspend = self.suspend;
-        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
+        (self.suspend, self.asks, self.keeps_consumed) = suspend;
+        (self.terminate, self.parallel) = (terminate.0, parallel);
+        let slowest = if self.suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
         self.pace = Pace::calibrated(slowest, limits);
     }
 
-    async fn plain(&self, after_execution: &str) -> (Behaviour, usize) {
+    async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
         let project = self.ground.project(&format!("baseline of {after_execution}"));
         let mut scene = Scene::bare(self, project);
         let call = scene.plan_call(self, after_execution);
         if scene.wait_for_commands(self).await.is_err() {
-            return (Behaviour::Stays, 1);
+            return (Behaviour::Stays, 1, true);
         }
         scene.report(self, call).await;
         let behaviour = scene.behaviour(self, call).await;
+        let mut keeps_consumed = true;
         if behaviour == Behaviour::Next {
             scene.quiet(self).await;
+            if self.capabilities.contains("inbox") && scene.read_inbox(self, 0).await.is_some() {
+                let own = &scene.calls[call];
+                keeps_consumed =
+                    scene.project.transcript.with(|frames| !seen::records(frames, own).is_empty());
+            }
         }
         let own = scene.turns[0].clone();
-        let asks = scene.project.transcript.with(|frames| super::seen::nexts(frames, &own).count());
-        (behaviour, asks.max(1))
+        let asks = scene.project.transcript.with(|frames| seen::nexts(frames, &own).count());
+        (behaviour, asks.max(1), keeps_consumed)
     }
 
     async fn side_by_side(&self) -> bool {

@@ -103,10 +103,21 @@ impl World {
         }
     }
 
+    /// What a target that has ended does not do breaks no rule.
+    pub async fn unless_ended(&mut self) -> Step {
+        let session = self.session()?;
+        let ended = session.ground.target_ended();
+        let ended = self.core.transcript.heard("end of the target", ended).await;
+        match ended {
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            None => Ok(()),
+        }
+    }
+
     /// Why no command came.
     async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Halt {
-        if let Some(ended) = session.ground.target_ended().await {
-            return self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message: ended });
+        if let Err(halt) = self.unless_ended().await {
+            return halt;
         }
         let trouble = match stuck {
             Stuck::OneByOne => {
@@ -158,9 +169,7 @@ impl World {
         if self.scene()?.settle(&session).await {
             return Ok(());
         }
-        if let Some(ended) = session.ground.target_ended().await {
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }));
-        }
+        self.unless_ended().await?;
         let finding = Finding::new(
             "after this message the runtime no longer completes a valid turn",
             "fail the call that the message is about and go on; one bad message must not stop the runtime",

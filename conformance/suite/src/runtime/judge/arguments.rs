@@ -7,7 +7,7 @@ use super::super::turn::Turn;
 use super::super::world::View;
 use super::command;
 use crate::judge::{Finding, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::{mentions, saved_cards};
 use crate::utp::trace::Traceparent;
 
@@ -91,8 +91,8 @@ fn values(frames: &[Frame], view: View<'_>, card: &Value, variable: &str) -> Res
     Ok(values)
 }
 
-/// The specification that the model was shown of the tool.
-fn specification<'a>(frames: &'a [Frame], view: View<'a>) -> Result<(&'a Frame, &'a Value), Trouble> {
+/// The specifications that the model was shown of the tool, one for each request of whatever turn.
+fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Frame, &'a Value)>, Trouble> {
     let tool = |frame: &'a Frame| {
         let tools = frame.body.get("tools")?.as_array()?;
         let named = tools.iter().find(|tool| {
@@ -100,14 +100,20 @@ fn specification<'a>(frames: &'a [Frame], view: View<'a>) -> Result<(&'a Frame, 
         });
         Some((frame, named.or_else(|| tools.iter().find(|tool| mentions(tool, "harbour")))?))
     };
-    seen::asked(frames, view.turn)
-        .find_map(tool)
-        .ok_or_else(|| Trouble::NotObserved("the model was offered no such tool".to_owned()))
+    let asked = frames.iter().filter(|frame| frame.kind == Kind::Model);
+    let shown: Vec<_> = asked.filter_map(tool).collect();
+    if shown.is_empty() {
+        return Err(Trouble::NotObserved("the model was offered no such tool".to_owned()));
+    }
+    Ok(shown)
 }
 
 /// The model is shown neither a parameter nor its value.
 pub fn is_hidden(frames: &[Frame], view: View<'_>, name: &str, value: &str) -> Judgement {
-    let (frame, tool) = specification(frames, view)?;
+    specifications(frames, view)?.into_iter().try_for_each(|shown| hides(shown, name, value))
+}
+
+fn hides((frame, tool): (&Frame, &Value), name: &str, value: &str) -> Judgement {
     let finding = |message: &str, actual: Option<&Value>, at: &str| {
         Finding::new(
             message,

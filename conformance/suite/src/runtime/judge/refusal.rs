@@ -4,14 +4,18 @@
 
 use serde_json::Value;
 
-use super::super::seen;
+use super::super::seen::{self, Behaviour};
 use super::super::world::View;
+use super::with;
 use crate::judge::{Finding, Judgement};
 use crate::transcript::Frame;
 use crate::utp::judge::seen::mentions;
 
 /// Words of a status that tell of a success.
 const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
+
+/// Words of the status of an Inbox record that nobody will go on with.
+const GIVEN_UP: [&str; 5] = ["error", "fail", "reject", "skip", "invalid"];
 
 /// The call did not succeed by this callback.
 pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
@@ -53,6 +57,24 @@ pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
         }
         _ => Ok(()),
     }
+}
+
+/// After the refused callback a correct one answered the call, or the runtime says that the call has failed.
+pub fn leaves_a_way(frames: &[Frame], view: View<'_>, seen: Behaviour) -> Judgement {
+    let gave_up = |record: &&Frame| {
+        let status = record.text("/status").unwrap_or_default().to_lowercase();
+        GIVEN_UP.iter().any(|word| status.contains(word))
+    };
+    if seen != Behaviour::Stays || seen::records(frames, view.call).iter().any(gave_up) {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "after a callback that is no valid result a correct one no longer answers the call, and nothing tells of a failure",
+        "let a refused callback leave no trace, so that the correct one is the first; or fail the call visibly",
+    )
+    .expected("a turn that goes on with the correct callback, or a failure")
+    .actual(Some(&Value::from(seen.text())));
+    Err(with(finding, seen::report(frames, view.call, 1)).into())
 }
 
 fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {

@@ -69,9 +69,7 @@ pub fn asks_no_more(frames: &[Frame], view: View<'_>) -> Judgement {
 
 /// The turn's end points to a deliverable, or one was saved.
 pub fn delivers(frames: &[Frame], view: View<'_>) -> Judgement {
-    let pointed = seen::tasks(frames, view.turn)
-        .find(|frame| frame.text("/deliverable_card_id").is_some_and(|id| !id.is_empty()));
-    if pointed.is_some() || seen::deliverable(frames, view.turn).is_some() {
+    if points_to_a_card(frames, view.turn) || seen::deliverable(frames, view.turn).is_some() {
         return Ok(());
     }
     let finding = Finding::new(
@@ -80,6 +78,14 @@ pub fn delivers(frames: &[Frame], view: View<'_>) -> Judgement {
     )
     .expected("a card of type `task.deliverable`");
     Err(with(finding, seen::end(frames, view.turn)).into())
+}
+
+/// Whether a task event of the turn points to a card that was saved, of whatever type.
+fn points_to_a_card(frames: &[Frame], turn: &Turn) -> bool {
+    let saved = |frame: &Frame| {
+        frame.text("/deliverable_card_id").is_some_and(|id| seen::saved(frames, id).is_some())
+    };
+    seen::tasks(frames, turn).any(saved)
 }
 
 /// The turn ended, not as a failure, and with a deliverable.
@@ -91,7 +97,7 @@ pub fn is_submitted(frames: &[Frame], turn: &Turn) -> Judgement {
             .expected("the turn's end, with a deliverable")
             .into());
     };
-    let pointed = seen::tasks(frames, turn).any(|frame| frame.member("/deliverable_card_id").is_some());
+    let pointed = points_to_a_card(frames, turn);
     let failed = seen::task(frames, turn).is_some_and(seen::failed);
     if !failed && (pointed || seen::deliverable(frames, turn).is_some()) {
         return Ok(());

@@ -4,7 +4,7 @@ use cucumber::{given, when};
 use serde_json::json;
 
 use crate::judge::{Cause, Trouble};
-use crate::runtime::seen;
+use crate::runtime::seen::{self, Behaviour};
 use crate::runtime::world::World;
 use crate::world::{FamilyWorld as _, HasCore as _, Step};
 
@@ -144,18 +144,23 @@ async fn deadline(world: &mut World) -> Step {
         (seen::nexts(frames, &turn).next().is_some() || seen::end(frames, &turn).is_some()).then_some(())
     };
     // What does not come is for the judgement to tell.
-    let _ = scene.project.transcript.wait(patience, passed).await;
-    Ok(())
+    match scene.project.transcript.wait(patience, passed).await {
+        Some(()) => Ok(()),
+        None => world.unless_ended().await,
+    }
 }
 
 /// Reports a call. Whether the runtime takes the report is part of what is judged.
 async fn report(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     world.call(call)?;
-    world.scene()?.report(&session, call).await;
+    let answer = world.scene()?.report(&session, call).await;
     if session.ground.lost_broker() {
         let message = "the connection to the broker was lost".to_owned();
         return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+    }
+    if answer.is_none() {
+        world.unless_ended().await?;
     }
     Ok(())
 }
@@ -163,8 +168,8 @@ async fn report(world: &mut World, call: usize) -> Step {
 /// Gives what follows a report the time to come.
 async fn followed(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
-    if session.resumes() {
-        world.scene()?.behaviour(&session, call).await;
+    if session.resumes() && world.scene()?.behaviour(&session, call).await == Behaviour::Stays {
+        world.unless_ended().await?;
     }
     Ok(())
 }

@@ -8,6 +8,7 @@ use crate::parameters::Json;
 use crate::runtime::model::Ending;
 use crate::runtime::turn::Row;
 use crate::runtime::world::World;
+use crate::transcript::Kind;
 use crate::world::Step;
 
 #[given("an agent runtime")]
@@ -143,10 +144,16 @@ async fn never_answered(world: &mut World) -> Step {
 }
 
 #[given(expr = "the agent is served by {string} from now on")]
-fn served_by(world: &mut World, target: String) -> Step {
+async fn served_by(world: &mut World, target: String) -> Step {
+    let session = world.session()?;
     let scene = world.scene()?;
     let agent = scene.turns[0].agent_id.clone();
     scene.project.assign(&agent, &target);
+    scene.is_served = false;
+    if scene.project.transcript.with(|frames| frames.iter().any(|frame| frame.kind == Kind::Report)) {
+        // A wakeup for an earlier report, looked up before this moment, may be on its way.
+        scene.quiet(&session).await;
+    }
     Ok(())
 }
 

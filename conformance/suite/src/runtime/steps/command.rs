@@ -108,8 +108,9 @@ fn submits_nothing(world: &mut World) -> Step {
 }
 
 #[then("the turn ends with what was submitted")]
-fn ends_submitted(world: &mut World) -> Step {
+async fn ends_submitted(world: &mut World) -> Step {
     submitted(world)?;
+    super::turn::ended_for_good(world).await?;
     let scene = world.scene()?;
     let (turn, frames) = (scene.turns[0].clone(), scene.project.transcript.frames());
     world.judge(crate::runtime::judge::turn::is_submitted(&frames, &turn))

@@ -1,5 +1,7 @@
 //! Then: how the turn goes on or ends.
 
+use std::time::Duration;
+
 use cucumber::then;
 
 use super::CallKind;
@@ -36,7 +38,7 @@ async fn delivers(world: &mut World) -> Step {
 
 /// Waits for the other sign of a turn's end. Event and card may come in either order; what does not come is for the
 /// judgement to tell.
-async fn ended_for_good(world: &mut World) -> Step {
+pub(super) async fn ended_for_good(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let own = scene.turns[0].clone();
@@ -178,6 +180,23 @@ async fn not_consumed(world: &mut World) -> Step {
     world.judge_call(0, refusal::is_not_consumed)
 }
 
+#[then("a correct callback still answers it, unless the failure shows")]
+async fn recovers(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    if scene.behaviour_within(&session, 0, Duration::ZERO).await != Behaviour::Stays {
+        return Ok(());
+    }
+    scene.correct(0);
+    scene.report(&session, 0).await;
+    let seen = behaviour(world, 0).await?;
+    let scene = world.scene()?;
+    if seen == Behaviour::Stays && session.capabilities().contains("inbox") {
+        scene.read_inbox(&session, 0).await;
+    }
+    world.judge_call(0, |frames, view| refusal::leaves_a_way(frames, view, seen))
+}
+
 #[then("the inline result is not used")]
 async fn inline_not_used(world: &mut World) -> Step {
     goes_on_at_all(world)?;
@@ -228,5 +247,9 @@ fn timed_out(world: &mut World) -> Step {
 /// What follows the report of a call.
 async fn behaviour(world: &mut World, call: usize) -> Result<Behaviour, Halt> {
     let session = world.session()?;
-    Ok(world.scene()?.behaviour(&session, call).await)
+    let seen = world.scene()?.behaviour(&session, call).await;
+    if seen == Behaviour::Stays {
+        world.unless_ended().await?;
+    }
+    Ok(seen)
 }

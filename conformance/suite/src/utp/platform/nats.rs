@@ -150,7 +150,12 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
         match project {
             Some(project) => desk.observe(&project, kind, subject, headers, body),
             None if kind == Kind::StateWrite => desk.observe_everywhere(kind, &subject, &headers, &body),
-            None => {}
+            None => {
+                // Only said of a target that shows nothing where it was asked to.
+                if let ["cg", _, elsewhere, ..] = subject.split('.').collect::<Vec<_>>().as_slice() {
+                    desk.strays_to(elsewhere);
+                }
+            }
         }
     }
 }
