@@ -132,6 +132,8 @@ pub struct HubSession {
     secret: String,
     base: String,
     works: bool,
+    /// Whether the expired token was told as expired before the first scenario.
+    expiry_told: bool,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
     process: Mutex<Option<Offspring>>,
@@ -149,6 +151,7 @@ pub struct HubFound {
     secret: String,
     base: String,
     works: bool,
+    expiry_told: bool,
     nonce: String,
 }
 
@@ -162,6 +165,7 @@ impl HubSession {
             secret: self.secret.clone(),
             base: self.base.clone(),
             works: self.works,
+            expiry_told: self.expiry_told,
             nonce: self.nonce.clone(),
         }
     }
@@ -177,6 +181,7 @@ impl HubSession {
             secret: found.secret,
             base: found.base,
             works: found.works,
+            expiry_told: found.expiry_told,
             limited: AsyncMutex::default(),
             process: Mutex::default(),
             seed,
@@ -247,6 +252,7 @@ impl HubSession {
             secret,
             base,
             works: false,
+            expiry_told: false,
             limited: AsyncMutex::new(()),
             process: Mutex::new(process),
             seed: plan.seed,
@@ -295,6 +301,11 @@ impl HubSession {
     /// Whether the Hub tells requests apart.
     pub fn works(&self) -> bool {
         self.works
+    }
+
+    /// Whether the Hub told before that the token has expired, so that it may have thrown it away since.
+    pub fn told_of_expiry(&self) -> bool {
+        self.expiry_told
     }
 
     /// Says why the Hub is gone, where the suite started it.
