@@ -41,6 +41,7 @@ Feature: The agent meets the Hub at the documented place
         | HUB-13 | content type | email_read                  |
         | HUB-13 | content type | email_check_replies         |
 
+    @last
     Scenario Outline: The <part> of a call after one that failed
       Given an agent
       And a call of any Hub tool

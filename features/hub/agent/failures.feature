@@ -52,6 +52,22 @@ Feature: A failure of the Hub is a failed call
         | INTEGRATION_PERMISSION_DENIED |
         | TOOL_NOT_FOUND                |
 
+  @HUB-57 @last
+  Rule: An expired integration is a failed call too
+
+    Scenario Outline: INTEGRATION_EXPIRED of a call of <tool> is told as a failure
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with INTEGRATION_EXPIRED
+      When the agent makes the call
+      Then the call fails
+      And the failure tells of INTEGRATION_EXPIRED
+
+      Examples:
+        | tool                      |
+        | any Hub tool              |
+        | calendar_get_availability |
+
   @HUB-58 @last
   Rule: An expired integration is the customer's affair
 
@@ -70,22 +86,6 @@ Feature: A failure of the Hub is a failed call
       When the agent makes the call and time passes
       Then the failure is the integration's
       And it is sent at most three times
-
-  @HUB-57 @last
-  Rule: An expired integration is a failed call too
-
-    Scenario Outline: INTEGRATION_EXPIRED of a call of <tool> is told as a failure
-      Given an agent
-      And a call of <tool>
-      And the Hub answers it with INTEGRATION_EXPIRED
-      When the agent makes the call
-      Then the call fails
-      And the failure tells of INTEGRATION_EXPIRED
-
-      Examples:
-        | tool                      |
-        | any Hub tool              |
-        | calendar_get_availability |
 
   @HUB-59
   Rule: The link under which an integration is connected reaches the user

@@ -1,9 +1,10 @@
 //! The language model that the suite plays in a chat: it asks for one tool, reads what came of it, and is done.
 //!
-//! Two APIs are spoken, without streaming: `POST …/chat/completions` and `POST …/messages`.
+//! Two APIs are spoken, `POST …/chat/completions` and `POST …/messages`, each as a stream where one is asked for.
 
 use serde_json::{Value, json};
 
+use super::stream::streamed;
 use crate::http_server::Reply;
 use crate::manifest::ModelKind;
 
@@ -32,6 +33,11 @@ impl Conversation {
 
 /// The model's next turn.
 pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Reply {
+    let answer = turn(kind, request, conversation);
+    if request["stream"] == true { streamed(kind, &answer) } else { Reply::json(200, &answer) }
+}
+
+fn turn(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Value {
     let Some(conversation) = conversation else { return text(kind, "There is nothing to do.") };
     if let Some(outcome) = told(kind, request, &conversation.id) {
         conversation.outcome = Some(outcome);
@@ -52,8 +58,7 @@ fn offered<'a>(request: &'a Value, tool: &'a str) -> &'a str {
         name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
     };
     let name = |own: &'a Value| own.pointer("/function/name").or_else(|| own.get("name"))?.as_str();
-    let names: Vec<&str> =
-        request["tools"].as_array().into_iter().flatten().filter_map(name).collect();
+    let names: Vec<&str> = request["tools"].as_array().into_iter().flatten().filter_map(name).collect();
     let wanted = letters(tool);
     let find = |fits: &dyn Fn(&str) -> bool| names.iter().copied().find(|name| fits(name));
     find(&|name| name == tool)
@@ -91,17 +96,16 @@ fn flat(content: &Value) -> Value {
     Value::from(texts.join("\n"))
 }
 
-fn text(kind: ModelKind, text: &str) -> Reply {
-    let body = match kind {
+fn text(kind: ModelKind, text: &str) -> Value {
+    match kind {
         ModelKind::Openai => completion(&json!({"role": "assistant", "content": text}), "stop"),
         ModelKind::Anthropic => message(&json!([{"type": "text", "text": text}]), "end_turn"),
-    };
-    Reply::json(200, &body)
+    }
 }
 
-fn call(kind: ModelKind, conversation: &Conversation, name: &str) -> Reply {
+fn call(kind: ModelKind, conversation: &Conversation, name: &str) -> Value {
     let Conversation { id, inputs, .. } = conversation;
-    let body = match kind {
+    match kind {
         ModelKind::Openai => {
             let function = json!({"name": name, "arguments": inputs.to_string()});
             let calls = json!([{"id": id, "type": "function", "function": function}]);
@@ -110,8 +114,7 @@ fn call(kind: ModelKind, conversation: &Conversation, name: &str) -> Reply {
         ModelKind::Anthropic => {
             message(&json!([{"type": "tool_use", "id": id, "name": name, "input": inputs}]), "tool_use")
         }
-    };
-    Reply::json(200, &body)
+    }
 }
 
 fn completion(message: &Value, reason: &str) -> Value {
@@ -161,7 +164,8 @@ mod tests {
         let check = |names: &[&str], expect: &str| {
             let one = |name: &&str| json!({"type": "function", "function": {"name": name}});
             let openai = json!({"tools": names.iter().map(one).collect::<Vec<_>>()});
-            let anthropic = json!({"tools": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()});
+            let anthropic =
+                json!({"tools": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()});
             assert_eq!(offered(&openai, "email_read"), expect);
             assert_eq!(offered(&anthropic, "email_read"), expect);
         };

@@ -239,8 +239,9 @@ impl HubSession {
                     let call = self.client.send(agent, &request, self.pace.answer).await;
                     is_told |= customer == Customer::Expired
                         && agent.transcript.with(|frames| {
-                            Reply::of(frames, call)
-                                .is_some_and(|reply| envelope::is_error(&reply, "INTEGRATION_EXPIRED").is_ok())
+                            Reply::of(frames, call).is_some_and(|reply| {
+                                envelope::is_error(&reply, "INTEGRATION_EXPIRED").is_ok()
+                            })
                         });
                 }
             }

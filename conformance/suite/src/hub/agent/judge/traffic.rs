@@ -141,10 +141,7 @@ pub fn the_provider_is_left_out(deed: &Deed<'_>, unique: &str) -> Judgement {
         format!("the agent calls the provider itself, while or shortly before it calls `{}`", deed.tool())
     };
     Err(deed
-        .finding(
-            message,
-            "leave calendar and mail to the Hub, which holds the customer's credentials",
-        )
+        .finding(message, "leave calendar and mail to the Hub, which holds the customer's credentials")
         .expected("no request to the provider")
         .actual(Some(&Value::from(frame.channel.clone())))
         .frame(frame)
