@@ -53,10 +53,11 @@ fn blocks(answer: &Value) -> String {
     let end = json!({"stop_reason": answer["stop_reason"], "stop_sequence": null});
     events.push(json!({"type": "message_delta", "delta": end, "usage": {"output_tokens": 1}}));
     events.push(json!({"type": "message_stop"}));
-    events
-        .iter()
-        .map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap_or_default()))
-        .collect()
+    let named = |event: &Value| {
+        let name = event["type"].as_str().unwrap_or_default();
+        format!("event: {name}\ndata: {event}\n\n")
+    };
+    events.iter().map(named).collect::<Vec<String>>().concat()
 }
 
 #[cfg(test)]
