@@ -41,6 +41,7 @@ Feature: The agent meets the Hub at the documented place
         | HUB-13 | content type | email_read                  |
         | HUB-13 | content type | email_check_replies         |
 
+    @last
     Scenario Outline: The <part> of a call after one that failed
       Given an agent
       And a call of any Hub tool
@@ -77,3 +78,10 @@ Feature: The agent meets the Hub at the documented place
       And the Hub answers it with INTEGRATION_NOT_CONNECTED
       When the agent makes the call
       Then every question about the status is as documented
+
+    @HUB-117 @cap:agent.customers
+    Scenario: Questions during the calls of two customers are for each
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call, and another for a second customer
+      Then every question about the status is for the customer of its call

@@ -17,7 +17,6 @@ Feature: A failure of the Hub is a failed call
       Examples:
         | code                          |
         | INTEGRATION_NOT_CONNECTED     |
-        | INTEGRATION_EXPIRED           |
         | INTEGRATION_PERMISSION_DENIED |
         | TOOL_NOT_FOUND                |
         | RATE_LIMITED                  |
@@ -34,7 +33,6 @@ Feature: A failure of the Hub is a failed call
       Examples:
         | code                          |
         | INTEGRATION_NOT_CONNECTED     |
-        | INTEGRATION_EXPIRED           |
         | INTEGRATION_PERMISSION_DENIED |
         | TOOL_NOT_FOUND                |
         | RATE_LIMITED                  |
@@ -54,8 +52,32 @@ Feature: A failure of the Hub is a failed call
         | INTEGRATION_PERMISSION_DENIED |
         | TOOL_NOT_FOUND                |
 
+  @HUB-57 @last
+  Rule: An expired integration is a failed call too
+
+    Scenario Outline: INTEGRATION_EXPIRED of a call of <tool> is told as a failure
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with INTEGRATION_EXPIRED
+      When the agent makes the call
+      Then the call fails
+      And the failure tells of INTEGRATION_EXPIRED
+
+      Examples:
+        | tool                      |
+        | any Hub tool              |
+        | calendar_get_availability |
+
   @HUB-58 @last
   Rule: An expired integration is the customer's affair
+
+    Scenario: The agent does not give up on the Hub
+      Given an agent
+      And a call of any Hub tool
+      And the Hub answers it with INTEGRATION_EXPIRED
+      When the agent makes the call, and later another when the Hub answers as it should
+      Then the call fails
+      And the next call succeeds
 
     Scenario: The failure speaks of the integration
       Given an agent
@@ -64,14 +86,6 @@ Feature: A failure of the Hub is a failed call
       When the agent makes the call and time passes
       Then the failure is the integration's
       And it is sent at most three times
-
-    Scenario: The agent does not give up on the Hub
-      Given an agent
-      And a call of any Hub tool
-      And the Hub answers it with INTEGRATION_EXPIRED
-      When the agent makes the call, and another when the Hub answers as it should
-      Then the call fails
-      And the next call succeeds
 
   @HUB-59
   Rule: The link under which an integration is connected reaches the user

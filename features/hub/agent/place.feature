@@ -120,3 +120,26 @@ Feature: A tool runs where it belongs
       When the agent makes the call
       Then the call succeeds
       And the web is asked
+
+  Rule: Nothing goes astray later either
+
+    @HUB-01 @cap:agent.local.first
+    Scenario: Local tools have not reached the Hub
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call and a long time passes
+      Then by then no local tool has reached the Hub
+
+    @HUB-02 @cap:agent.fetch_page
+    Scenario: Direct tools have not reached the Hub
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call and a long time passes
+      Then by then no direct tool has reached the Hub
+
+    @HUB-03 @cap:agent.provider
+    Scenario: No request has reached the provider
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call and a long time passes
+      Then by then nothing has reached the provider

@@ -24,6 +24,16 @@ Feature: email_search, email_read, email_check_replies
         | date            | a string              |
         | has_attachments | a boolean             |
 
+    @HUB-92 @cap:customer.connected @cap:mailbox @cap:mailbox.attachment @level:should
+    Scenario: Whether there are attachments
+      Given a Hub
+      And a full request for email_search
+      And it searches for mails of the sender
+      And its "inputs.max_results" is 25
+      When the agent sends the request
+      Then the Hub answers with a result
+      And the messages tell of their attachments
+
     @HUB-92 @cap:customer.connected
     Scenario: The list is there
       Given a Hub

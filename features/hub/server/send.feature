@@ -74,6 +74,13 @@ Feature: email_send
       When the agent sends a mail and an answer to it
       Then the answer is in the thread of the mail
 
+    @cap:provider
+    Scenario: It says so where it goes out
+      Given a Hub
+      And a full request for email_send
+      When the agent sends a mail and an answer to it
+      Then the answer goes out as one
+
   @HUB-91 @cap:customer.connected @cap:provider
   Rule: The mail goes out as it was asked for
 

@@ -114,6 +114,8 @@ pub struct HubSession {
     secret: String,
     base: String,
     works: bool,
+    /// Whether the expired token was told as expired before the first scenario.
+    expiry_told: bool,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
     process: Mutex<Option<Offspring>>,
@@ -131,6 +133,7 @@ pub struct HubFound {
     secret: String,
     base: String,
     works: bool,
+    expiry_told: bool,
     nonce: String,
 }
 
@@ -144,6 +147,7 @@ impl HubSession {
             secret: self.secret.clone(),
             base: self.base.clone(),
             works: self.works,
+            expiry_told: self.expiry_told,
             nonce: self.nonce.clone(),
         }
     }
@@ -159,6 +163,7 @@ impl HubSession {
             secret: found.secret,
             base: found.base,
             works: found.works,
+            expiry_told: found.expiry_told,
             limited: AsyncMutex::default(),
             process: Mutex::default(),
             seed,
@@ -229,6 +234,7 @@ impl HubSession {
             secret,
             base,
             works: false,
+            expiry_told: false,
             limited: AsyncMutex::new(()),
             process: Mutex::new(process),
             seed: plan.seed,
@@ -277,6 +283,11 @@ impl HubSession {
     /// Whether the Hub tells requests apart.
     pub fn works(&self) -> bool {
         self.works
+    }
+
+    /// Whether the Hub told before that the token has expired, so that it may have thrown it away since.
+    pub fn told_of_expiry(&self) -> bool {
+        self.expiry_told
     }
 
     /// Says why the Hub is gone, where the suite started it.

@@ -13,4 +13,5 @@ mod room;
 mod scene;
 pub mod session;
 mod steps;
+mod stream;
 pub mod world;

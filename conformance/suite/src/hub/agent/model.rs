@@ -1,9 +1,10 @@
 //! The language model that the suite plays in a chat: it asks for one tool, reads what came of it, and is done.
 //!
-//! Two APIs are spoken, without streaming: `POST …/chat/completions` and `POST …/messages`.
+//! Two APIs are spoken, `POST …/chat/completions` and `POST …/messages`, each as a stream where one is asked for.
 
 use serde_json::{Value, json};
 
+use super::stream::streamed;
 use crate::http_server::Reply;
 use crate::manifest::ModelKind;
 
@@ -32,6 +33,11 @@ impl Conversation {
 
 /// The model's next turn.
 pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Reply {
+    let answer = turn(kind, request, conversation);
+    if request["stream"] == true { streamed(kind, &answer) } else { Reply::json(200, &answer) }
+}
+
+fn turn(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Value {
     let Some(conversation) = conversation else { return text(kind, "There is nothing to do.") };
     if let Some(outcome) = told(kind, request, &conversation.id) {
         conversation.outcome = Some(outcome);
@@ -43,7 +49,22 @@ pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut
         return text(kind, "There is nothing more to do.");
     }
     conversation.asked += 1;
-    call(kind, conversation)
+    call(kind, conversation, offered(request, &conversation.tool))
+}
+
+/// The name under which the agent offers a tool: an agent may put its own before it, or spell it in its own way.
+fn offered<'a>(request: &'a Value, tool: &'a str) -> &'a str {
+    let letters = |name: &str| -> String {
+        name.chars().filter(char::is_ascii_alphanumeric).map(|letter| letter.to_ascii_lowercase()).collect()
+    };
+    let name = |own: &'a Value| own.pointer("/function/name").or_else(|| own.get("name"))?.as_str();
+    let names: Vec<&str> = request["tools"].as_array().into_iter().flatten().filter_map(name).collect();
+    let wanted = letters(tool);
+    let find = |fits: &dyn Fn(&str) -> bool| names.iter().copied().find(|name| fits(name));
+    find(&|name| name == tool)
+        .or_else(|| find(&|name| letters(name) == wanted))
+        .or_else(|| find(&|name| letters(name).ends_with(&wanted)))
+        .unwrap_or(tool)
 }
 
 /// What the agent brings as the outcome of call `id`.
@@ -75,27 +96,25 @@ fn flat(content: &Value) -> Value {
     Value::from(texts.join("\n"))
 }
 
-fn text(kind: ModelKind, text: &str) -> Reply {
-    let body = match kind {
+fn text(kind: ModelKind, text: &str) -> Value {
+    match kind {
         ModelKind::Openai => completion(&json!({"role": "assistant", "content": text}), "stop"),
         ModelKind::Anthropic => message(&json!([{"type": "text", "text": text}]), "end_turn"),
-    };
-    Reply::json(200, &body)
+    }
 }
 
-fn call(kind: ModelKind, conversation: &Conversation) -> Reply {
-    let Conversation { id, tool, inputs, .. } = conversation;
-    let body = match kind {
+fn call(kind: ModelKind, conversation: &Conversation, name: &str) -> Value {
+    let Conversation { id, inputs, .. } = conversation;
+    match kind {
         ModelKind::Openai => {
-            let function = json!({"name": tool, "arguments": inputs.to_string()});
+            let function = json!({"name": name, "arguments": inputs.to_string()});
             let calls = json!([{"id": id, "type": "function", "function": function}]);
             completion(&json!({"role": "assistant", "content": null, "tool_calls": calls}), "tool_calls")
         }
         ModelKind::Anthropic => {
-            message(&json!([{"type": "tool_use", "id": id, "name": tool, "input": inputs}]), "tool_use")
+            message(&json!([{"type": "tool_use", "id": id, "name": name, "input": inputs}]), "tool_use")
         }
-    };
-    Reply::json(200, &body)
+    }
 }
 
 fn completion(message: &Value, reason: &str) -> Value {
@@ -138,6 +157,22 @@ mod tests {
         let turn = body(answer(ModelKind::Openai, &second, Some(&mut own)));
         assert_eq!(turn.pointer("/choices/0/finish_reason"), Some(&json!("stop")));
         assert_eq!(own.outcome, Some(json!("done")));
+    }
+
+    #[test]
+    fn a_tool_is_called_by_the_name_that_is_offered() {
+        let check = |names: &[&str], expect: &str| {
+            let one = |name: &&str| json!({"type": "function", "function": {"name": name}});
+            let openai = json!({"tools": names.iter().map(one).collect::<Vec<_>>()});
+            let anthropic =
+                json!({"tools": names.iter().map(|name| json!({"name": name})).collect::<Vec<_>>()});
+            assert_eq!(offered(&openai, "email_read"), expect);
+            assert_eq!(offered(&anthropic, "email_read"), expect);
+        };
+        check(&["email_send", "email_read"], "email_read");
+        check(&["hub__email_send", "hub__email_read"], "hub__email_read");
+        check(&["gmail.emailRead", "emailRead"], "emailRead");
+        check(&["email_reader", "x"], "email_read");
     }
 
     #[test]

@@ -11,13 +11,14 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::judge::request::Route;
+use super::judge::traffic;
 use super::mock;
 use super::mock::problems::frame as problems_frame;
 use super::mock::script::Script;
 use super::model::{self, Conversation};
 use crate::http_server::{Asked, Reply};
 use crate::manifest::ModelKind;
-use crate::transcript::{Kind, Message, Transcript, lock};
+use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 
 /// Path below which web pages are.
@@ -80,7 +81,11 @@ pub(super) struct Room {
     /// What comes between turns.
     pub lobby: Arc<Booth>,
     booths: Mutex<Booths>,
+    astray: Mutex<Vec<Frame>>,
 }
+
+/// Requests that nobody should have sent, of which so many are kept for the look at the end.
+const MAX_ASTRAY: usize = 64;
 
 #[derive(Default)]
 struct Booths {
@@ -92,7 +97,28 @@ impl Room {
     pub(super) fn new(wire: Arc<dyn Wire>, model: ModelKind, lobby: Booth) -> Self {
         let lobby = Arc::new(lobby);
         let booths = Booths { all: vec![Arc::clone(&lobby)], turn: None };
-        Self { wire, model, lobby, booths: Mutex::new(booths) }
+        Self { wire, model, lobby, booths: Mutex::new(booths), astray: Mutex::default() }
+    }
+
+    /// What was sent, at whatever time, to a party that should not have been asked.
+    pub(super) fn astray(&self) -> Vec<Frame> {
+        lock(&self.astray).clone()
+    }
+
+    fn keep_if_astray(&self, message: &Message) {
+        let frame = Frame {
+            n: 0,
+            at_us: 0,
+            direction: message.direction,
+            kind: message.kind,
+            channel: message.channel.clone(),
+            headers: BTreeMap::new(),
+            body: message.body.clone(),
+        };
+        let mut astray = lock(&self.astray);
+        if traffic::is_astray(&frame) && astray.len() < MAX_ASTRAY {
+            astray.push(frame);
+        }
     }
 
     /// A scenario comes in, and has its turn.
@@ -112,6 +138,8 @@ impl Room {
 
     /// The scenario that a text belongs to.
     fn whose(&self, text: &str) -> Arc<Booth> {
+        // Ids may be spelt in capitals.
+        let text = text.to_lowercase();
         let booths = lock(&self.booths);
         let turn = booths.turn.iter();
         let known = turn.chain(booths.all.iter().rev()).find(|booth| text.contains(&booth.unique));
@@ -133,6 +161,7 @@ impl Room {
         let arrived = self.wire.incoming(message);
         let any = !arrived.is_empty();
         for message in arrived {
+            self.keep_if_astray(&message);
             booth.transcript.record(message);
         }
         any

@@ -3,7 +3,7 @@
 //! What a scene does is drive and wait; what it saw is judged elsewhere, from the transcript.
 
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 use tokio::sync::OwnedSemaphorePermit;
@@ -21,6 +21,8 @@ use crate::wire::STATUS;
 
 /// Deadlines of an answer to a call that fails: agents may try again, and wait a little before it.
 const PATIENCE: u32 = 4;
+/// A process that exits is gone by then.
+const TO_END: Duration = Duration::from_millis(250);
 
 /// The state of one scenario.
 pub(super) struct Scene {
@@ -107,6 +109,32 @@ impl Scene {
     pub(super) async fn listen(&mut self) {
         self.rest();
         transcript::rest(self.session.pace.quiet).await;
+    }
+
+    /// As [`Scene::listen`], for what may come much later.
+    pub(super) async fn listen_long(&mut self) {
+        self.rest();
+        transcript::rest(self.session.pace.late).await;
+    }
+
+    /// Time in which an agent ends that means to. Nobody else has a turn meanwhile.
+    pub(super) async fn pause(&self) {
+        transcript::rest(self.session.pace.quiet.max(TO_END)).await;
+    }
+
+    /// Waits whether the agent ends: one that did not take the call may be about to.
+    pub(super) async fn ended(&self) -> Option<String> {
+        let looks = async {
+            let began = Instant::now();
+            loop {
+                let ended = self.session.ended();
+                if ended.is_some() || began.elapsed() > TO_END {
+                    return ended;
+                }
+                tokio::time::sleep(TO_END / 10).await;
+            }
+        };
+        self.booth.transcript.heard("ended", looks).await
     }
 
     /// A command line that makes the call under test by hand.

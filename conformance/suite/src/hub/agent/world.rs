@@ -2,14 +2,17 @@
 
 use std::sync::Arc;
 
+use callmark_reports::record::Direction;
 use cucumber::World as CucumberWorld;
 
 use super::call::Choice;
+use super::judge::outcome::LOST;
 use super::judge::{Deed, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
+use crate::wire::STATUS;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// In reports, in place of the address of the suite's Hub.
@@ -32,13 +35,17 @@ has_core!(World);
 impl FamilyWorld for World {
     fn remains(&self) -> Remains {
         let Some(scene) = &self.scene else { return Remains::default() };
+        let other = AgentSession::other_customer(&scene.booth.unique);
         Remains {
             transcript: Some(Arc::clone(&scene.booth.transcript)),
             names: vec![
-                (AgentSession::other_customer(&scene.booth.unique), "<other customer>".to_owned()),
+                (other.clone(), "<other customer>".to_owned()),
                 (scene.customer_id.clone(), "<customer>".to_owned()),
+                (other.to_uppercase(), "<other customer>".to_owned()),
+                (scene.customer_id.to_uppercase(), "<customer>".to_owned()),
                 (scene.booth.mark.clone(), "<mark>".to_owned()),
                 (scene.booth.unique.clone(), "<unique>".to_owned()),
+                (scene.booth.unique.to_uppercase(), "<unique>".to_owned()),
                 (scene.session.address(), SHOWN_HUB.to_owned()),
                 (scene.session.model_address(), SHOWN_MODEL.to_owned()),
             ],
@@ -102,7 +109,24 @@ impl World {
         };
         scene.subject = scene.made.len();
         scene.make(call, None).await;
-        Ok(())
+        self.was_there().await
+    }
+
+    /// An agent that ended before it took anything of the scenario did so for what came before.
+    async fn was_there(&mut self) -> Step {
+        let scene = self.scene()?;
+        let frames = scene.frames();
+        let is_lost = |frame: &Frame| {
+            frame.kind == Kind::Outcome && frame.headers.get(STATUS).is_some_and(|status| status == LOST)
+        };
+        let took = |frame: &Frame| frame.direction == Direction::FromTarget && frame.kind != Kind::Outcome;
+        if !frames.last().is_some_and(is_lost) || frames.iter().any(took) {
+            return Ok(());
+        }
+        match scene.ended().await {
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            None => Ok(()),
+        }
     }
 
     /// Makes a call of a Hub tool, for a customer if one is named.
@@ -111,7 +135,7 @@ impl World {
         if let Some(call) = scene.prepare(Choice::AnyHubTool) {
             scene.make(call, customer_id).await;
         }
-        Ok(())
+        self.was_there().await
     }
 
     /// Judges the call under test.

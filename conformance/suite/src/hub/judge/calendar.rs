@@ -186,20 +186,37 @@ pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
 }
 
 /// What the provider said is busy is listed.
-pub fn lists(reply: &Reply<'_>, from: &str, to: &str) -> Judgement {
+pub fn lists(reply: &Reply<'_>, from: &str, to: &str, apart: &str) -> Judgement {
     let (Some(from), Some(to)) = (moment(from), moment(to)) else { return Ok(()) };
     let items = envelope::items(reply, "busy_periods")?;
     let covers = |item: &Value| {
         let read = |name: &str| item.get(name).and_then(Value::as_str).and_then(moment);
         read("start").is_some_and(|start| start <= from) && read("end").is_some_and(|end| end >= to)
     };
-    if items.iter().any(covers) {
-        return Ok(());
+    if let Some(item) = items.iter().find(|item| covers(item)) {
+        return keeps_apart(reply, item, apart);
     }
     Err(reply
         .finding("a time that the calendar says is busy is not listed", "list all busy times of the range")
         .expected(format!("{from} to {to}"))
         .actual(reply.body().pointer("/result/busy_periods"))
+        .at("/result/busy_periods")
+        .into())
+}
+
+/// A period does not reach back to an earlier one that ended at `apart`, with free time between.
+fn keeps_apart(reply: &Reply<'_>, period: &Value, apart: &str) -> Judgement {
+    let start = period.get("start").and_then(Value::as_str).and_then(moment);
+    if moment(apart).is_none_or(|apart| start.is_none_or(|start| start > apart)) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "two busy times with free time between them are listed as one",
+            "unite busy times only where they meet",
+        )
+        .expected(format!("free time after {apart}"))
+        .actual(Some(period))
         .at("/result/busy_periods")
         .into())
 }

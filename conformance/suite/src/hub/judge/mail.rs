@@ -61,6 +61,33 @@ pub fn all_match(reply: &Reply<'_>, name: &str, text: &str) -> Judgement {
     Ok(())
 }
 
+/// Of the messages that are known to have attachments, or to have none, the list says so.
+pub fn tell_of_attachments(reply: &Reply<'_>, with: Option<&str>, without: Option<&str>) -> Judgement {
+    let items = envelope::some_items(reply, MESSAGES, Empty::Surprising)?;
+    let known = [(with, true), (without, false)];
+    let mut any = false;
+    for (index, item) in items.iter().enumerate() {
+        let id = item.get("message_id").and_then(Value::as_str);
+        let Some((_, expected)) = known.iter().find(|(own, _)| own.is_some() && *own == id) else { continue };
+        any = true;
+        if item.get("has_attachments").and_then(Value::as_bool) == Some(!expected) {
+            return Err(reply
+                .finding(
+                    "`has_attachments` does not say whether the message has attachments",
+                    "look for parts with a file name; a message that is read lists them under `attachments`",
+                )
+                .expected(*expected)
+                .actual(Some(item))
+                .at(format!("/result/messages/{index}/has_attachments"))
+                .into());
+        }
+    }
+    if any {
+        return Ok(());
+    }
+    Err(Trouble::NotApplicable("neither of the two messages that the manifest names is listed".to_owned()))
+}
+
 /// Nothing is found.
 pub fn is_empty(reply: &Reply<'_>) -> Judgement {
     if envelope::items(reply, MESSAGES)?.is_empty() {

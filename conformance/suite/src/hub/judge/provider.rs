@@ -189,6 +189,21 @@ pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> 
     if !reply.is_executed() {
         return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
     }
+    let hides = |frame: &&&Frame| {
+        let added = frame.body.get("added").and_then(Value::as_array);
+        added.is_some_and(|labels| labels.iter().any(|label| label == "TRASH" || label == "SPAM"))
+    };
+    if let Some(frame) = seen.iter().find(hides) {
+        return Err(reply
+            .finding(
+                "a message that is read is moved out of sight",
+                "change nothing of a message that is read but whether it is unread",
+            )
+            .frame(frame)
+            .expected("no label `TRASH` or `SPAM`")
+            .actual(frame.body.get("added"))
+            .into());
+    }
     let removes = |frame: &&&Frame| {
         let removed = frame.body.get("removed").and_then(Value::as_array);
         removed.is_some_and(|labels| labels.iter().any(|label| label == "UNREAD"))
@@ -208,6 +223,25 @@ pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> 
         .expected(expected)
         .actual(Some(&Value::from(!expected)));
     Err(marked.map_or_else(|| finding.clone(), |frame| finding.clone().frame(frame)).into())
+}
+
+/// A mail that answers another goes out as one: in its thread, or with a reference to it.
+pub fn goes_out_as_an_answer(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let frame = reached(reply, seen, "mail")?;
+    let names_it = |name: &str| frame.text(&format!("/mail/{name}")).is_some_and(|text| !text.is_empty());
+    if names_it("thread_id") || names_it("in_reply_to") {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "a mail that answers another leaves without a word of that",
+            "send it in the thread of the message that `reply_to_message_id` names, with `In-Reply-To`",
+        )
+        .frame(frame)
+        .expected("a thread, or `In-Reply-To`")
+        .actual(frame.body.get("mail"))
+        .at("/mail/thread_id")
+        .into())
 }
 
 /// Nothing is made, changed or sent.

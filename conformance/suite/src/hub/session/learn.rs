@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 use super::{HubError, HubSession};
 use crate::hub::client::{Agent, Request};
 use crate::hub::contract::{self, Subjects};
+use crate::hub::judge::envelope;
 use crate::hub::reply::Reply;
 use crate::manifest::Customer;
 use crate::pace::{Pace, PaceLimits};
@@ -60,7 +61,7 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Pace::calibrated(slowest, limits);
-        self.meet_the_others(&agent, began).await;
+        self.expiry_told = self.meet_the_others(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
     }
@@ -216,26 +217,39 @@ impl HubSession {
             .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
     }
 
-    /// Lets the provider see which tokens belong to which customer.
-    async fn meet_the_others(&self, agent: &Agent, began: Instant) {
-        let Some(provider) = &self.provider else { return };
+    /// Lets the provider see which tokens belong to which customer, and tells whether the expired one was told as such:
+    /// a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
+    async fn meet_the_others(&self, agent: &Agent, began: Instant) -> bool {
+        let mut is_told = false;
         for customer in Customer::ALL {
             let is_known = self.table.customers.contains_key(&customer);
             // The calls of a limited customer are few; the first ones belong to the scenarios.
             if !is_known
                 || matches!(customer, Customer::Connected | Customer::Limited | Customer::NotConnected)
+                || (self.provider.is_none() && customer != Customer::Expired)
             {
                 continue;
             }
-            provider.learn(Some(customer));
+            if let Some(provider) = &self.provider {
+                provider.learn(Some(customer));
+            }
             for tool in ["calendar_get_availability", "email_search"] {
                 if began.elapsed() < CALIBRATION {
                     let request = self.plain(tool, customer);
-                    self.client.send(agent, &request, self.pace.answer).await;
+                    let call = self.client.send(agent, &request, self.pace.answer).await;
+                    is_told |= customer == Customer::Expired
+                        && agent.transcript.with(|frames| {
+                            Reply::of(frames, call).is_some_and(|reply| {
+                                envelope::is_error(&reply, "INTEGRATION_EXPIRED").is_ok()
+                            })
+                        });
                 }
             }
         }
-        provider.learn(None);
+        if let Some(provider) = &self.provider {
+            provider.learn(None);
+        }
+        is_told
     }
 }
 

@@ -74,7 +74,11 @@ fn has_property(world: &mut World, property: Property) -> Step {
 
 #[then(expr = "the answer is the error {code}")]
 fn is_error(world: &mut World, code: Code) -> Step {
-    world.judge_reply(|reply| envelope::is_error(reply, code.0))
+    let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.told_of_expiry();
+    world.judge_reply(|reply| {
+        let is_forgotten = may_be_forgotten && reply.code() == Some("INTEGRATION_NOT_CONNECTED");
+        envelope::is_error(reply, if is_forgotten { "INTEGRATION_NOT_CONNECTED" } else { code.0 })
+    })
 }
 
 #[then(expr = "the answer is not {code}")]

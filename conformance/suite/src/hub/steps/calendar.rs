@@ -73,7 +73,10 @@ fn busy(world: &mut World, property: Busy) -> Step {
         Busy::Overlap => calendar::overlap_the_range(reply),
         Busy::Zone => calendar::are_in_the_zone(reply),
         // What the suite's calendar holds in the range of every availability request.
-        Busy::Complete => calendar::lists(reply, "2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"),
+        Busy::Complete => {
+            let [start, end] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
+            calendar::lists(reply, start, end, "2031-03-04T10:00:00+01:00")
+        }
     })
 }
 

@@ -14,7 +14,7 @@ use crate::world::Step;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "listed",
-    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|are none|have no body|have a body"
+    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|are none|have no body|have a body|tell of their attachments"
 )]
 enum Listed {
     Limited,
@@ -24,6 +24,7 @@ enum Listed {
     None,
     NoBody,
     Body,
+    Attachments,
 }
 
 impl FromStr for Listed {
@@ -38,6 +39,7 @@ impl FromStr for Listed {
             "are none" => Self::None,
             "have no body" => Self::NoBody,
             "have a body" => Self::Body,
+            "tell of their attachments" => Self::Attachments,
             other => return Err(format!("`{other}` is no property of messages")),
         })
     }
@@ -89,6 +91,11 @@ fn listed(world: &mut World, property: Listed) -> Step {
         Listed::None => mail::is_empty(reply),
         Listed::NoBody => mail::have_no_body(reply),
         Listed::Body => mail::have_a_body(reply),
+        Listed::Attachments => mail::tell_of_attachments(
+            reply,
+            fixtures.message_with_attachment_id.as_deref(),
+            fixtures.message_id.as_deref(),
+        ),
     })
 }
 

@@ -40,6 +40,11 @@ async fn unread(world: &mut World) -> Step {
     world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await
 }
 
+#[then("the answer goes out as one")]
+async fn answers(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::goes_out_as_an_answer(reply, seen)).await
+}
+
 #[then("nothing arrives at the provider")]
 async fn no_effect(world: &mut World) -> Step {
     world.judge_provider(false, |_, reply, seen| provider::has_no_effect(reply, seen)).await

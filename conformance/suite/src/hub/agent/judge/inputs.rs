@@ -214,7 +214,7 @@ pub fn serve_the_task(frame: &Frame, deed: &Deed<'_>) -> Judgement {
 }
 
 /// Members of a request that are no inputs.
-const ENVELOPE: [&str; 6] = ["tool", "agent_id", "customer_id", "user_id", "inputs", "context"];
+pub(super) const ENVELOPE: [&str; 6] = ["tool", "agent_id", "customer_id", "user_id", "inputs", "context"];
 
 /// `inputs` holds what was driven, with nothing around it and nothing of the request in it.
 pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {

@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use super::{Deed, request::Route};
+use super::inputs::ENVELOPE;
+use super::request::{Expected, Route};
+use super::{Deed, status};
+use crate::hub::contract::TOOLS;
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 
@@ -34,9 +37,14 @@ pub fn the_hub_is_left_out(deed: &Deed<'_>, sentinels: &[Deed<'_>]) -> Judgement
     // A request that comes late belongs to the call whose tool or inputs it names.
     let names_it = |frame: &&Frame| {
         frame.kind == Kind::HubRequest
-            && Route::of(frame) == Route::Execute
-            && (frame.text("/tool") == Some(deed.tool())
-                || frame.body.get("inputs") == Some(&deed.made.call.inputs))
+            && match Route::of(frame) {
+                Route::Execute => {
+                    frame.text("/tool") == Some(deed.tool())
+                        || frame.body.get("inputs") == Some(&deed.made.call.inputs)
+                }
+                Route::Other => is_the_call_itself(frame, &deed.made.call.inputs),
+                Route::Status | Route::Beside => false,
+            }
     };
     let found = deed.executions().into_iter().next().or_else(|| deed.frames.iter().find(names_it));
     let Some(frame) = found else { return Ok(()) };
@@ -51,14 +59,89 @@ pub fn the_hub_is_left_out(deed: &Deed<'_>, sentinels: &[Deed<'_>]) -> Judgement
         .into())
 }
 
-/// The provider behind the Hub sees nothing.
-pub fn the_provider_is_left_out(deed: &Deed<'_>) -> Judgement {
-    let Some(frame) = deed.frames.iter().find(|frame| frame.kind == Kind::Provider) else { return Ok(()) };
-    Err(deed
-        .finding(
-            format!("the agent calls the provider behind `{}` itself", deed.tool()),
+/// Whether a request to a path of the Hub's own is the call: its inputs, and nothing else but whom it is for. A report
+/// on the call says more than that.
+fn is_the_call_itself(frame: &Frame, inputs: &Value) -> bool {
+    let (Some(sent), Some(inputs)) = (frame.body.as_object(), inputs.as_object()) else { return false };
+    !inputs.is_empty()
+        && inputs.iter().all(|(name, value)| sent.get(name) == Some(value))
+        && sent.keys().all(|name| inputs.contains_key(name) || ENVELOPE.contains(&name.as_str()))
+}
+
+/// Tools and parties that are none of the Hub's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Astray {
+    /// Local tools, at the Hub.
+    Local,
+    /// Direct tools, at the Hub.
+    Direct,
+    /// Anything, at the provider.
+    Provider,
+}
+
+/// Whether a request should not have been sent, whatever the call: it asks the Hub for a tool that is none of the nine,
+/// or it is for the provider.
+pub fn is_astray(frame: &Frame) -> bool {
+    match frame.kind {
+        Kind::Provider => true,
+        Kind::HubRequest => {
+            Route::of(frame) == Route::Execute
+                && frame.text("/tool").is_some_and(|tool| !TOOLS.contains(&tool))
+        }
+        _ => false,
+    }
+}
+
+/// Of all that went astray in the run so far, nothing is of this sort. `named` are the manifest's tools of that sort.
+pub fn nothing_went_astray(deed: &Deed<'_>, astray: &[Frame], sort: Astray, named: &[&str]) -> Judgement {
+    deed.asked()?;
+    let prefixes: &[&str] = match sort {
+        Astray::Local => &["mission_", "document_"],
+        Astray::Direct => &["research_"],
+        Astray::Provider => &[],
+    };
+    let shown = |frame: &Frame| match (sort, frame.kind, frame.text("/tool")) {
+        (Astray::Provider, Kind::Provider, _) => {
+            // Further segments may be ids, which differ from run to run.
+            let path = frame.channel.split('?').next().unwrap_or_default();
+            Some(path.split('/').take(4).collect::<Vec<_>>().join("/"))
+        }
+        (Astray::Local | Astray::Direct, Kind::HubRequest, Some(tool)) => {
+            let is_meant = named.contains(&tool) || prefixes.iter().any(|prefix| tool.starts_with(prefix));
+            is_meant.then(|| format!("an execute request for `{tool}`"))
+        }
+        _ => None,
+    };
+    let Some(first) = astray.iter().filter_map(shown).min() else { return Ok(()) };
+    let (message, hint) = match sort {
+        Astray::Local => (
+            "a call of a local tool reaches the Hub, perhaps some time after it was made",
+            "run `mission_*` and `document_*` in the agent, and hand nothing of them on to the Hub",
+        ),
+        Astray::Direct => (
+            "a call of a direct tool reaches the Hub, perhaps some time after it was made",
+            "let `research_*` call the web by itself",
+        ),
+        Astray::Provider => (
+            "the agent calls the provider behind the Hub, perhaps some time after a call",
             "leave calendar and mail to the Hub, which holds the customer's credentials",
-        )
+        ),
+    };
+    Err(Finding::new(message, hint).expected("no such request").actual(Some(&Value::from(first))).into())
+}
+
+/// The provider behind the Hub sees nothing. A request that does not hold the scenario's word `unique` may be another
+/// call's that comes late.
+pub fn the_provider_is_left_out(deed: &Deed<'_>, unique: &str) -> Judgement {
+    let Some(frame) = deed.frames.iter().find(|frame| frame.kind == Kind::Provider) else { return Ok(()) };
+    let text = format!("{} {}", frame.channel, frame.body).to_lowercase();
+    let message = if text.contains(unique) {
+        format!("the agent calls the provider behind `{}` itself", deed.tool())
+    } else {
+        format!("the agent calls the provider itself, while or shortly before it calls `{}`", deed.tool())
+    };
+    Err(deed
+        .finding(message, "leave calendar and mail to the Hub, which holds the customer's credentials")
         .expected("no request to the provider")
         .actual(Some(&Value::from(frame.channel.clone())))
         .frame(frame)
@@ -139,6 +222,45 @@ pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, Trouble> {
     let has_context =
         asked.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));
     Ok(if has_context { "the agent sends a `context`" } else { "the agent sends no `context`" })
+}
+
+/// Who asks for the status during a call asks for the customer of that call, and not for that of another one alone.
+/// `expected` says what a question for a call's customer looks like.
+///
+/// # Errors
+/// Not applicable where there is no question.
+pub fn questions_are_for_their_customers(
+    deeds: &[Deed<'_>],
+    expected: impl Fn(&Deed<'_>) -> Expected,
+) -> Judgement {
+    let mut any = false;
+    for deed in deeds {
+        deed.asked()?;
+        let own: Vec<&Frame> = questions_of(deed).collect();
+        any |= !own.is_empty();
+        let is_for_it = |frame: &Frame| status::is_documented(frame, &expected(deed)).is_ok();
+        let Some(frame) = own.first().filter(|_| !questions(deed.frames).any(is_for_it)) else { continue };
+        // What is wrong with it otherwise is told in the scenarios of one customer.
+        for other in deeds {
+            if status::is_documented(frame, &expected(other)).is_ok() {
+                return Err(deed
+                    .finding(
+                        "the status is asked for another customer than the one whose call is made",
+                        "ask for the status of the customer that the call names, and keep what you know of customers apart",
+                    )
+                    .expected(format!("a question for `{}`", deed.made.customer_id))
+                    .actual(Some(&Value::from(frame.channel.clone())))
+                    .frame(frame)
+                    .into());
+            }
+        }
+        status::is_documented(frame, &expected(deed))?;
+    }
+    if any { Ok(()) } else { Err(Trouble::NotApplicable("the agent does not ask for the status".to_owned())) }
+}
+
+fn questions_of<'a>(deed: &Deed<'a>) -> impl Iterator<Item = &'a Frame> {
+    deed.own(Kind::HubRequest).filter(|frame| Route::of(frame) == Route::Status)
 }
 
 /// Questions about the status of integrations.

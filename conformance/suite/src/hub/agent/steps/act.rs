@@ -29,6 +29,24 @@ async fn make_and_listen(world: &mut World) -> Step {
     Ok(())
 }
 
+#[when("the agent makes the call and a long time passes")]
+async fn make_and_wait(world: &mut World) -> Step {
+    world.make().await?;
+    world.scene()?.listen_long().await;
+    Ok(())
+}
+
+#[when("the agent makes the call, and later another when the Hub answers as it should")]
+async fn make_and_go_on_later(world: &mut World) -> Step {
+    world.make().await?;
+    let scene = world.scene()?;
+    scene.hub_recovers();
+    scene.pause().await;
+    world.make_a_hub_call(None).await?;
+    world.scene()?.rest();
+    Ok(())
+}
+
 #[when("the agent makes the call, and another when the Hub answers as it should")]
 async fn make_and_go_on(world: &mut World) -> Step {
     world.make().await?;

@@ -15,6 +15,7 @@ use serde_json::json;
 
 use super::call::Choice;
 use super::judge::request::Part;
+use super::judge::traffic::Astray;
 use super::mock::script::ScriptAnswer;
 use crate::hub::contract::{CODES, TOOLS};
 
@@ -106,5 +107,26 @@ impl FromStr for RequestPart {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let part = Part::ALL.into_iter().find(|part| part.name() == text);
         part.map(Self).ok_or_else(|| format!("`{text}` is no part of a request"))
+    }
+}
+
+/// What nobody should have been asked for.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "astray",
+    regex = "no local tool has reached the Hub|no direct tool has reached the Hub|nothing has reached the provider"
+)]
+pub(super) struct AstraySort(pub Astray);
+
+impl FromStr for AstraySort {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(match text {
+            "no local tool has reached the Hub" => Astray::Local,
+            "no direct tool has reached the Hub" => Astray::Direct,
+            "nothing has reached the provider" => Astray::Provider,
+            other => return Err(format!("`{other}` is nothing that goes astray")),
+        }))
     }
 }

@@ -63,6 +63,14 @@ fn status_is_documented(world: &mut World) -> Step {
     })
 }
 
+#[then("every question about the status is for the customer of its call")]
+fn status_of_the_customer(world: &mut World) -> Step {
+    let session = std::sync::Arc::clone(&world.scene()?.session);
+    world.judge_all(|deeds, _| {
+        traffic::questions_are_for_their_customers(deeds, |deed| session.expected(deed.made))
+    })
+}
+
 #[then("it is noted whether the agent asks for the status")]
 fn note_on_status(world: &mut World) -> Step {
     let mut note = None;

@@ -2,9 +2,10 @@
 
 use cucumber::then;
 
-use super::super::judge::traffic;
+use super::super::judge::traffic::{self, Astray};
 use super::super::world::World;
-use crate::world::Step;
+use super::AstraySort;
+use crate::world::{HasCore as _, Step};
 
 #[then("the Hub is asked to execute it")]
 fn hub_is_asked(world: &mut World) -> Step {
@@ -22,7 +23,22 @@ fn hub_is_left_out(world: &mut World) -> Step {
 
 #[then("the provider is not asked")]
 fn provider_is_left_out(world: &mut World) -> Step {
-    world.judge_call(traffic::the_provider_is_left_out)
+    let unique = world.scene()?.booth.unique.clone();
+    world.judge_call(|deed| traffic::the_provider_is_left_out(deed, &unique))
+}
+
+#[then(expr = "by then {astray}")]
+fn nothing_went_astray(world: &mut World, sort: AstraySort) -> Step {
+    let session = std::sync::Arc::clone(&world.scene()?.session);
+    let astray = world.core().transcript.told("astray", || session.room.astray());
+    let table = &session.table;
+    let direct = table.fetch_page.table().into_iter().chain(&table.web_search);
+    let named: Vec<&str> = match sort.0 {
+        Astray::Local => table.local.iter().map(|call| call.tool.as_str()).collect(),
+        Astray::Direct => direct.map(|call| call.tool.as_str()).collect(),
+        Astray::Provider => Vec::new(),
+    };
+    world.judge_call(|deed| traffic::nothing_went_astray(deed, &astray, sort.0, &named))
 }
 
 #[then("the web is asked")]
