@@ -20,6 +20,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
         | UTP-5-05 | closes the connection   | upstream_unavailable |
 
       @cap:jina.timeout
+      @last
       Examples: silence
         | rule     | does                    | code                 |
         | UTP-5-02 | never answers           | tool_timeout         |
@@ -38,6 +39,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
         | UTP-5-05 | answers with status 503 | upstream_unavailable |
 
       @cap:jina.timeout
+      @last
       Examples: silence
         | rule     | does                    | code                 |
         | UTP-5-02 | never answers           | tool_timeout         |
@@ -68,3 +70,67 @@ Feature: Failures of the upstream have codes, and the structure of all failures
       When the worker sends the command
       And the worker sends a command for a missing card
       Then all failed cards have the same structure
+
+  @cap:jina.search
+  Rule: A failed tool.result names its error in the card
+
+    Scenario Outline: A call that the upstream fails has "<member>"
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status <status>
+      When the worker sends the command
+      Then the failed card has "<member>"
+
+      Examples:
+        | rule     | member               | status |
+        | UTP-5-08 | result.error_code    | 401    |
+        | UTP-5-08 | result.error_code    | 500    |
+        | UTP-5-09 | result.error_message | 401    |
+        | UTP-5-09 | result.error_message | 500    |
+        | UTP-5-10 | error.code           | 401    |
+        | UTP-5-10 | error.code           | 500    |
+        | UTP-5-11 | error.message        | 401    |
+        | UTP-5-11 | error.message        | 500    |
+
+    Scenario Outline: A command without its card pointer has "<member>", if it is answered
+      Given a live OpenAPI executor
+      And a search command
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then the failed card, if there is one, has "<member>"
+
+      Examples:
+        | rule     | member               |
+        | UTP-5-08 | result.error_code    |
+        | UTP-5-09 | result.error_message |
+        | UTP-5-10 | error.code           |
+        | UTP-5-11 | error.message        |
+
+  @UTP-5-12
+  @cap:jina.search
+  Rule: Detail of a failure is in error.detail
+
+    Scenario: A refused command's detail is in its place, if it is answered
+      Given a live OpenAPI executor
+      And a search command
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then the failed card, if there is one, has its detail in place
+
+    Scenario: A call that the upstream fails has its detail in place
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 401
+      When the worker sends the command
+      Then the failed card has its detail in place
+
+  @UTP-5-04
+  @cap:jina.search
+  Rule: An invalid command is a bad_request
+
+    Scenario: A command without its card pointer fails as bad_request
+      Given a live OpenAPI executor
+      And a search command
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then the call fails with code "bad_request"

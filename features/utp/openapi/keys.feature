@@ -61,6 +61,19 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | auth    |
         | token   |
 
+    Scenario Outline: A key in options.<member> is not used
+      Given a live OpenAPI executor
+      And a search command
+      And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
+      And its row's "/<member>" is "{literal}"
+      When the worker sends the command
+      Then no request is made with the literal key
+
+      Examples:
+        | member       |
+        | api_key      |
+        | auth/api_key |
+
     Scenario: Headers in the options hold no key
       Given a live OpenAPI executor
       And a search command

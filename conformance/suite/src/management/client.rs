@@ -18,8 +18,9 @@ use crate::wire::{CALL, SCENARIO, STATUS, Straight, Wire};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
-/// For a connection; a registry on another machine may be far away.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// For a connection. One that takes requests in turn, and lets few wait, accepts the last of many late; who does not
+/// listen at all refuses at once.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(60);
 /// What separates the parts of a form. No definition of ours holds it.
 const BOUNDARY: &str = "callmark-7f1e5c0b9d";
 

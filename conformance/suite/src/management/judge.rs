@@ -248,6 +248,25 @@ struct Difference<'a> {
     actual: Option<&'a Value>,
 }
 
+/// Keywords of JSON Schema whose lists are sets.
+const SETS: [&str; 3] = ["required", "enum", "type"];
+
+/// Whether two lists at this place hold the same in another order, where the order says nothing.
+fn is_same_set(expected: &[Value], actual: &[Value], pointer: &str) -> bool {
+    let mut path = pointer.rsplit('/');
+    let is_keyword = path.next().is_some_and(|name| SETS.contains(&name));
+    // Below `properties` it is the name of a parameter.
+    if !is_keyword || path.next() == Some("properties") || !pointer.starts_with("/parameters/") {
+        return false;
+    }
+    let mut left: Vec<&Value> = actual.iter().collect();
+    let mut is_known = |item: &Value| {
+        let at = left.iter().position(|other| difference(item, other, String::new()).is_none());
+        at.map(|at| left.swap_remove(at)).is_some()
+    };
+    expected.len() == actual.len() && expected.iter().all(&mut is_known)
+}
+
 /// Compares two values. The order of members does not count, nor whether a number is written with a point.
 fn difference<'a>(expected: &'a Value, actual: &'a Value, pointer: String) -> Option<Difference<'a>> {
     let below = |name: &str| format!("{pointer}/{}", name.replace('~', "~0").replace('/', "~1"));
@@ -262,6 +281,7 @@ fn difference<'a>(expected: &'a Value, actual: &'a Value, pointer: String) -> Op
                 Some(Difference { pointer: below(name), expected: None, actual: Some(actual) })
             })
         }
+        (Value::Array(left), Value::Array(right)) if is_same_set(left, right, &pointer) => None,
         (Value::Array(left), Value::Array(right)) if left.len() == right.len() => {
             let mut pairs = left.iter().zip(right).enumerate();
             pairs.find_map(|(index, (expected, actual))| {
@@ -289,6 +309,21 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    #[test]
+    fn lists_of_a_schema_that_are_sets_have_no_order() {
+        let check = |pointer: &str, left: Value, right: Value, expect: bool| {
+            let is_same = difference(&left, &right, pointer.to_owned()).is_none();
+            assert_eq!(is_same, expect, "{pointer} {left} {right}");
+        };
+        check("/parameters/required", json!(["a", "b"]), json!(["b", "a"]), true);
+        check("/parameters/required", json!(["a", "b"]), json!(["b", "b"]), false);
+        check("/parameters/required", json!(["a", "b"]), json!(["a"]), false);
+        check("/parameters/properties/unit/enum", json!(["", "m"]), json!(["m", ""]), true);
+        check("/parameters/properties/required", json!(["a", "b"]), json!(["b", "a"]), false);
+        check("/parameters/properties/marks/default", json!([1, 2]), json!([2, 1]), false);
+        check("/options/required", json!(["a", "b"]), json!(["b", "a"]), false);
+    }
 
     #[test]
     fn a_difference_is_found_where_it_is() {

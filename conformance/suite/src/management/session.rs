@@ -27,6 +27,8 @@ const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Dura
 const FIRST_LOOK: Duration = Duration::from_secs(2);
 /// Requests side by side that show how fast the registry is with many.
 const CROWD: usize = 32;
+/// Uploads side by side that show the same of those; their number stays small, since what is uploaded stays there.
+const UPLOADS: usize = 8;
 /// Longest time between two looks at a row.
 const LONGEST_LOOK: Duration = Duration::from_millis(500);
 /// The address in reports where the real one is gone when they are read.
@@ -335,8 +337,29 @@ impl ManagementSession {
         let project = self.project("nobody");
         let crowd = (0..CROWD).map(|_| self.read(&caller, &project, &nobody));
         futures::future::join_all(crowd).await;
-        self.pace = Pace::calibrated(slowest.max(began.elapsed()), limits);
+        slowest = slowest.max(began.elapsed());
+        if self.works {
+            slowest = slowest.max(self.crowded_uploads(&caller).await);
+        }
+        self.pace = Pace::calibrated(slowest, limits);
         Ok(())
+    }
+
+    /// How long a crowd of uploads would take, as a few of them show.
+    async fn crowded_uploads(&self, caller: &Caller) -> Duration {
+        let began = Instant::now();
+        let uploads = (0..UPLOADS).map(|number| {
+            let unique = self.unique("calibration", &format!("crowd {number}"));
+            let definition =
+                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+            let project = self.project(&unique);
+            async move {
+                self.upload_and_look(caller, &project, &definition, Duration::ZERO).await;
+            }
+        });
+        futures::future::join_all(uploads).await;
+        // One after another they take longer the more there are; side by side the estimate is only generous.
+        began.elapsed() * u32::try_from(CROWD / UPLOADS).unwrap_or(1)
     }
 
     /// The definition of a tool that nobody uploads.

@@ -200,11 +200,25 @@ pub fn row(table: &ToolTable, version: &str, project_id: &str) -> Value {
         "project_id": project_id,
         "tool_name": table.tool_name,
         "description": "Called by the conformance suite.",
-        "parameters": {"type": "object"},
+        "parameters": parameters(&table.options),
         "target_subject": template(table, version),
         "after_execution": after_execution(table),
         "options": table.options,
     })
+}
+
+/// A schema that names what a call may pass, for who passes on nothing else.
+fn parameters(options: &Value) -> Value {
+    let argument = match options.pointer("/jina/mode").and_then(Value::as_str) {
+        Some("search") => "query",
+        Some("reader") => "url",
+        _ => return json!({"type": "object"}),
+    };
+    let from_environment = options.get("envs").and_then(Value::as_object).into_iter().flat_map(Map::keys);
+    let names = std::iter::once(argument).chain(from_environment.map(String::as_str));
+    let properties: Map<String, Value> =
+        names.map(|name| (name.to_owned(), json!({"type": "string"}))).collect();
+    json!({"type": "object", "properties": properties, "required": [argument]})
 }
 
 fn template(table: &ToolTable, version: &str) -> String {

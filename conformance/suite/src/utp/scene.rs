@@ -100,6 +100,15 @@ impl Scene {
         }
     }
 
+    /// Registers the tool of the call under test with another `after_execution`.
+    pub fn register(&mut self, tool: Tool, after_execution: String) {
+        let own = ToolTable {
+            after_execution: Some(after_execution),
+            ..self.own.clone().unwrap_or_else(|| self.tools[&tool].clone())
+        };
+        self.project.seed_tool(&call::row(&own, &self.version, &self.project.id));
+    }
+
     /// From now on an answer may take so much longer.
     pub fn allow(&mut self, patience: Duration) {
         self.patience = patience;

@@ -34,7 +34,10 @@ impl Role {
                 "the target never did the work of its echo probe, so nothing counts as a pass"
             }
             Self::Pmo => "the PMO never did what a built-in is for, so nothing counts as a pass",
-            Self::OpenApi => "the executor never brought what the upstream said, so nothing counts as a pass",
+            Self::OpenApi => {
+                "the executor never brought what the upstream said, so nothing counts as a pass: every request goes to \
+                 `CALLMARK_UPSTREAM_URL` as plain HTTP with the real host in `Host`, without TLS and `CONNECT`"
+            }
         }
     }
 
@@ -123,6 +126,11 @@ impl Tool {
     /// Whether it starts turns of other agents.
     pub fn starts_turns(self) -> bool {
         matches!(self, Self::DelegateAsync | Self::LaunchPrincipal | Self::AskExpert | Self::ForkJoin)
+    }
+
+    /// Whether it asks an upstream.
+    pub fn asks_upstream(self) -> bool {
+        matches!(self, Self::Search | Self::Reader)
     }
 
     /// What a manifest declares with it, as `@cap:` tags name it.

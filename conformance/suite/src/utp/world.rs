@@ -248,8 +248,9 @@ impl World {
             return Err(self.halt(broker_lost()));
         }
         let ended = session.ground.target_ended().await;
-        let message =
-            ended.unwrap_or_else(|| "the target did not answer a valid command in this scenario".to_owned());
+        let message = ended.unwrap_or_else(|| {
+            format!("the target did not answer a valid command in this scenario ({IN_TURN})")
+        });
         Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
     }
 
@@ -368,6 +369,9 @@ fn stopped(ended: String) -> Trouble {
     Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }
 }
 
+/// What helps a target that is only late because others come before.
+const IN_TURN: &str = "if it works on one command at a time, say `serial = true` under `[utp]`";
+
 /// What is said where a call is answered with the work of another.
 const MIXED_UP: &str = "the target answers a call without its own work, as with another call's result";
 
@@ -378,7 +382,7 @@ fn mixed_up() -> Trouble {
 fn not_survived() -> Finding {
     Finding::new(
         "after this message the target no longer answers a valid command",
-        "log what is wrong with a message and go on; one bad message must not stop the service",
+        format!("log what is wrong with a message and go on; one bad message must not stop the service ({IN_TURN})"),
     )
     .expected("an answer to a following valid command")
 }

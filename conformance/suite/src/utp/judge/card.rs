@@ -222,14 +222,14 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         return children::outcome_is_in_card(frames, calls);
     }
     let (frame, card) = result_card(frames, calls)?;
-    let token = &calls.subject.token;
+    let proof = &calls.subject.proof;
     let result = card.pointer("/content/result");
-    if !result.is_some_and(|result| seen::mentions(result, token)) {
+    if !result.is_some_and(|result| seen::mentions(result, proof)) {
         return Err(Finding::new(
             "what the tool has to say is not in the tool.result card",
             "store the tool's result in `content.result` of the card",
         )
-        .expected("a result that holds the echoed arguments")
+        .expected("a result that holds what the tool has to say")
         .actual(result)
         .at("/card/content/result")
         .frame(frame)
@@ -237,7 +237,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let telling = seen::reports(frames, calls)
         .into_iter()
-        .find(|report| report.body.get("payload").is_some_and(|payload| seen::mentions(payload, token)));
+        .find(|report| report.body.get("payload").is_some_and(|payload| seen::mentions(payload, proof)));
     match telling {
         None => Ok(()),
         Some(report) => Err(Finding::new(

@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::callback::STATUSES;
 use super::children;
 use super::seen::{self, Calls};
+use super::upstream;
 use crate::judge::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
@@ -28,6 +29,9 @@ pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Ju
     }
     if calls.subject.tool.is_builtin() {
         children::caused_nothing(frames, calls)?;
+    }
+    if calls.subject.tool.asks_upstream() {
+        upstream::was_not_asked(frames, calls)?;
     }
     if let Some(runs) = runs.filter(|runs| *runs > 0) {
         return Err(Finding::new(
@@ -77,6 +81,7 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
     });
     let Some((frame, card)) = using else {
         children::was_not_told(frames, inline)?;
+        upstream::was_not_told(frames, inline)?;
         return telling(frames, calls, inline);
     };
     Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())

@@ -109,7 +109,7 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .into());
     };
     let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));
-    if result.is_some_and(|result| seen::mentions(result, &calls.subject.token)) {
+    if result.is_some_and(|result| seen::mentions(result, &calls.subject.proof)) {
         return Ok(());
     }
     Err(Finding::new("a call of another turn was answered with the outcome of the first", hint)

@@ -20,7 +20,8 @@ pub fn is_reported(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
     let finding = Finding::new(
         "the command was not answered: no callback was reported for it",
-        "report a callback with a pointer to the tool.result card for every valid command, within the deadline",
+        "report a callback with a pointer to the tool.result card for every valid command, within the deadline \
+         (if the target works on one command at a time, say `serial = true` under `[utp]`)",
     )
     .expected("a report for the call");
     let sent = frames

@@ -129,6 +129,29 @@ pub fn fails(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
 }
 
+/// A command that is not valid led to no request.
+pub fn was_not_asked(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let id = &calls.subject.tool_call_id;
+    match all(frames).find(|frame| frame.headers.get(CALL) == Some(id)) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the upstream was asked although the command is not valid",
+            "validate the command and read its card before anything else, and ask nobody where one is not as it must be",
+        )
+        .expected("no request")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// What a command carried inline is in no request.
+pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
+    match all(frames).find(|frame| holds(frame, inline)) {
+        None => Ok(()),
+        Some(frame) => Err(super::refusal::inline_used().frame(frame).into()),
+    }
+}
+
 /// A part of the request is as the row says: `method`, or the beginning of `path`.
 pub fn is_made_as(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &str) -> Judgement {
     let own = requests(frames, calls)?;

@@ -167,7 +167,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let project = world.scene()?.project.clone();
     project.remove_card(&id);
     let arguments = match call.tool {
-        tool if tool.is_builtin() => call.card["content"]["arguments"].clone(),
+        tool if tool.is_builtin() || tool.asks_upstream() => call.card["content"]["arguments"].clone(),
         _ => json!({"k": call.token}),
     };
     let content = match defect {
@@ -210,12 +210,8 @@ fn card_metadata_lacks(world: &mut World, member: String) -> Step {
 
 #[given(expr = "the tool is registered with after_execution {string}")]
 fn registration(world: &mut World, after_execution: String) -> Step {
-    let session = world.session()?;
     let tool = world.call()?.tool;
-    let scene = world.scene()?;
-    let mut row = crate::utp::call::row(scene.table(tool), &session.ground.version, &scene.project.id);
-    row["after_execution"] = Value::from(after_execution);
-    scene.project.seed_tool(&row);
+    world.scene()?.register(tool, after_execution);
     Ok(())
 }
 

@@ -11,7 +11,7 @@ use crate::judge::Trouble;
 use crate::parameters::Json;
 use crate::transcript::{Kind, Message};
 use crate::utp::judge::late::LateCheck;
-use crate::utp::judge::upstream;
+use crate::utp::judge::{card, upstream};
 use crate::utp::tool::{Role, Tool};
 use crate::utp::upstream::{Key, Manner, Variable};
 use crate::utp::world::World;
@@ -94,6 +94,13 @@ fn command(world: &mut World, mode: Mode) -> Step {
     world.prepare_own(mode.0)
 }
 
+#[given(expr = "a {mode} command was answered")]
+async fn answered_command(world: &mut World, mode: Mode) -> Step {
+    world.prepare_own(mode.0)?;
+    world.send().await?;
+    world.answered().await
+}
+
 #[given(expr = "its row's {string} is {json}")]
 fn row_option(world: &mut World, pointer: String, value: Json) -> Step {
     let value = match value.0 {
@@ -146,7 +153,9 @@ fn upstream_does(world: &mut World, manner: UpstreamManner) -> Step {
     {
         world.scene()?.allow(timeout);
     }
-    let token = world.call()?.token.clone();
+    let call = world.call()?;
+    call.obstructed = manner != Manner::Answers;
+    let token = call.token.clone();
     world.scene()?.project.upstream.answer(&token, &manner);
     Ok(())
 }
@@ -167,6 +176,18 @@ async fn is_asked_if_any(world: &mut World, host: String) -> Step {
 async fn reaches(world: &mut World, host: String) -> Step {
     world.answered().await?;
     world.judge_call(|frames, calls| upstream::reaches(frames, calls, &host))
+}
+
+#[then("the result shows what the upstream says to the card's arguments")]
+async fn brings_answer(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::shows_work)
+}
+
+#[then("the call is answered, and not as a success")]
+async fn fails(world: &mut World) -> Step {
+    world.answered_anyway().await?;
+    world.judge_call(upstream::fails)
 }
 
 #[then(expr = "the request's {word} is {string}")]

@@ -5,7 +5,6 @@ use cucumber::then;
 use crate::judge::Trouble;
 use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen, upstream};
-use crate::utp::tool::Tool;
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
@@ -46,8 +45,8 @@ async fn fails_with_either(world: &mut World, code: String, other: String) -> St
 async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
     // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
     let call = world.call()?;
-    if matches!(call.tool, Tool::Search | Tool::Reader) {
-        world.answered().await?;
+    if call.obstructed && call.tool.asks_upstream() {
+        world.answered_anyway().await?;
         world.judge_call(upstream::fails)?;
     } else if call.is_bound_to_fail() {
         world.answered().await?;

@@ -64,7 +64,7 @@ impl Key {
         &self.value
     }
 
-    /// The forms in which it may be written down: as it is, and within Base64.
+    /// The forms in which it may be written down: as it is, in an address, in hexadecimal, and within Base64.
     pub fn forms(&self) -> Vec<String> {
         let encoded = (0..3).map(|offset| {
             // What stands before a text shifts its Base64; the characters that do not depend on it are compared.
@@ -74,7 +74,13 @@ impl Key {
             let to = text.len() * 8 / 6;
             all[from..to].to_owned()
         });
-        std::iter::once(self.value.clone()).chain(encoded).filter(|form| form.len() >= 4).collect()
+        let escaped: String = url::form_urlencoded::byte_serialize(self.value.as_bytes()).collect();
+        let hexed = hex(self.value.as_bytes());
+        let plain = [self.value.clone(), escaped, hexed.to_uppercase(), hexed];
+        let mut forms: Vec<String> =
+            plain.into_iter().chain(encoded).filter(|form| form.len() >= 4).collect();
+        forms.dedup();
+        forms
     }
 }
 
@@ -138,6 +144,14 @@ mod tests {
         }
         let other = STANDARD.encode("cmk_ba9876543210");
         assert!(!key.forms().iter().any(|form| other.contains(form)), "{other}");
+    }
+
+    #[test]
+    fn a_key_is_found_as_it_stands_in_an_address_and_in_hexadecimal() {
+        let forms = Key::new(Variable::Default, "a/b c+d").forms();
+        for written in ["a%2Fb+c%2Bd", "612f6220632b64", "612F6220632B64"] {
+            assert!(forms.iter().any(|form| form == written), "{written}: {forms:?}");
+        }
     }
 
     #[test]

@@ -102,7 +102,13 @@ impl Upstream {
     }
 }
 
-/// The options of a tool of this mode, as far as every scenario has them.
+/// The options of a tool of this mode, as far as every scenario has them: those of the Guide's example, and the way in
+/// which a reader is asked is its executor's own affair.
 pub fn options(mode: &str, host: &str) -> Value {
-    json!({"jina": {"mode": mode, "base_url": format!("https://{host}")}})
+    let mut jina = json!({"mode": mode, "base_url": format!("https://{host}")});
+    if mode == "search" {
+        jina["path"] = json!("/search");
+        jina["method"] = json!("GET");
+    }
+    json!({"jina": jina})
 }

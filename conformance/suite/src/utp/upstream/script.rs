@@ -47,12 +47,14 @@ struct Known {
     token: String,
     call_id: String,
     manner: Manner,
+    asked: u32,
 }
 
 impl Script {
     /// A call of the project may ask.
     pub fn expect(&self, token: &str, call_id: &str) {
-        let known = Known { token: token.to_owned(), call_id: call_id.to_owned(), manner: Manner::Answers };
+        let (token, call_id) = (token.to_owned(), call_id.to_owned());
+        let known = Known { token, call_id, manner: Manner::Answers, asked: 0 };
         lock(&self.calls).push(known);
     }
 
@@ -73,11 +75,13 @@ impl Script {
         lock(&self.hosts).iter().any(|own| own == host)
     }
 
-    /// The call that a request is for, and what becomes of it.
-    pub(super) fn find(&self, tokens: &[String]) -> Option<(String, Manner)> {
-        let calls = lock(&self.calls);
-        let known = calls.iter().find(|known| tokens.contains(&known.token))?;
-        Some((known.call_id.clone(), known.manner.clone()))
+    /// The call that a request is for, what becomes of it, and how many came before it.
+    pub(super) fn find(&self, tokens: &[String]) -> Option<(String, Manner, u32)> {
+        let mut calls = lock(&self.calls);
+        let known = calls.iter_mut().find(|known| tokens.contains(&known.token))?;
+        let before = known.asked;
+        known.asked += 1;
+        Some((known.call_id.clone(), known.manner.clone(), before))
     }
 }
 
@@ -91,9 +95,11 @@ pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
 
 impl Manner {
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
-    pub(super) fn reply(&self, asked: &Asked) -> Value {
+    ///
+    /// What a search finds differs from time to time, so that a call that is made again shows another result.
+    pub(super) fn reply(&self, asked: &Asked, before: u32) -> Value {
         match self {
-            Self::Answers => found(asked),
+            Self::Answers => found(asked, before),
             Self::Refuses(status) => json!({
                 "status": status, "content_type": "application/json",
                 "body": json!({"code": status, "name": "Refused", "message": "the upstream refuses"}).to_string(),
@@ -108,9 +114,10 @@ impl Manner {
 }
 
 /// What was asked for, with the words that only who asked can have. Nothing else of the request is repeated.
-fn found(asked: &Asked) -> Value {
+fn found(asked: &Asked, before: u32) -> Value {
     let words: Vec<String> = asked.subjects().iter().map(|token| proof(token)).collect();
-    let text = format!("Found: {}.", words.join(", "));
+    let again = if before == 0 { String::new() } else { format!(" Asked for {before} times before.") };
+    let text = format!("Found: {}.{again}", words.join(", "));
     let page = json!({"title": "A page", "url": "https://example.org/page", "content": text});
     if asked.wants_json() {
         let data = if asked.host == "r.jina.ai" { page } else { json!([page]) };
@@ -146,8 +153,9 @@ mod tests {
         script.expect("tok-ba9876543210", "call_2");
         script.answer("tok-ba9876543210", &Manner::Refuses(503));
         let find = |token: &str| script.find(&[token.to_owned()]);
-        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers)));
-        assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), Manner::Refuses(503))));
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 0)));
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 1)));
+        assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), Manner::Refuses(503), 0)));
         assert_eq!(find("tok-ffffffffffff"), None);
     }
 }

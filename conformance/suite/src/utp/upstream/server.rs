@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, Weak};
 
 use axum::body::Body;
-use axum::http::{Request, Response, StatusCode, header};
+use axum::http::{Method, Request, Response, StatusCode, header};
 use callmark_reports::record::Direction;
 use hyper::body::Incoming;
 use serde_json::{Value, json};
@@ -20,6 +20,9 @@ use crate::wire::{CALL, SCENARIO};
 
 /// Bytes of a request body.
 const MAX_BODY: usize = 1024 * 1024;
+/// What who asks for a tunnel is told.
+const PLAIN: &str = "this upstream speaks plain HTTP: send the request itself to CALLMARK_UPSTREAM_URL\n";
+
 /// Answers until it is dropped, and every connection with it.
 pub(super) async fn serve(listener: TcpListener, desk: Arc<Mutex<Weak<Desk>>>) {
     let Ok(address) = listener.local_addr() else { return };
@@ -44,13 +47,18 @@ async fn answer(
     // Without its body it is recorded all the same: that it was sent is what counts.
     let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
     let asked = Asked::of(&parts, &bytes);
-    let mut reply = Manner::Answers.reply(&asked);
-    for (project, call, manner) in desk.iter().flat_map(|desk| owners(desk, &asked, &own)) {
+    let is_tunnel = parts.method == Method::CONNECT;
+    let mut reply = Manner::Answers.reply(&asked, 0);
+    for (project, call, manner, before) in desk.iter().flat_map(|desk| owners(desk, &asked, &own)) {
         let Some(desk) = &desk else { break };
         for message in desk.wire().incoming(asked.message(&project.id, &call)) {
             project.transcript.record(message);
         }
-        reply = told(desk, &project, &call, manner.reply(&asked), &own);
+        reply = told(desk, &project, &call, manner.reply(&asked, before), &own);
+    }
+    if is_tunnel {
+        // What would come through it is TLS, which nobody here speaks.
+        reply = json!({"status": 501, "content_type": "text/plain", "body": PLAIN});
     }
     response(&reply).await
 }
@@ -59,14 +67,14 @@ async fn answer(
 ///
 /// One that names no call belongs to who watches its host. One for a foreign host that nobody watches is everybody's:
 /// an executor has no business there at all.
-fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, Manner)> {
+fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, Manner, u32)> {
     let tokens = asked.subjects();
     let projects = desk.projects();
     let named: Vec<_> = projects
         .iter()
         .filter_map(|project| {
-            let (call, manner) = project.upstream.find(&tokens)?;
-            Some((Arc::clone(project), call, manner))
+            let (call, manner, before) = project.upstream.find(&tokens)?;
+            Some((Arc::clone(project), call, manner, before))
         })
         .collect();
     let is_known =
@@ -77,7 +85,7 @@ fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, M
     let watching: Vec<_> =
         projects.iter().filter(|project| project.upstream.watches(&asked.host)).cloned().collect();
     let everybody = if watching.is_empty() { projects } else { watching };
-    everybody.into_iter().map(|project| (project, String::new(), Manner::Answers)).collect()
+    everybody.into_iter().map(|project| (project, String::new(), Manner::Answers, 0)).collect()
 }
 
 /// What really arrives at the executor.

@@ -1,0 +1,128 @@
+@role:utp.openapi
+@cap:jina.search
+Feature: An OpenAPI executor is a Tool Service
+  It answers commands as any other Tool Service: the outcome in a tool.result card, a callback that points to it.
+  What its tool has to say is what the upstream said.
+
+  @UTP-1-01
+  Rule: A tool command is answered with a tool.result card and a callback
+
+    Scenario: A valid command is answered
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+  @TDG-3-01
+  Rule: A call that completes normally is reported as success
+
+    Scenario: A completed call has status success and no error
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the call ends as success
+      And the tool.result card has no error
+
+  @TDG-1-02
+  Rule: Parameters come from the tool.call card that the command points to
+
+    Scenario: The arguments of the card reach the upstream
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the result shows what the upstream says to the card's arguments
+
+  @TDG-2-01
+  Rule: The service is reached in every project that its subject names
+
+    Scenario: A second project is served like the first
+      Given an OpenAPI executor
+      And another project with the suffix "-other"
+      And a search command
+      When the worker sends the command
+      Then the call is answered
+      And the result shows what the upstream says to the card's arguments
+
+  @TDG-2-02
+  Rule: The service is reached in every channel that its subject names
+
+    Scenario Outline: Channel "<channel>" is served
+      Given an OpenAPI executor
+      And a search command
+      And the command goes to channel "<channel>"
+      When the worker sends the command
+      Then the call is answered
+      And the result shows what the upstream says to the card's arguments
+
+      Examples:
+        | channel |
+        | public  |
+        | ch_7    |
+
+  @TDG-2-03
+  Rule: The service listens where its registration says, and nowhere else
+
+    Scenario: A command on the registered subject is answered
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the call is answered
+
+    Scenario: A command on the subject of another tool is left alone
+      Given a live OpenAPI executor
+      And a search command
+      And the command goes to the subject of another tool
+      When the worker sends the command
+      Then the tool does not run
+
+  @TDG-3-04
+  Rule: The answer stays in the command's project and channel
+
+    Scenario: A command in a channel of its own is reported there
+      Given an OpenAPI executor
+      And a search command
+      And the command goes to channel "ch_7"
+      When the worker sends the command
+      Then the answer stays in channel "ch_7"
+
+  @TDG-1-01
+  Rule: Running a tool writes nothing to the state tables
+
+    Scenario: A successful call leaves state alone
+      Given a live OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the call is answered
+      And nothing is written to state
+
+    Scenario: A repeated call leaves state alone
+      Given a live OpenAPI executor
+      And a search command
+      When the worker sends the command twice in a row
+      Then nothing is written to state
+
+    Scenario: An invalid command leaves state alone
+      Given a live OpenAPI executor
+      And a search command
+      And the command lacks "tool_call_card_id"
+      When the worker sends the command
+      Then nothing is written to state
+
+  @TDG-3-02
+  Rule: A call that the upstream does not answer with a result ends as a failure
+
+    Scenario Outline: A search whose upstream <does> is no success
+      Given an OpenAPI executor
+      And a search command
+      And the upstream <does>
+      When the worker sends the command
+      Then the call is answered, and not as a success
+
+      Examples:
+        | does                                              |
+        | answers with status 429                           |
+        | answers with status 500                           |
+        | answers with status 502                           |
+        | redirects with status 302 to {upstream}/{landing} |
+        | closes the connection                             |

@@ -1,0 +1,63 @@
+@role:utp.openapi
+@cap:jina.search
+Feature: A repeated command of an executor has one effect
+  What a search finds differs from time to time, and so does what the suite's upstream answers: an executor that asks
+  again for a call that it has answered shows by its result.
+
+  @UTP-3.2-04
+  Rule: A command repeated with the same tool_call_id and card has the effect of one
+
+    Scenario Outline: All callbacks of a command sent <twice> tell one outcome
+      Given a live OpenAPI executor
+      And a search command
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
+    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command <twice>
+      Then the tool has run once
+
+      Examples:
+        | twice          |
+        | twice in a row |
+        | twice at once  |
+
+  @UTP-3.2-06
+  Rule: Callbacks of a repeated command point to one tool.result card
+
+    Scenario: A command repeated after its answer has one card
+      Given a live OpenAPI executor
+      And a search command
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+    Scenario: A command repeated while the first still runs has one card
+      Given a live OpenAPI executor
+      And a search command
+      When the worker sends the command twice at once
+      Then the call has one tool.result card
+
+    Scenario: A failed command repeated after its answer has one card
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command twice in a row
+      Then the call has one tool.result card
+
+  @UTP-3.2-02
+  Rule: The same tool_call_id in another turn is another call
+
+    Scenario: Another turn reuses the tool_call_id
+      Given a live OpenAPI executor
+      And a search command was answered
+      And the next command has its tool_call_id in another turn
+      When the worker sends the command
+      Then the call of the other turn is answered on its own

@@ -1,0 +1,147 @@
+@role:utp.openapi
+@cap:jina.search
+Feature: An executor's tool.result card holds the outcome and inherits its lineage
+  The card is saved before the callback points to it, and its trace and step ids are those of the tool.call card.
+
+  @UTP-4.2-01
+  Rule: The tool.result card is saved before the report
+
+    Scenario: The card is in the store when the report comes
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the tool.result card was saved before the report
+
+    Scenario: The card of a failed call is in the store when the report comes
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command
+      Then the tool.result card was saved before the report
+
+  @UTP-4.2-29
+  Rule: The callback's pointer addresses the tool.result card of the call
+
+    Scenario: The pointer leads to the card of a successful call
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the callback points to the tool.result card of the call
+
+    Scenario: The pointer leads to the card of a failed call
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command
+      Then the callback points to the tool.result card of the call
+
+  @UTP-4.2-28
+  Rule: What the tool has to say is in the card
+
+    Scenario: The echoed value is in the card and not in the callback
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the outcome is in the tool.result card only
+
+  @TDG-1-24
+  Rule: The card's content is a ToolResultContent
+
+    Scenario: A successful call stores a structured content
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the tool.result card is a ToolResultContent
+
+    Scenario: A failed call stores a structured content
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command
+      Then the tool.result card is a ToolResultContent
+
+  Rule: Trace and step ids are copied verbatim from the tool.call card
+
+    Scenario Outline: "<member>" is inherited by a successful call
+      Given an OpenAPI executor
+      And a search command
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
+    @level:should
+    Scenario Outline: "<member>" keeps its spelling
+      Given an OpenAPI executor
+      And a search command
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member   | value                                  |
+        | TDG-1-17 | trace_id | "5F1C0D5E-2B7A-4C66-A1D2-E3F405162738" |
+
+    Scenario Outline: "<member>" is inherited by a failed call
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      And the tool.call card's metadata "<member>" is <value>
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
+    # A service may validate a command before it reads the card, and then has nothing to copy.
+    @level:should
+    Scenario Outline: "<member>" is inherited by a refused call, if it is answered
+      Given a live OpenAPI executor
+      And a search command
+      And the tool.call card's metadata "<member>" is <value>
+      And the command carries "args" inline
+      When the worker sends the command
+      Then the tool.result card, if there is one, inherits "<member>"
+
+      Examples:
+        | rule     | member         | value                              |
+        | TDG-1-17 | trace_id       | "a3c05f9e11d84b7290e6fd0c5b8a7e41" |
+        | TDG-1-18 | parent_step_id | "Step-Root_1"                      |
+        | TDG-1-19 | step_id        | "St-9_x"                           |
+
+  Rule: What the tool.call card lacks is not filled from the command
+
+    Scenario Outline: "<member>" of the payload does not reach the card
+      Given an OpenAPI executor
+      And a search command
+      And the tool.call card's metadata lacks "<member>"
+      And the command's "<member>" is "from-payload"
+      When the worker sends the command
+      Then the tool.result card's "<member>" is not the command's
+
+      Examples:
+        | rule     | member         |
+        | TDG-1-20 | trace_id       |
+        | TDG-1-21 | parent_step_id |
+        | TDG-1-22 | step_id        |
+
+    Scenario Outline: "<member>" of the card wins over the payload's
+      Given an OpenAPI executor
+      And a search command
+      And the command's "<member>" is "from-payload"
+      When the worker sends the command
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         |
+        | TDG-1-17 | trace_id       |
+        | TDG-1-18 | parent_step_id |
+        | TDG-1-19 | step_id        |

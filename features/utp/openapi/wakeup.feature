@@ -1,0 +1,93 @@
+@role:utp.openapi
+@cap:jina.search
+Feature: An executor's report wakes the agent that called
+  L0 wakes the caller where the roster says at that moment. An executor addresses the report rightly and leaves waking
+  to L0.
+
+  @TDG-2-05
+  Rule: The Inbox record is a tool_result message
+
+    Scenario: The report says tool_result
+      Given an OpenAPI executor
+      And a search command
+      When the worker sends the command
+      Then the Inbox record is a tool_result
+
+    Scenario: The report of a failed call says tool_result
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      When the worker sends the command
+      Then the Inbox record is a tool_result
+
+  @TDG-2-06
+  Rule: The record is addressed to the agent that called
+
+    Scenario: The caller's Inbox gets the record of a failed call
+      Given an OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      And the command's "agent_id" is "ag_42"
+      When the worker sends the command
+      Then the Inbox record is addressed to the caller
+
+    Scenario: The caller's Inbox gets the record
+      Given an OpenAPI executor
+      And a search command
+      And the command's "agent_id" is "ag_42"
+      When the worker sends the command
+      Then the Inbox record is addressed to the caller
+
+  @TDG-2-07
+  Rule: The wakeup goes to the agent's worker target
+
+    Scenario: An agent is woken where the roster says
+      Given a live OpenAPI executor
+      And a search command
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is woken on "pool_blue" and no target of the service's own
+
+    Scenario: The caller of a failed call is woken where the roster says
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is woken on "pool_blue" and no target of the service's own
+
+  @TDG-2-08
+  Rule: The wakeup target is not fixed to worker_generic
+
+    Scenario: Nothing is sent to worker_generic
+      Given a live OpenAPI executor
+      And a search command
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is never woken on "worker_generic"
+
+    Scenario: Nothing is sent to worker_generic after a failed call
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      And the caller is served by "pool_blue"
+      When the worker sends the command
+      Then the caller is never woken on "worker_generic"
+
+  @TDG-2-09
+  Rule: The roster at the time of the callback counts
+
+    Scenario: The agent moves between command and answer
+      Given a live OpenAPI executor
+      And a search command
+      And the caller is served by "pool_blue"
+      When the worker sends the command and the caller moves to "pool_red" before the answer
+      Then the caller is woken on "pool_red" only
+
+    Scenario: The agent moves between command and failure
+      Given a live OpenAPI executor
+      And a search command
+      And the upstream answers with status 500
+      And the caller is served by "pool_blue"
+      When the worker sends the command and the caller moves to "pool_red" before the answer
+      Then the caller is woken on "pool_red" only
