@@ -246,12 +246,12 @@ fn runtime(session: &RuntimeSession) -> bool {
     }
     pace(&session.pace);
     if session.resumes() {
-        good("suspend", &format!("after the result {}", session.suspend.text()));
-        good("terminate", &format!("after the result {}", session.terminate.text()));
+        good("suspend", &format!("after the result {}", session.baseline.suspend.text()));
+        good("terminate", &format!("after the result {}", session.baseline.terminate.text()));
     }
     for (is_there, name, what) in [
-        (session.parallel, "parallel", "it makes the calls of one answer one by one"),
-        (session.keeps_consumed, "inbox", "it shows no record that a turn has gone on with"),
+        (session.baseline.parallel, "parallel", "it makes the calls of one answer one by one"),
+        (session.baseline.keeps_consumed, "inbox", "it shows no record that a turn has gone on with"),
     ] {
         if !is_there {
             println!("  -  {name:<14} {what}: what needs it will be not-applicable");

@@ -156,7 +156,7 @@ impl Scene {
         let side_by_side = first.iter().any(|call| {
             first.iter().any(|other| other != call && self.calls[*other].turn == self.calls[*call].turn)
         });
-        if side_by_side && !session.parallel {
+        if side_by_side && !session.baseline.parallel {
             return Err(Stuck::OneByOne);
         }
         for call in first {
@@ -304,7 +304,7 @@ impl Scene {
             return false;
         }
         self.report(session, call).await;
-        let alive = self.behaviour(session, call).await == session.suspend;
+        let alive = self.behaviour(session, call).await == session.baseline.suspend;
         // An early end of the window would need something to wait for; the point is that nothing comes.
         transcript::rest(session.pace.quiet_after(began.elapsed())).await;
         alive

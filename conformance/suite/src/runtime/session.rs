@@ -55,6 +55,15 @@ pub struct RuntimeSession {
     pub deadline: Option<Duration>,
     pub(super) reach: Reach,
     capabilities: BTreeSet<String>,
+    /// How it behaves where the documents leave that open.
+    pub baseline: Baseline,
+    works: bool,
+}
+
+/// What was found out about a runtime's own ways.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
     /// What follows a plain `suspend`.
     pub suspend: Behaviour,
     /// What follows a plain `terminate`.
@@ -65,7 +74,6 @@ pub struct RuntimeSession {
     pub parallel: bool,
     /// Whether the Inbox still shows a record that a turn has gone on with.
     pub keeps_consumed: bool,
-    works: bool,
 }
 
 impl std::fmt::Debug for RuntimeSession {
@@ -84,11 +92,7 @@ pub struct RuntimeFound {
     deadline: Option<Duration>,
     is_http: bool,
     capabilities: BTreeSet<String>,
-    suspend: Behaviour,
-    terminate: Behaviour,
-    asks: usize,
-    parallel: bool,
-    keeps_consumed: bool,
+    baseline: Baseline,
     works: bool,
 }
 
@@ -102,11 +106,7 @@ impl RuntimeSession {
             deadline: self.deadline,
             is_http: self.reach.is_http(),
             capabilities: self.capabilities.clone(),
-            suspend: self.suspend,
-            terminate: self.terminate,
-            asks: self.asks,
-            parallel: self.parallel,
-            keeps_consumed: self.keeps_consumed,
+            baseline: self.baseline,
             works: self.works,
         }
     }
@@ -122,11 +122,7 @@ impl RuntimeSession {
             deadline: found.deadline,
             reach: Reach::Nowhere { is_http: found.is_http },
             capabilities: found.capabilities,
-            suspend: found.suspend,
-            terminate: found.terminate,
-            asks: found.asks,
-            parallel: found.parallel,
-            keeps_consumed: found.keeps_consumed,
+            baseline: found.baseline,
             works: found.works,
         })
     }
@@ -153,11 +149,13 @@ impl RuntimeSession {
             ground: plan.ground,
             secret: plan.secret,
             model: plan.model,
-            suspend: Behaviour::Stays,
-            terminate: Behaviour::Stays,
-            asks: 1,
-            parallel: false,
-            keeps_consumed: true,
+            baseline: Baseline {
+                suspend: Behaviour::Stays,
+                terminate: Behaviour::Stays,
+                asks: 1,
+                parallel: false,
+                keeps_consumed: true,
+            },
             works: false,
         };
         if session.resumes() || session.calls() {
@@ -171,7 +169,7 @@ impl RuntimeSession {
         if session.works && session.resumes() {
             Box::pin(session.learn(&plan.limits)).await;
         } else if session.works && session.calls() {
-            session.parallel = session.side_by_side().await;
+            session.baseline.parallel = session.side_by_side().await;
         }
         Ok(Arc::new(session))
     }
@@ -204,7 +202,7 @@ impl RuntimeSession {
 
     /// What follows a plain call of this kind.
     pub fn baseline(&self, after_execution: &str) -> Behaviour {
-        if after_execution == "terminate" { self.terminate } else { self.suspend }
+        if after_execution == "terminate" { self.baseline.terminate } else { self.baseline.suspend }
     }
 
     /// Starts turns until a command comes. `None` when the target reacts and never sends one.
@@ -270,9 +268,9 @@ impl RuntimeSession {
         let began = Instant::now();
         let (suspend, terminate, parallel) =
             futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
-        (self.suspend, self.asks, self.keeps_consumed) = suspend;
-        (self.terminate, self.parallel) = (terminate.0, parallel);
-        let slowest = if self.suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
+        let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
+        self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
+        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
         self.pace = Pace::calibrated(slowest, limits);
     }
 

@@ -146,7 +146,7 @@ async fn read(world: &mut World) -> Step {
     }
     let is_served = scene.is_served;
     world.unless_ended().await?;
-    if is_served && !session.keeps_consumed {
+    if is_served && !session.baseline.keeps_consumed {
         let message = "the Inbox does not show records that a turn has gone on with".to_owned();
         return Err(world.halt(Trouble::NotApplicable(message)));
     }

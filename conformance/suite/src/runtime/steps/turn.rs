@@ -61,7 +61,7 @@ async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
 async fn not_terminated(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     let session = world.session()?;
-    if session.suspend == session.terminate {
+    if session.baseline.suspend == session.baseline.terminate {
         let message = "a plain `suspend` and a plain `terminate` look alike on this runtime".to_owned();
         return Err(world.halt(Trouble::NotApplicable(message)));
     }
@@ -71,11 +71,11 @@ async fn not_terminated(world: &mut World) -> Step {
     // Refusing such a card is fine too, and so a turn that ended for it as failed.
     let own = scene.turns[0].clone();
     let failed = scene.project.transcript.with(|frames| seen::task(frames, &own).is_some_and(seen::failed));
-    if seen != session.terminate || failed {
+    if seen != session.baseline.terminate || failed {
         return Ok(());
     }
     world.judge_call(0, |frames, view| {
-        turn::does_as(frames, view, ("suspend", session.suspend), session.terminate, seen)
+        turn::does_as(frames, view, ("suspend", session.baseline.suspend), session.baseline.terminate, seen)
     })
 }
 
@@ -133,7 +133,7 @@ fn told_of(world: &mut World, call: usize) -> Step {
 
 /// A runtime that never goes on shows nothing by not going on.
 fn goes_on_at_all(world: &mut World) -> Step {
-    if world.session()?.suspend == Behaviour::Next {
+    if world.session()?.baseline.suspend == Behaviour::Next {
         return Ok(());
     }
     let message = "the runtime does not go on after a plain `suspend`".to_owned();
@@ -152,7 +152,7 @@ async fn told_once(world: &mut World) -> Step {
     world.scene()?.quiet(&session).await;
     told_of(world, 0)?;
     world.judge_call(0, turn::told_once)?;
-    world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.asks))
+    world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))
 }
 
 #[then("the further turn is told its own result")]
@@ -167,7 +167,7 @@ async fn override_once(world: &mut World, kind: CallKind) -> Step {
     let seen = behaviour(world, 0).await?;
     world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))?;
     if expected == Behaviour::Next {
-        world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.asks))?;
+        world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))?;
         return world.judge_call(0, turn::told_once);
     }
     world.judge_call(0, turn::ends_once)
