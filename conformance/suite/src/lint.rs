@@ -63,6 +63,9 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
     }
 }
 
+/// What says when a scenario runs (`run::engine`).
+const ORDER_TAGS: [&str; 2] = ["last", "holds"];
+
 fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {
         let place = format!("{}:{}", case.at.file, case.at.line);
@@ -80,7 +83,7 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
         }
         for tag in &case.tags {
             let known = ["role:", "cap:", "level:"].iter().any(|prefix| tag.starts_with(prefix));
-            if !known && tag != "last" && !is_rule_tag(tag) {
+            if !known && !ORDER_TAGS.contains(&tag.as_str()) && !is_rule_tag(tag) {
                 faults.push(format!("{place}: tag `@{tag}` has no meaning"));
             }
         }

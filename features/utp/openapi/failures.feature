@@ -20,7 +20,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
         | UTP-5-05 | closes the connection   | upstream_unavailable |
 
       @cap:jina.timeout
-      @last
+      @holds
       Examples: silence
         | rule     | does                    | code                 |
         | UTP-5-02 | never answers           | tool_timeout         |
@@ -39,7 +39,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
         | UTP-5-05 | answers with status 503 | upstream_unavailable |
 
       @cap:jina.timeout
-      @last
+      @holds
       Examples: silence
         | rule     | does                    | code                 |
         | UTP-5-02 | never answers           | tool_timeout         |

@@ -10,6 +10,7 @@
 //! JSON that travels as text.
 
 use std::borrow::Cow;
+use std::cell::LazyCell;
 
 use serde_json::{Map, Value};
 
@@ -91,8 +92,9 @@ fn redact_members(members: &mut Map<String, Value>) {
 pub(crate) fn text(text: &str) -> Cow<'_, str> {
     let mut kept = String::new();
     let mut rest = text;
-    let whole = text.trim().split_ascii_whitespace().count() == 2;
-    while let Some((credentials, after)) = credentials(rest, whole) {
+    // Texts are megabytes, and few of them name a scheme.
+    let whole = LazyCell::new(|| text.split_ascii_whitespace().take(3).count() == 2);
+    while let Some((credentials, after)) = credentials(rest, || *whole) {
         kept.push_str(&rest[..credentials]);
         kept.push_str(REDACTED);
         rest = &rest[after..];
@@ -106,7 +108,7 @@ pub(crate) fn text(text: &str) -> Cow<'_, str> {
 
 /// Where the first credentials of a text begin and end. `whole`: the text is two words, so that the first being
 /// a scheme is proof enough.
-fn credentials(text: &str, whole: bool) -> Option<(usize, usize)> {
+fn credentials(text: &str, whole: impl Fn() -> bool) -> Option<(usize, usize)> {
     let mut from = 0;
     loop {
         let (start, length) = scheme(&text[from..])?;
@@ -116,7 +118,7 @@ fn credentials(text: &str, whole: bool) -> Option<(usize, usize)> {
         let begin = after_scheme + blanks;
         let run = text[begin..].find(is_delimiter).unwrap_or(text.len() - begin);
         let token = &text[begin..begin + run];
-        if word_starts && blanks > 0 && run > 0 && (whole || looks_like_credentials(token)) {
+        if word_starts && blanks > 0 && run > 0 && (whole() || looks_like_credentials(token)) {
             return Some((begin, begin + run));
         }
         from = after_scheme;
@@ -126,7 +128,8 @@ fn credentials(text: &str, whole: bool) -> Option<(usize, usize)> {
 /// Start and length of the first name of a scheme.
 fn scheme(text: &str) -> Option<(usize, usize)> {
     let bytes = text.as_bytes();
-    (0..bytes.len()).find_map(|start| {
+    let begins = bytes.iter().enumerate().filter(|(_, byte)| byte.eq_ignore_ascii_case(&b'b'));
+    begins.map(|(start, _)| start).find_map(|start| {
         ["bearer", "basic"].into_iter().find_map(|scheme| {
             let word = bytes.get(start..start + scheme.len())?;
             word.eq_ignore_ascii_case(scheme.as_bytes()).then_some((start, scheme.len()))

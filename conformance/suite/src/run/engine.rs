@@ -4,6 +4,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Outcome;
+use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, Parser, cli, parser, runner};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt as _, StreamExt as _, stream};
@@ -24,6 +25,8 @@ use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
+/// Tag of scenarios that hold up a target which takes one call at a time.
+const HOLDS: &str = "holds";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
 /// one task; and the first family does little but wait.
 const LANES: usize = 3;
@@ -185,7 +188,10 @@ async fn drive_all<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&
     let mut driven = Driven::default();
     // What may end a target comes last and one by one, so that it is known what ended it.
     let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
-    for (cases, jobs) in [(first, jobs(plan)), (last, if answers(plan) { 1 } else { plan.jobs })] {
+    let (holding, first): (Vec<&Case>, Vec<&Case>) =
+        first.into_iter().partition(|case| case.tags.contains(HOLDS));
+    let one_by_one = if answers(plan) { 1 } else { plan.jobs };
+    for (cases, jobs) in [(first, jobs(plan)), (holding, jobs(plan)), (last, one_by_one)] {
         if !cases.is_empty() {
             let (facts, remains) = drive::<W>(library, plan, &cases, jobs).await;
             driven.0.extend(facts);
@@ -223,10 +229,13 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             }
             async {}.boxed_local()
         })
-        .after(move |feature, _, scenario, _, world| {
+        .after(move |feature, _, scenario, ended, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
-                let left = Remains { world: world.remains(), notes, judged: None };
+                let mut left = Remains { world: world.remains(), notes, judged: None };
+                if matches!(ended, ScenarioFinished::StepPassed) {
+                    left.forget_evidence();
+                }
                 if let (Some(transcript), true) = (&left.world.transcript, packs) {
                     transcript.pack();
                 }

@@ -27,6 +27,15 @@ impl Remains {
 }
 
 impl Remains {
+    /// What only a finding would show is left out where there is none, and none can come.
+    pub(super) fn forget_evidence(&mut self) {
+        if self.world.late.is_empty() {
+            self.world.subject = None;
+            self.world.reproduce = None;
+        }
+        self.world.names.shrink_to_fit();
+    }
+
     /// All messages of the scenario, for whoever writes them down.
     pub(super) fn written(&self) -> Vec<Frame> {
         self.world.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
