@@ -39,7 +39,11 @@ fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {
         table,
         directory: PathBuf::from("."),
         log: std::env::temp_dir().join(format!("callmark-agent-test-{}.log", std::process::id())),
-        limits: PaceLimits { answer_floor: Duration::from_millis(500), ..PaceLimits::default() },
+        limits: PaceLimits {
+            answer_floor: Duration::from_millis(500),
+            late_floor: Duration::from_millis(100),
+            ..PaceLimits::default()
+        },
         wire,
         seed: 1,
     }

@@ -15,7 +15,7 @@ use crate::utp::judge::seen::mentions;
 const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
 
 /// Words of the status of an Inbox record that nobody will go on with.
-const GIVEN_UP: [&str; 5] = ["error", "fail", "reject", "skip", "invalid"];
+const GIVEN_UP: [&str; 8] = ["error", "fail", "reject", "skip", "invalid", "drop", "discard", "dead"];
 
 /// The call did not succeed by this callback.
 pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
