@@ -31,6 +31,8 @@ pub use self::paths::BrowserPaths;
 
 /// For one call, and for the browser to begin.
 const DEADLINE: Duration = Duration::from_secs(20);
+/// A browser begins within a second, and about once in a hundred times never: then another one is begun.
+const HANGS: Duration = Duration::from_secs(5);
 
 /// How the tool is set up.
 #[derive(Debug, Clone, Default)]
@@ -110,12 +112,18 @@ impl Browser {
                  `CALLMARK_CHROMIUM` and `CALLMARK_CHROMEDRIVER`",
             )
         })?;
-        let starting = async {
+        let starting = || async {
             let driver = Driver::start(paths).await?;
             let session = Session::start(&driver, paths).await?;
             Ok(Running { session, driver, open: false })
         };
-        tokio::time::timeout(DEADLINE, starting)
+        let begun = async {
+            match tokio::time::timeout(HANGS, starting()).await {
+                Ok(begun) => begun,
+                Err(_elapsed) => starting().await,
+            }
+        };
+        tokio::time::timeout(DEADLINE, begun)
             .await
             .unwrap_or_else(|_elapsed| Err(ToolFailure::new("the browser did not start in time")))
     }
