@@ -240,7 +240,7 @@ pub fn questions_are_for_their_customers(
         any |= !own.is_empty();
         let is_for_it = |frame: &Frame| status::is_documented(frame, &expected(deed)).is_ok();
         let Some(frame) = own.first().filter(|_| !questions(deed.frames).any(is_for_it)) else { continue };
-        // What is wrong with it otherwise is told in the scenarios of one customer.
+        // Told apart from whatever else may be wrong with the question, which is told below.
         for other in deeds {
             if status::is_documented(frame, &expected(other)).is_ok() {
                 return Err(deed
