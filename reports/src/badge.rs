@@ -1,12 +1,14 @@
 //! `badge.svg` and `badge.json`: the verdict for a README, as an image and as what shields.io draws one from.
 //!
-//! Only our own words and numbers stand in a badge: nothing that a target or a manifest says.
+//! Only our own words and numbers stand in a badge: nothing that a target or a manifest says. The image has one sentence
+//! more, which shows on hovering and is read aloud: what each profile left out, by id.
 //! Deliberately absent: the target's name (the page around the badge tells it), and links.
 
 use std::fmt::Write as _;
 
 use serde_json::json;
 
+use crate::coverage::Coverage;
 use crate::record::{Outcome, RunRecord, Verdict};
 use crate::{text, view};
 
@@ -20,6 +22,7 @@ const MARGIN: u32 = 60;
 /// The badge as an image that needs nothing else.
 pub fn badge(record: &RunRecord) -> String {
     let message = message(record);
+    let title = escaped(&title(record, &message));
     let (left, right) = (width(LABEL), width(&message));
     let (label_at, message_at) = (MARGIN + left / 2, 3 * MARGIN + left + right / 2);
     let (edge, whole) = (2 * MARGIN + left, 4 * MARGIN + left + right);
@@ -27,8 +30,8 @@ pub fn badge(record: &RunRecord) -> String {
     // Tenths of a pixel all over, so that no number needs a fraction. Writing to a string cannot fail.
     let _ = write!(
         out,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="20" viewBox="0 0 {whole} 200" role="img" aria-label="{LABEL}: {message}">
-<title>{LABEL}: {message}</title>
+        r##"<svg xmlns="http://www.w3.org/2000/svg" width="{w}" height="20" viewBox="0 0 {whole} 200" role="img" aria-label="{title}">
+<title>{title}</title>
 <clipPath id="round"><rect width="{whole}" height="200" rx="30"/></clipPath>
 <g clip-path="url(#round)">
 <rect width="{edge}" height="200" fill="#444c56"/>
@@ -59,7 +62,7 @@ fn message(record: &RunRecord) -> String {
     let number = |outcome| usize::try_from(record.summary.count(outcome)).unwrap_or(usize::MAX);
     let detail = match record.verdict {
         Verdict::Conformant => match number(Outcome::KnownFailing) {
-            0 => text::count(number(Outcome::Passed), "rule"),
+            0 => judged(&Coverage::of(record)),
             known => format!("{known} known failing"),
         },
         Verdict::Nonconformant => format!("{} failed", number(Outcome::Failed)),
@@ -69,6 +72,24 @@ fn message(record: &RunRecord) -> String {
         }
     };
     format!("{}, {detail}", view::verdict(record))
+}
+
+/// How much of all profiles together was judged.
+fn judged(coverage: &[Coverage]) -> String {
+    let sum = |of: fn(&Coverage) -> usize| coverage.iter().map(of).sum::<usize>();
+    format!("{} of {} judged", sum(|own| own.judged), text::count(sum(|own| own.rules), "rule"))
+}
+
+/// The message, and what each profile left out.
+fn title(record: &RunRecord, message: &str) -> String {
+    let left_out = Coverage::of(record).into_iter().filter(|own| !own.not_applicable.is_empty());
+    let left_out = left_out.map(|own| format!("; {}: {}", own.sentence(), own.left_out()));
+    format!("{LABEL}: {message}{}", left_out.collect::<String>())
+}
+
+/// For an attribute and for text of XML. Profiles and rules are ours, unless somebody wrote the record by hand.
+fn escaped(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }
 
 /// Dark enough for white letters.

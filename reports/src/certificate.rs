@@ -1,34 +1,35 @@
-//! The certificate: who conformed to what, signed.
+//! The certificate: who conformed to what, and what was left out, signed.
 //!
 //! An in-toto Statement (v1) with the test-result predicate (v0.1) in a DSSE envelope (v1), signed with Ed25519
 //! (RFC 8032). The statement holds digests; the files that they are of stand beside the certificate.
 //! One certificate has one form, byte for byte, so that a changed byte is always found: even one between two members.
+//! All of a statement but the [`Word`] of who signs follows from those files, so it can be made again and compared.
 //!
 //! Deliberately absent: reading files and judging (`cli`, `suite`).
 
-use std::fmt::Write as _;
+mod compare;
+mod envelope;
+mod keys;
+mod moment;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use ed25519_dalek::pkcs8::spki::der::pem::LineEnding;
-use ed25519_dalek::pkcs8::{
-    DecodePrivateKey as _, DecodePublicKey as _, EncodePrivateKey as _, EncodePublicKey as _,
-};
-use ed25519_dalek::{Signature, Signer as _, SigningKey, VerifyingKey};
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 use thiserror::Error;
 
+pub use self::envelope::{Opened, open};
+pub use self::keys::{PrivateKey, PublicKey};
+pub use self::moment::{Moment, NoMoment};
+use crate::coverage::{CERTIFIABLE_PERCENT, Coverage};
 use crate::record::{Outcome, RunRecord, Verdict};
+use crate::{text, view};
 
 /// Type of a statement.
 const STATEMENT: &str = "https://in-toto.io/Statement/v1";
 /// Type of what it says.
 const TEST_RESULT: &str = "https://in-toto.io/attestation/test-result/v0.1";
-/// Type of the envelope's payload.
-const PAYLOAD: &str = "application/vnd.in-toto+json";
-/// How an id of a key begins; the key itself follows, in Base64.
-const KEY_ID: &str = "ed25519:";
 
 /// A certificate that cannot be made or is no good.
 #[derive(Debug, Error)]
@@ -37,6 +38,9 @@ pub enum CertificateError {
     /// Only who conforms is certified.
     #[error("the run is {0}, and only a conformant one is certified")]
     Verdict(&'static str),
+    /// Only who let itself be judged is certified.
+    #[error("{}", too_little(.0))]
+    Level(Vec<Coverage>),
     /// The text is no key.
     #[error("this is no Ed25519 {0} key in PEM (PKCS #8): {1}")]
     Key(&'static str, String),
@@ -56,6 +60,36 @@ pub enum CertificateError {
         /// That signed.
         found: String,
     },
+}
+
+/// What keeps profiles from a certificate.
+fn too_little(profiles: &[Coverage]) -> String {
+    let profiles: Vec<String> = profiles
+        .iter()
+        .map(|own| format!("{} of {} of {}", own.must_judged, own.must, text::line(&own.profile, 80)))
+        .collect();
+    format!(
+        "fewer than {CERTIFIABLE_PERCENT} % of the MUST rules of a profile were judged: {}",
+        profiles.join(", ")
+    )
+}
+
+impl CertificateError {
+    /// What to declare so that enough is judged: a line for each reason for which rules were left out, most rules first.
+    pub fn to_declare(&self) -> Vec<String> {
+        let Self::Level(profiles) = self else { return Vec::new() };
+        let mut lines = Vec::new();
+        for own in profiles {
+            let mut reasons: Vec<_> = own.not_applicable.iter().collect();
+            reasons.sort_by_key(|own| std::cmp::Reverse(own.rules.len()));
+            let profile = text::line(&own.profile, 80);
+            lines.extend(reasons.into_iter().map(|own| {
+                let rules = text::count(own.rules.len(), "rule");
+                format!("{rules} of {profile}: {}", text::line(&own.reason, text::LINE))
+            }));
+        }
+        lines
+    }
 }
 
 /// Something that a certificate is about: a name, and the SHA-256 of the bytes, lower-case hexadecimal.
@@ -79,16 +113,50 @@ pub struct Sum {
 impl Item {
     /// What these bytes are called.
     pub fn of(name: &str, bytes: &[u8]) -> Self {
-        let hex = Sha256::digest(bytes).iter().fold(String::new(), |mut hex, byte| {
+        Self::digested(name, &Sha256::digest(bytes))
+    }
+
+    /// What is called so and written by `write`, which never is in memory as a whole.
+    ///
+    /// # Errors
+    /// What `write` answers.
+    pub fn written(name: &str, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) -> io::Result<Self> {
+        let mut hash = Hashing(Sha256::new());
+        write(&mut hash)?;
+        Ok(Self::digested(name, &hash.0.finalize()))
+    }
+
+    /// What has this digest.
+    pub fn known(name: &str, sha256: String) -> Self {
+        Self { name: name.to_owned(), digest: Sum { sha256 } }
+    }
+
+    fn digested(name: &str, digest: &[u8]) -> Self {
+        let hex = digest.iter().fold(String::new(), |mut hex, byte| {
             let _ = write!(hex, "{byte:02x}");
             hex
         });
         Self::known(name, hex)
     }
 
-    /// What has this digest.
-    pub fn known(name: &str, sha256: String) -> Self {
-        Self { name: name.to_owned(), digest: Sum { sha256 } }
+    /// Whether its digest has the form of one.
+    fn is_sound(&self) -> bool {
+        let is_hex = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+        self.digest.sha256.len() == 64 && self.digest.sha256.bytes().all(is_hex)
+    }
+}
+
+/// Takes bytes in, and keeps their digest.
+struct Hashing(Sha256);
+
+impl Write for Hashing {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.0.update(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
     }
 }
 
@@ -98,7 +166,7 @@ impl Item {
 pub struct Statement {
     #[serde(rename = "_type")]
     kind: String,
-    /// The run: its record and its messages.
+    /// The run: its record, its messages, and every report about it.
     pub subject: Vec<Item>,
     #[serde(rename = "predicateType")]
     predicate_type: String,
@@ -114,44 +182,127 @@ pub struct TestResult {
     pub result: String,
     /// What was run, and against whom: features and registry, manifest, account.
     pub configuration: Vec<Item>,
-    /// Profiles and rules that hold, as `profile/rule`.
+    /// Rules that hold, as `profile/rule`. What was only noted is not among them.
     pub passed_tests: Vec<String>,
     /// Those whose recommendation was not followed.
     pub warned_tests: Vec<String>,
     /// None: who fails is not certified.
     pub failed_tests: Vec<String>,
+    /// What in-toto has no member for. Who does not know it passes over it.
+    #[serde(rename = "callmark_run")]
+    pub run: Run,
+}
+
+/// How a run was made, and what it left out.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Run {
+    /// Version of the suite that judged.
+    pub suite_version: String,
+    /// Whether recommendations counted as requirements.
+    pub strict: bool,
+    /// Whether the Hub answers with made-up data, as its manifest says.
+    pub stub: bool,
+    /// What the target declares, as `@cap:` tags name it.
+    pub capabilities: Vec<String>,
+    /// What was judged and what was left out, by profile.
+    pub profiles: Vec<Coverage>,
+    /// What no message shows.
+    pub word: Word,
+}
+
+/// What a certificate says that nobody can work out from the messages: the word of who signs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub struct Word {
+    /// When the run was made (RFC 3339, UTC).
+    pub date: String,
+    /// The programs that the suite started for it, and their scripts, as the manifest names them.
+    pub programs: Vec<Item>,
+}
+
+impl Word {
+    /// What has not the form of a word, where the manifest starts the programs of these names.
+    pub fn fault(&self, started: &[String], scripts: &[String]) -> Option<String> {
+        if self.date.parse::<Moment>().is_err() {
+            return Some(format!("the date of the run is `{}`: {NoMoment}", text::line(&self.date, 80)));
+        }
+        if let Some(item) = self.programs.iter().find(|item| !item.is_sound()) {
+            let name = text::line(&item.name, 80);
+            return Some(format!(
+                "the digest of the program `{name}` is no SHA-256 in lower-case hexadecimal"
+            ));
+        }
+        let is_known = |item: &&Item| started.contains(&item.name) || scripts.contains(&item.name);
+        if let Some(item) = self.programs.iter().find(|item| !is_known(item)) {
+            return Some(format!("the manifest starts no program `{}`", text::line(&item.name, 80)));
+        }
+        let is_there = |name: &&String| self.programs.iter().any(|item| item.name == **name);
+        let missing = started.iter().find(|name| !is_there(name))?;
+        Some(format!("the digest of the program `{}` is missing", text::line(missing, 80)))
+    }
+}
+
+/// What a statement says beside its record.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    /// The run: its record, its messages, and every report about it.
+    pub subject: Vec<Item>,
+    /// What was run, and against whom.
+    pub configuration: Vec<Item>,
+    /// Whether recommendations counted as requirements.
+    pub strict: bool,
+    /// Whether the Hub answers with made-up data.
+    pub stub: bool,
+    /// What the target declares.
+    pub capabilities: Vec<String>,
+    /// What nobody can work out.
+    pub word: Word,
 }
 
 impl Statement {
+    /// Whether a record can be certified.
+    ///
+    /// # Errors
+    /// Its verdict is another than conformant, or it judged too little.
+    pub fn certifiable(record: &RunRecord) -> Result<Vec<Coverage>, CertificateError> {
+        if record.verdict != Verdict::Conformant {
+            return Err(CertificateError::Verdict(view::verdict(record)));
+        }
+        let coverage = Coverage::of(record);
+        let little: Vec<Coverage> = coverage.iter().filter(|own| !own.is_certifiable()).cloned().collect();
+        if little.is_empty() { Ok(coverage) } else { Err(CertificateError::Level(little)) }
+    }
+
     /// Of the record of a conformant run.
     ///
     /// # Errors
-    /// The verdict is another one.
-    pub fn of(
-        record: &RunRecord,
-        subject: Vec<Item>,
-        configuration: Vec<Item>,
-    ) -> Result<Self, CertificateError> {
-        match record.verdict {
-            Verdict::Conformant => {}
-            Verdict::Nonconformant => return Err(CertificateError::Verdict("nonconformant")),
-            Verdict::Incomplete => return Err(CertificateError::Verdict("incomplete")),
-        }
-        let with = |wanted: &[Outcome]| -> Vec<String> {
-            let rules = record.rules.iter().filter(|rule| wanted.contains(&rule.outcome));
+    /// As [`Statement::certifiable`].
+    pub fn of(record: &RunRecord, facts: Facts) -> Result<Self, CertificateError> {
+        let profiles = Self::certifiable(record)?;
+        let with = |wanted: Outcome| -> Vec<String> {
+            let rules = record.rules.iter().filter(|rule| rule.outcome == wanted);
             rules.map(|rule| format!("{}/{}", rule.profile, rule.id)).collect()
         };
-        let warned_tests = with(&[Outcome::Warned]);
+        let warned_tests = with(Outcome::Warned);
         Ok(Self {
             kind: STATEMENT.to_owned(),
-            subject,
+            subject: facts.subject,
             predicate_type: TEST_RESULT.to_owned(),
             predicate: TestResult {
                 result: if warned_tests.is_empty() { "PASSED" } else { "WARNED" }.to_owned(),
-                configuration,
-                passed_tests: with(&[Outcome::Passed, Outcome::Noted]),
+                configuration: facts.configuration,
+                passed_tests: with(Outcome::Passed),
                 warned_tests,
                 failed_tests: Vec::new(),
+                run: Run {
+                    suite_version: record.suite.version.clone(),
+                    strict: facts.strict,
+                    stub: facts.stub,
+                    capabilities: facts.capabilities,
+                    profiles,
+                    word: facts.word,
+                },
             },
         })
     }
@@ -160,153 +311,43 @@ impl Statement {
     pub fn items(&self) -> impl Iterator<Item = &Item> {
         self.subject.iter().chain(&self.predicate.configuration)
     }
-}
 
-#[derive(Serialize, Deserialize)]
-#[serde(rename_all = "camelCase", deny_unknown_fields)]
-struct Envelope {
-    payload_type: String,
-    payload: String,
-    signatures: Vec<Signed>,
-}
-
-#[derive(Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Signed {
-    keyid: String,
-    sig: String,
-}
-
-impl Envelope {
-    fn text(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
-        text.push('\n');
-        text
-    }
-}
-
-/// What is signed: the envelope's type and its payload, each with its length.
-fn signed_bytes(payload: &[u8]) -> Vec<u8> {
-    let mut bytes = format!("DSSEv1 {} {PAYLOAD} {} ", PAYLOAD.len(), payload.len()).into_bytes();
-    bytes.extend_from_slice(payload);
-    bytes
-}
-
-/// A private key. It does not show itself.
-pub struct PrivateKey(SigningKey);
-
-impl std::fmt::Debug for PrivateKey {
-    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str("PrivateKey")
-    }
-}
-
-impl PrivateKey {
-    /// The key of this secret, which is 32 random bytes.
-    pub fn new(secret: &[u8; 32]) -> Self {
-        Self(SigningKey::from_bytes(secret))
+    /// The certificate, signed.
+    pub fn sign(&self, key: &PrivateKey) -> String {
+        envelope::sealed(&self.payload(), key)
     }
 
-    /// Reads PEM (PKCS #8).
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn read(pem: &str) -> Result<Self, CertificateError> {
-        let key = SigningKey::from_pkcs8_pem(pem.trim());
-        key.map(Self).map_err(|error| CertificateError::Key("private", error.to_string()))
+    fn payload(&self) -> Vec<u8> {
+        serde_json::to_vec(self).unwrap_or_default()
     }
 
-    /// As PEM (PKCS #8).
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn pem(&self) -> Result<String, CertificateError> {
-        let pem = self.0.to_pkcs8_pem(LineEnding::LF);
-        pem.map(|pem| pem.to_string()).map_err(|error| CertificateError::Key("private", error.to_string()))
+    fn has_known_types(&self) -> bool {
+        self.kind == STATEMENT && self.predicate_type == TEST_RESULT
     }
 
-    /// The key that others check signatures with.
-    pub fn public(&self) -> PublicKey {
-        PublicKey(self.0.verifying_key())
-    }
-
-    /// The text of the certificate of a statement.
-    pub fn sign(&self, statement: &Statement) -> String {
-        let payload = serde_json::to_vec(statement).unwrap_or_default();
-        let signature = self.0.sign(&signed_bytes(&payload));
-        Envelope {
-            payload_type: PAYLOAD.to_owned(),
-            payload: STANDARD.encode(&payload),
-            signatures: vec![Signed {
-                keyid: self.public().id(),
-                sig: STANDARD.encode(signature.to_bytes()),
-            }],
+    /// What it says of a run, for people, a line each; nothing in it acts on a terminal.
+    pub fn lines(&self, record: &RunRecord) -> Vec<String> {
+        let run = &self.predicate.run;
+        let mut lines = vec![format!("`{}` conforms:", view::target(record))];
+        for own in &run.profiles {
+            lines.push(format!("  {}", own.sentence()));
+            lines.extend(own.details().into_iter().map(|detail| format!("    {detail}")));
         }
-        .text()
+        if run.stub {
+            lines.push("stub:      the Hub answers with made-up data, as its manifest says".to_owned());
+        }
+        if run.strict {
+            lines.push("strict:    recommendations counted as requirements".to_owned());
+        }
+        if !run.capabilities.is_empty() {
+            lines.push(format!("declared:  {}", text::line(&run.capabilities.join(", "), 2000)));
+        }
+        lines.push(format!("by the signer's word: run of {}", text::line(&run.word.date, 80)));
+        let programs = run.word.programs.iter();
+        lines.extend(programs.map(|item| {
+            let name = text::line(&item.name, 80);
+            format!("by the signer's word: program `{name}` sha256:{}", text::line(&item.digest.sha256, 80))
+        }));
+        lines
     }
-}
-
-/// A public key.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PublicKey(VerifyingKey);
-
-impl PublicKey {
-    /// Reads PEM (SubjectPublicKeyInfo).
-    ///
-    /// # Errors
-    /// It is none.
-    pub fn read(pem: &str) -> Result<Self, CertificateError> {
-        let key = VerifyingKey::from_public_key_pem(pem.trim());
-        key.map(Self).map_err(|error| CertificateError::Key("public", error.to_string()))
-    }
-
-    /// As PEM (SubjectPublicKeyInfo).
-    ///
-    /// # Errors
-    /// It cannot be written.
-    pub fn pem(&self) -> Result<String, CertificateError> {
-        let pem = self.0.to_public_key_pem(LineEnding::LF);
-        pem.map_err(|error| CertificateError::Key("public", error.to_string()))
-    }
-
-    /// `ed25519:` and the key in Base64.
-    pub fn id(&self) -> String {
-        format!("{KEY_ID}{}", STANDARD.encode(self.0.as_bytes()))
-    }
-
-    fn of_id(id: &str) -> Option<Self> {
-        let bytes = STANDARD.decode(id.strip_prefix(KEY_ID)?).ok()?;
-        VerifyingKey::from_bytes(&bytes.try_into().ok()?).ok().map(Self)
-    }
-}
-
-/// What a certificate says, and with which key it is signed; the signature is right.
-///
-/// Without an expected key, anybody may have signed: that somebody stands behind the key is for the caller to know.
-///
-/// # Errors
-/// The text is no certificate, or was changed, or somebody else signed it.
-pub fn open(text: &str, expected: Option<&PublicKey>) -> Result<(Statement, PublicKey), CertificateError> {
-    let form = |error: &dyn std::fmt::Display| CertificateError::Form(error.to_string());
-    let envelope: Envelope = serde_json::from_str(text).map_err(|error| form(&error))?;
-    if envelope.text() != text {
-        return Err(form(&"it is not written as Callmark writes it, so something in it was changed"));
-    }
-    let [signed] = &envelope.signatures[..] else { return Err(form(&"it has not one signature")) };
-    if envelope.payload_type != PAYLOAD {
-        return Err(form(&format!("its payload is `{}`, not `{PAYLOAD}`", envelope.payload_type)));
-    }
-    let payload = STANDARD.decode(&envelope.payload).map_err(|error| form(&error))?;
-    let key = PublicKey::of_id(&signed.keyid).ok_or_else(|| form(&"its `keyid` is no Ed25519 key"))?;
-    if let Some(expected) = expected.filter(|expected| **expected != key) {
-        return Err(CertificateError::Signer { expected: expected.id(), found: key.id() });
-    }
-    let bytes = STANDARD.decode(&signed.sig).map_err(|error| form(&error))?;
-    let signature = Signature::from_slice(&bytes).map_err(|error| form(&error))?;
-    key.0.verify_strict(&signed_bytes(&payload), &signature).map_err(|_| CertificateError::Signature)?;
-    let statement: Statement = serde_json::from_slice(&payload).map_err(|error| form(&error))?;
-    if statement.kind != STATEMENT || statement.predicate_type != TEST_RESULT {
-        return Err(form(&"its payload is no test result of in-toto"));
-    }
-    Ok((statement, key))
 }

@@ -3,7 +3,7 @@
 //! [`record`] is the contract: plain data that `suite` writes and others read.
 //! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
 //! [`matrix`] is the other proof: what the saboteur broke, and which rules noticed.
-//! [`certificate`] says who conformed, signed with a key.
+//! [`coverage`] counts what a run judged and what it left out. [`certificate`] says who conformed, signed with a key.
 //! [`site`] renders the specification itself, with a record and a matrix where there are such.
 //! Each other module renders one for one kind of reader and is a pure function of the record:
 //! no clock, no environment, no files, so the same record always gives the same bytes.
@@ -12,6 +12,7 @@
 //! Deliberately absent: judging (`suite`), writing files and printing (`cli`).
 
 pub mod certificate;
+pub mod coverage;
 pub mod matrix;
 pub mod record;
 pub mod site;
@@ -44,3 +45,4 @@ pub use junit::junit;
 pub use markdown::markdown;
 pub use messages::{FeatureText, messages};
 pub use sarif::sarif;
+pub use text::inert;

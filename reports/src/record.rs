@@ -56,7 +56,7 @@ pub enum Verdict {
     Conformant,
     /// At least one MUST rule is broken (with `--strict`, or a SHOULD rule).
     Nonconformant,
-    /// Nothing is known to be broken, but some check could not run or saw nothing.
+    /// Nothing is known to be broken, but some check could not run or saw nothing, or no rule was judged at all.
     Incomplete,
 }
 
@@ -66,12 +66,17 @@ impl Verdict {
         let any = |outcomes: &[Outcome]| rules.iter().any(|rule| outcomes.contains(&rule.outcome));
         if any(&[Outcome::Failed]) {
             Self::Nonconformant
-        } else if any(&[Outcome::CouldNotRun, Outcome::NotObserved]) {
+        } else if any(&[Outcome::CouldNotRun, Outcome::NotObserved]) || !any_judged(rules) {
             Self::Incomplete
         } else {
             Self::Conformant
         }
     }
+}
+
+/// Whether any rule applied to the target, so that there is something to have a verdict on.
+pub fn any_judged(rules: &[RuleEntry]) -> bool {
+    rules.iter().any(|rule| !matches!(rule.outcome, Outcome::NotApplicable | Outcome::Excluded))
 }
 
 /// Outcome of a rule or of one of its scenarios: a closed vocabulary.

@@ -4,6 +4,7 @@
 //! What comes out of here is short and shows such characters as `\u{202e}`.
 //! Deliberately absent: escaping for HTML, XML and Markdown, which each renderer does last.
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
 use serde_json::Value;
@@ -59,12 +60,83 @@ pub(crate) fn spans(text: &str) -> Vec<(bool, &str)> {
     parts.filter(|(_, part)| !part.is_empty()).collect()
 }
 
+/// Text for a terminal or for the log of a CI job, with nothing in it that either obeys. Lines stay lines; the colours of
+/// our own reports stay where the stream shows colours.
+pub fn inert(text: &str, is_colored: bool) -> Cow<'_, str> {
+    let harmless = |c: char| matches!(c, '\n' | '\t') || !acts(c);
+    if text.chars().all(harmless)
+        && !is_command(text)
+        && !text.contains(MARKERS[0])
+        && !text.contains(MARKERS[1])
+    {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(c) = rest.chars().next() {
+        let color = if is_colored { color(rest) } else { 0 };
+        if color > 0 {
+            shown.push_str(&rest[..color]);
+            rest = &rest[color..];
+            continue;
+        }
+        match c {
+            '\r' => shown.push_str("\\r"),
+            c if harmless(c) => shown.push(c),
+            c => shown.extend(c.escape_unicode()),
+        }
+        rest = &rest[c.len_utf8()..];
+    }
+    Cow::Owned(unobeyed(&shown))
+}
+
+/// Length of a sequence that sets colours, where a text begins with one.
+fn color(text: &str) -> usize {
+    let Some(rest) = text.strip_prefix("\u{1b}[") else { return 0 };
+    let parameters = rest.bytes().take_while(|byte| byte.is_ascii_digit() || *byte == b';').count();
+    if rest[parameters..].starts_with('m') { text.len() - rest.len() + parameters + 1 } else { 0 }
+}
+
+/// What a runner obeys wherever in a line it stands.
+const MARKERS: [&str; 2] = ["##[", "##vso["];
+/// What a runner obeys at the beginning of a line, after blanks as well.
+const COMMAND: &str = "::";
+
+fn is_command(text: &str) -> bool {
+    text.lines().any(|line| line.trim_start().starts_with(COMMAND))
+}
+
+/// The text without what the runner of a CI job takes for a command: the first character of such is shown as an escape.
+fn unobeyed(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for line in text.split_inclusive('\n') {
+        let words = line.trim_start();
+        if words.starts_with(COMMAND) {
+            out.push_str(&line[..line.len() - words.len()]);
+            out.push_str("\\u{3a}");
+            out.push_str(&words[1..]);
+        } else {
+            out.push_str(line);
+        }
+    }
+    for marker in MARKERS {
+        if out.contains(marker) {
+            out = out.replace(marker, &format!("\\u{{23}}{}", &marker[1..]));
+        }
+    }
+    out
+}
+
 /// JSON text with every character that acts written as an escape. Such characters can stand in strings only,
 /// except for line breaks, which stay.
 pub(crate) fn escape_acting(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
-    for c in json.chars() {
-        if c != '\n' && acts(c) {
+    let mut rest = json;
+    while let Some(c) = rest.chars().next() {
+        // What a runner obeys can stand in strings only, too.
+        let is_obeyed = c == '#' && MARKERS.iter().any(|marker| rest.starts_with(marker));
+        rest = &rest[c.len_utf8()..];
+        if is_obeyed || (c != '\n' && acts(c)) {
             let mut units = [0; 2];
             for unit in c.encode_utf16(&mut units) {
                 // Writing to a string cannot fail.
@@ -110,6 +182,9 @@ fn visible(text: &str, max: usize, breaks: Breaks) -> String {
         shown.push_str(&text.len().to_string());
         shown.push_str(" bytes in all)");
     }
+    if is_command(&shown) || MARKERS.iter().any(|marker| shown.contains(marker)) {
+        shown = unobeyed(&shown);
+    }
     shown
 }
 
@@ -135,6 +210,20 @@ mod tests {
         assert_eq!(line("a\u{202e}b\u{1b}[31m\nc\0", 100), r"a\u{202e}b\u{1b}[31m\nc\u{0}");
         assert_eq!(block("a\r\n\tb\u{feff}", 100), "a\\r\n\tb\\u{feff}");
         assert_eq!(line("Grüße, 世界, مرحبا 🎉", 100), "Grüße, 世界, مرحبا 🎉");
+    }
+
+    #[test]
+    fn no_line_is_a_command_of_a_runner_or_a_terminal() {
+        let check = |text: &str, expect: &str| assert_eq!(inert(text, false), expect, "{text:?}");
+        check("::error::x\n \t::warning::y\n a ::b\n", "\\u{3a}:error::x\n \t\\u{3a}:warning::y\n a ::b\n");
+        check("a ##[error]b ##vso[c]", "a \\u{23}#[error]b \\u{23}#vso[c]");
+        check("a\r\u{1b}[0K\u{9b}2J\u{202e}\u{1b}]0;t\u{7}", r"a\r\u{1b}[0K\u{9b}2J\u{202e}\u{1b}]0;t\u{7}");
+        check("\u{a0}::x\n\u{feff}::y", "\u{a0}\\u{3a}:x\n\\u{feff}::y");
+        let red = "\u{1b}[31mred\u{1b}[0m\u{1b}[2J";
+        assert_eq!(inert(red, true), "\u{1b}[31mred\u{1b}[0m\\u{1b}[2J");
+        assert_eq!(block("a\n::b", 100), "a\n\\u{3a}:b");
+        assert_eq!(escape_acting("[\"##[a\"]"), "[\"\\u0023#[a\"]");
+        assert!(matches!(inert("plain\n\ttext\n", false), Cow::Borrowed(_)));
     }
 
     #[test]

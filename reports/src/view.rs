@@ -4,7 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use crate::record::{Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict};
+use crate::record::{
+    Direction, FrameExcerpt, Level, Outcome, RuleEntry, RunRecord, ScenarioEntry, Verdict, any_judged,
+};
 use crate::text;
 
 /// The rules of one profile, in registry order.
@@ -115,6 +117,7 @@ pub(crate) fn sentence(record: &RunRecord) -> String {
             vec![many(passed, "rule", "holds", "hold") + ", none is broken"]
         }
         Verdict::Nonconformant => vec![many(number(Outcome::Failed), "rule", "is broken", "are broken")],
+        Verdict::Incomplete if !any_judged(&record.rules) => vec!["no rule was judged".to_owned()],
         Verdict::Incomplete => vec!["nothing is known to be broken".to_owned()],
     };
     let unjudged = number(Outcome::CouldNotRun).saturating_add(number(Outcome::NotObserved));

@@ -9,7 +9,7 @@ use crate::broker::BrokerChoice;
 
 /// Certify an implementation of the protocols by which AI agents call tools.
 ///
-/// Without a command: `certify --bundled`, the suite against its own reference.
+/// Without a command: `certify`, of the `callmark.toml` here, or else of the bundled reference.
 #[derive(Debug, Parser)]
 #[command(name = "callmark", version, max_term_width = 100, after_help = AFTER_HELP)]
 pub(crate) struct Arguments {
@@ -19,14 +19,14 @@ pub(crate) struct Arguments {
 
 const AFTER_HELP: &str = "\
 Start here:
-  callmark                                   see the suite pass its own reference
+  callmark certify --bundled                 see the suite pass its own reference
   callmark init && callmark doctor --target callmark.toml
   callmark certify --target callmark.toml    certify your implementation
   callmark explain UTP-4.1-35                what a rule asks for, and what breaks it
   callmark docs --out spec                   the specification as a site, with real exchanges
 
 Exit codes: 0 conformant, 1 nonconformant, 2 usage or manifest error, 3 incomplete,
-4 nothing selected, 5 stale baseline (and else conformant), 70 bug
+4 nothing selected or applicable, 5 stale baseline (and else conformant), 70 bug
 `diff`: 0 no regression, 1 regression (with `--fail-on any`: any change), 2 usage error";
 
 #[derive(Debug, Subcommand)]
@@ -63,17 +63,17 @@ pub(crate) enum Command {
 
 impl Default for Command {
     fn default() -> Self {
-        Self::Certify(CertifyArguments { bundled: true, ..CertifyArguments::default() })
+        Self::Certify(CertifyArguments::default())
     }
 }
 
-#[derive(Debug, Args)]
+#[derive(Clone, Debug, Args)]
 #[expect(clippy::struct_excessive_bools, reason = "each is a flag of the command line")]
 pub(crate) struct CertifyArguments {
-    /// Certify the bundled reference (the default without --target)
+    /// Certify the bundled reference, which is the default only where there is no callmark.toml
     #[arg(long, conflicts_with = "target")]
     pub(crate) bundled: bool,
-    /// Manifest of the target
+    /// Manifest of the target. Default: callmark.toml, where there is one
     #[arg(long, value_name = "FILE")]
     pub(crate) target: Option<PathBuf>,
     /// Certify this profile; may be repeated. Default: those of the manifest
@@ -94,7 +94,7 @@ pub(crate) struct CertifyArguments {
     /// toolbus: the MCP transport. Default: the manifest's; the reference is certified over stdio
     #[arg(long, value_name = "T", value_enum)]
     pub(crate) transport: Option<TransportChoice>,
-    /// Where the reports go
+    /// Where the reports go: a new or empty directory, or one that holds the reports of an earlier run
     #[arg(long, value_name = "DIR", default_value = DEFAULT_OUT)]
     pub(crate) out: PathBuf,
     /// What is printed on stdout

@@ -4,16 +4,18 @@
 //! features that say which scenarios a rule has, and today's date.
 
 use std::collections::BTreeSet;
-use std::io::{self, Read as _, Write as _};
+use std::io::{self, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use callmark_reports::record::RunRecord;
 use callmark_reports::{Baseline, Date, RuleScenario, Stale};
+use callmark_suite::files;
 use callmark_suite::run::Library;
 
 use crate::args::CertifyArguments;
 use crate::exit::Failure;
+use crate::folder;
 
 /// Largest baseline that is read.
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
@@ -87,20 +89,17 @@ pub(crate) fn tell(stale: &[Stale], path: &Path) {
 }
 
 fn text(path: &Path) -> io::Result<String> {
-    let mut text = String::new();
-    std::fs::File::open(path)?.take(MAX_BYTES).read_to_string(&mut text)?;
-    Ok(text)
+    files::read_text(path, MAX_BYTES)
 }
 
 /// All of the new file or all of the old one, whatever happens in between.
 fn replace(path: &Path, text: &str) -> io::Result<()> {
-    let mut name = path.file_name().unwrap_or_default().to_owned();
-    name.push(".new");
-    let beside = path.with_file_name(name);
-    let mut file = std::fs::File::create(&beside)?;
+    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let mut file = tempfile::Builder::new().permissions(folder::permissions()).tempfile_in(directory)?;
     file.write_all(text.as_bytes())?;
-    file.sync_all()?;
-    std::fs::rename(&beside, path)
+    file.as_file().sync_all()?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
 }
 
 fn malformed(path: &Path, faults: &[String]) -> Failure {

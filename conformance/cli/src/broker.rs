@@ -17,6 +17,8 @@ use std::time::Duration;
 
 use async_nats::{ConnectOptions, ServerAddr};
 use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
+use callmark_suite::target::guard::Guarded;
+use callmark_suite::utp::credentials;
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;
@@ -206,7 +208,7 @@ pub struct RunningBroker {
 /// What has to be ended with the run.
 enum Process {
     Embedded(Broker),
-    Server(Child),
+    Server(Child, Option<Guarded>),
     Container(Box<ContainerAsync<GenericImage>>),
     /// It is not ours.
     External,
@@ -218,12 +220,20 @@ impl RunningBroker {
         &self.url
     }
 
+    /// The subjects that each client is subscribed to, where the broker can be asked.
+    pub fn subscriptions(&self) -> Option<Vec<Vec<String>>> {
+        match &self.process {
+            Process::Embedded(broker) => Some(broker.subscriptions()),
+            Process::Server(..) | Process::Container(_) | Process::External => None,
+        }
+    }
+
     /// Ends it and returns when it has ended. Failures to end are not reported: dropping does the
     /// rest (`SIGKILL`, removal of the container).
     pub async fn stop(self) {
         match self.process {
             Process::Embedded(broker) => broker.shutdown().await,
-            Process::Server(mut child) => {
+            Process::Server(mut child, _guarded) => {
                 if let Some(id) = child.id().and_then(|id| i32::try_from(id).ok()) {
                     // Not reaped yet, so the id is still its own.
                     let _ = kill(Pid::from_raw(id), Signal::SIGTERM);
@@ -272,7 +282,8 @@ pub async fn start(choice: &BrokerChoice) -> Result<RunningBroker, BrokerStartEr
 
 /// Connects once and says goodbye.
 async fn probe(url: &str) -> Result<(), BrokerStartError> {
-    let connect = ConnectOptions::new().connection_timeout(CONNECT_DEADLINE).connect(url);
+    let options = credentials::of_url(ConnectOptions::new(), url);
+    let connect = options.connection_timeout(CONNECT_DEADLINE).connect(url);
     match timeout(CONNECT_DEADLINE, connect).await {
         Ok(Ok(_client)) => Ok(()),
         Ok(Err(source)) => Err(BrokerStartError::Unreachable { url: redacted(url), source }),
@@ -310,9 +321,12 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
         .stdin(Stdio::null())
         .stdout(Stdio::null())
         .stderr(Stdio::piped())
+        .process_group(0)
         .kill_on_drop(true)
         .spawn()
         .map_err(|source| BrokerStartError::ServerSpawn { binary: binary.into(), source })?;
+    let group = child.id().and_then(|id| i32::try_from(id).ok());
+    let guarded = group.map(Guarded::group);
     let spawn_failed = |source| BrokerStartError::ServerSpawn { binary: binary.into(), source };
     let stderr = child
         .stderr
@@ -332,7 +346,7 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
             // Read on, or the pipe fills and the server stalls. It ends with the server.
             tokio::spawn(async move { tokio::io::copy(&mut log, &mut tokio::io::sink()).await });
             let url = format!("nats://{address}");
-            Ok(RunningBroker { url, process: Process::Server(child) })
+            Ok(RunningBroker { url, process: Process::Server(child, guarded) })
         }
         Err(log) => {
             let _ = child.start_kill();

@@ -1,49 +1,30 @@
 //! `keygen`, `certify --sign` and `verify`: a certificate, and the files that it is about.
 //!
-//! They stand in one directory. The certificate holds their digests; `verify` compares them, and has the suite judge
-//! the messages again, without the target.
+//! They stand in one directory. `again` judges the messages there once more, without the target, and makes the statement
+//! that follows from what comes out; who signs has it signed, and `verify` compares it with what was signed.
 
-use std::collections::BTreeMap;
-use std::fs::{File, OpenOptions};
-use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+mod again;
+mod files;
+mod verify;
+mod word;
+
+use std::fs::OpenOptions;
+use std::io::Write as _;
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use callmark_reports::certificate::{self, CertificateError, Item, PrivateKey, PublicKey, Statement};
+use callmark_reports::certificate::{CertificateError, PrivateKey, Statement, Word};
 use callmark_reports::record::RunRecord;
-use callmark_suite::library;
 use callmark_suite::manifest::Manifest;
-use callmark_suite::run::memory::{ACCOUNT_SCHEMA, Account};
-use callmark_suite::run::{self, Library, RunOutput, RunPlan};
-use callmark_suite::transcript::Frame;
-use serde::Deserialize;
-use serde::de::DeserializeOwned;
+use callmark_suite::run::{Library, RunOutput};
 
-use crate::args::{KeygenArguments, VerifyArguments};
-use crate::certify::{self, cannot_write};
+use self::again::{Judged, difference};
+use self::files::{ACCOUNT, CERTIFICATE, MANIFEST};
+pub(crate) use self::verify::verify;
+use crate::args::KeygenArguments;
+use crate::certify::cannot_write;
 use crate::exit::{self, Failure};
-
-/// The certificate.
-const CERTIFICATE: &str = "certificate.json";
-/// The record of the run.
-const RECORD: &str = "run.json";
-/// Its messages.
-const TRANSCRIPT: &str = "transcript.jsonl";
-/// The target, without its secrets.
-const MANIFEST: &str = "manifest.json";
-/// What judging again needs beside the messages.
-const ACCOUNT: &str = "account.json";
-/// The scenarios.
-const FEATURES: &str = "features";
-/// The rules.
-const REGISTRY: &str = "registry";
-/// Files that a certificate is about, beside it.
-const FILES: [&str; 4] = [RECORD, TRANSCRIPT, MANIFEST, ACCOUNT];
-/// Largest certificate and key that are read.
-const MAX_SMALL: u64 = 4 * 1024 * 1024;
-/// Largest other file that is read.
-const MAX_LARGE: u64 = 1024 * 1024 * 1024;
 
 /// `keygen`: writes a private key that only its owner can read, and beside it the public one.
 pub(crate) fn keygen(arguments: &KeygenArguments) -> Result<u8, Failure> {
@@ -79,18 +60,62 @@ fn write_new(path: &Path, mode: u32, text: &str) -> Result<(), Failure> {
     })
 }
 
-/// The key that `--sign` names, read before the run, so that a mistake is told at once.
-pub(crate) fn signing_key(path: &Path) -> Result<PrivateKey, Failure> {
-    let text = read_text(path)?;
-    PrivateKey::read(&text).map_err(|error| {
-        Failure::usage(format!("`{}`: {error}", path.display()))
-            .hint("`callmark keygen --out FILE` makes one; `--sign` takes the private key, not the `.pub`")
-    })
+/// Who signs a run: read before it, so that a mistake is reported at once and the programs are those that are started.
+#[derive(Debug)]
+pub(crate) struct Signer {
+    key: PrivateKey,
+    word: Word,
 }
+
+impl Signer {
+    /// With the key that `--sign` names.
+    pub(crate) fn read(path: &Path, manifest: &Manifest, profiles: &[String]) -> Result<Self, Failure> {
+        let key = PrivateKey::read(&files::read_text(path)?).map_err(|error| {
+            Failure::usage(format!("`{}`: {error}", path.display())).hint(
+                "`callmark keygen --out FILE` makes one; `--sign` takes the private key, not the `.pub`",
+            )
+        })?;
+        Ok(Self { key, word: word::of(manifest, profiles)? })
+    }
+
+    /// Writes the certificate of a run whose reports are written, once its messages have been judged again.
+    pub(crate) fn sign(
+        self,
+        out: &Path,
+        library: &Arc<Library>,
+        manifest: &Manifest,
+        output: &RunOutput,
+    ) -> Result<PathBuf, Failure> {
+        let account = output.account().ok_or_else(|| Failure::internal("the run was not kept"))?;
+        let without_secrets = |value: serde_json::Value| output.without_secrets(&value);
+        let own = serde_json::to_value(manifest).map(without_secrets).map_err(Failure::internal)?;
+        write_json(&out.join(MANIFEST), &own)?;
+        write_json(&out.join(ACCOUNT), account)?;
+        let word = serde_json::to_value(&self.word).map(without_secrets);
+        let word: Word = word.and_then(serde_json::from_value).map_err(Failure::internal)?;
+        let refused = |why: String| {
+            Failure::incomplete(format!("no certificate: {why}")).hint(
+                "what the run wrote down must be enough to judge it again; a value of `env` or `headers` that is an \
+                 ordinary word is taken for a secret and missing there",
+            )
+        };
+        let judged = Judged::read(out, library)?.map_err(refused)?;
+        if judged.record != output.record {
+            return Err(refused(difference(&output.record, &judged.record)));
+        }
+        let statement = judged.statement(out, word).map_err(refused)?;
+        let path = out.join(CERTIFICATE);
+        std::fs::write(&path, statement.sign(&self.key)).map_err(|error| cannot_write(&path, &error))?;
+        Ok(path)
+    }
+}
+
+/// Files that belong to a certificate alone.
+pub(crate) const WRITTEN: [&str; 3] = [CERTIFICATE, MANIFEST, ACCOUNT];
 
 /// Takes away the certificate of an earlier run: it is not about what is written now.
 pub(crate) fn forget(out: &Path) -> Result<(), Failure> {
-    for name in [CERTIFICATE, MANIFEST, ACCOUNT] {
+    for name in WRITTEN {
         let path = out.join(name);
         match std::fs::remove_file(&path) {
             Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
@@ -104,229 +129,10 @@ pub(crate) fn forget(out: &Path) -> Result<(), Failure> {
 
 /// Whether there is something to certify.
 pub(crate) fn certifiable(record: &RunRecord) -> Result<(), CertificateError> {
-    Statement::of(record, Vec::new(), Vec::new()).map(drop)
-}
-
-/// Writes the certificate of a run whose reports are written, once its messages have been judged again.
-pub(crate) fn sign(
-    out: &Path,
-    key: &PrivateKey,
-    library: &Arc<Library>,
-    manifest: &Manifest,
-    output: &RunOutput,
-) -> Result<PathBuf, Failure> {
-    let account = output.account().ok_or_else(|| Failure::internal("the run was not kept"))?;
-    let told = serde_json::to_value(manifest).map_err(Failure::internal)?;
-    write_json(&out.join(MANIFEST), &output.without_secrets(&told))?;
-    write_json(&out.join(ACCOUNT), account)?;
-    let refused = |why: String| {
-        Failure::incomplete(format!("no certificate: {why}")).hint(
-            "what the run wrote down must be enough to judge it again; a value of `env` or `headers` that is an ordinary \
-             word is taken for a secret and missing there",
-        )
-    };
-    let record = judged_again(out, library)?.map_err(refused)?;
-    if record != output.record {
-        return Err(refused(difference(&output.record, &record)));
-    }
-    let statement = Statement::of(&output.record, items(out, &[RECORD, TRANSCRIPT])?, configuration(out)?)
-        .map_err(Failure::internal)?;
-    let path = out.join(CERTIFICATE);
-    std::fs::write(&path, key.sign(&statement)).map_err(|error| cannot_write(&path, &error))?;
-    Ok(path)
-}
-
-fn configuration(out: &Path) -> Result<Vec<Item>, Failure> {
-    let mut configuration = ours();
-    configuration.extend(items(out, &[MANIFEST, ACCOUNT])?);
-    Ok(configuration)
-}
-
-/// What travels inside this binary.
-fn ours() -> Vec<Item> {
-    vec![
-        Item::known(FEATURES, library::features_sha256().to_owned()),
-        Item::known(REGISTRY, library::registry_sha256()),
-    ]
-}
-
-fn items(out: &Path, names: &[&str]) -> Result<Vec<Item>, Failure> {
-    let item =
-        |name: &&str| Ok(Item::of(name, &read(&out.join(name), MAX_LARGE).map_err(Failure::internal)?));
-    names.iter().map(item).collect()
+    Statement::certifiable(record).map(drop)
 }
 
 fn write_json(path: &Path, value: &impl serde::Serialize) -> Result<(), Failure> {
-    let mut text = serde_json::to_string(value).map_err(Failure::internal)?;
-    text.push('\n');
+    let text = files::json(value).map_err(Failure::internal)?;
     std::fs::write(path, text).map_err(|error| cannot_write(path, &error))
-}
-
-/// `verify`: whether a certificate and everything that it is about are as they were signed, and hold.
-pub(crate) fn verify(arguments: &VerifyArguments) -> Result<u8, Failure> {
-    let expected = arguments.key.as_deref().map(public_key).transpose()?;
-    let text = read(&arguments.certificate, MAX_SMALL).map_err(Failure::usage)?;
-    match holds(&arguments.certificate, text, expected.as_ref())? {
-        Ok(()) => Ok(exit::CONFORMANT),
-        Err(why) => {
-            eprintln!("the certificate does not hold: {why}");
-            Ok(exit::NONCONFORMANT)
-        }
-    }
-}
-
-/// Tells of each part that holds, up to one that does not: the inner error says which.
-fn holds(path: &Path, text: Vec<u8>, expected: Option<&PublicKey>) -> Result<Result<(), String>, Failure> {
-    let shown = path.display();
-    let Ok(text) = String::from_utf8(text) else { return Ok(Err(format!("`{shown}` is no text"))) };
-    let (statement, key) = match certificate::open(&text, expected) {
-        Ok(opened) => opened,
-        Err(error) => return Ok(Err(format!("`{shown}`: {error}"))),
-    };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    if let Some(why) = changed(directory, &statement) {
-        return Ok(Err(why));
-    }
-    println!("signature: right, by {}", key.id());
-    if expected.is_none() {
-        println!("           (whose key that is, `--key FILE.pub` of the signer tells)");
-    }
-    println!("files:     as they were signed");
-    let library = Arc::new(certify::library()?);
-    let record = match judged_again(directory, &library)? {
-        Ok(record) => record,
-        Err(why) => return Ok(Err(why)),
-    };
-    if read(&directory.join(RECORD), MAX_LARGE) != Ok(callmark_reports::json(&record).into_bytes()) {
-        return Ok(Err(match read_json::<RunRecord>(&directory.join(RECORD), "a run record") {
-            Ok(written) => difference(&written, &record),
-            Err(why) => why,
-        }));
-    }
-    println!("judgement: the messages, judged again, give the same run record");
-    let (target, result) = (&record.target, &statement.predicate);
-    let warned = result.warned_tests.len();
-    println!(
-        "`{}` conforms: {} rules of {}{}",
-        format!("{} {}", target.name, target.version).trim(),
-        result.passed_tests.len() + warned,
-        profiles(&record),
-        if warned == 0 { String::new() } else { format!(", {warned} of them with a warning") }
-    );
-    Ok(Ok(()))
-}
-
-/// The profiles of a record, for people.
-fn profiles(record: &RunRecord) -> String {
-    let mut profiles: Vec<&str> = record.rules.iter().map(|rule| rule.profile.as_str()).collect();
-    profiles.dedup();
-    profiles.join(", ")
-}
-
-fn public_key(path: &Path) -> Result<PublicKey, Failure> {
-    PublicKey::read(&read_text(path)?).map_err(|error| {
-        Failure::usage(format!("`{}`: {error}", path.display()))
-            .hint("`--key` takes the public key, which `callmark keygen` writes with the ending `.pub`")
-    })
-}
-
-/// What is not as it was signed.
-fn changed(directory: &Path, statement: &Statement) -> Option<String> {
-    let signed = |name: &str| statement.items().find(|item| item.name == name);
-    if let Some(other) = ours().into_iter().find(|own| signed(&own.name) != Some(own)) {
-        return Some(format!(
-            "it was made with other {} than this `callmark {}` has; verify it with the version that made it",
-            other.name,
-            env!("CARGO_PKG_VERSION"),
-        ));
-    }
-    FILES.into_iter().find_map(|name| {
-        let path = directory.join(name);
-        let shown = path.display();
-        match read(&path, MAX_LARGE) {
-            Err(why) => Some(format!("{why}; the file belongs beside the certificate")),
-            Ok(bytes) if signed(name) != Some(&Item::of(name, &bytes)) => {
-                Some(format!("`{shown}` was changed after it was signed"))
-            }
-            Ok(_) => None,
-        }
-    })
-}
-
-/// The record that the messages in a directory give when they are judged again; the inner error says why there is none.
-fn judged_again(directory: &Path, library: &Arc<Library>) -> Result<Result<RunRecord, String>, Failure> {
-    let read = || -> Result<Arc<RunPlan>, String> {
-        let manifest: Manifest = read_json(&directory.join(MANIFEST), "a manifest")?;
-        let account: Account = read_json(&directory.join(ACCOUNT), "an account of a run")?;
-        if account.schema != ACCOUNT_SCHEMA {
-            return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema));
-        }
-        account.plan(&manifest, transcripts(&directory.join(TRANSCRIPT))?)
-    };
-    let plan = match read() {
-        Ok(plan) => plan,
-        Err(why) => return Ok(Err(why)),
-    };
-    let output = certify::runtime()?.block_on(run::run(library, &plan));
-    let strayed = plan.memory.strayed();
-    Ok(match strayed.first() {
-        Some((scenario, how)) => Err(format!("scenario `{scenario}` cannot be judged again: {how}")),
-        None => Ok(output.record),
-    })
-}
-
-/// A line of `transcript.jsonl`.
-#[derive(Deserialize)]
-struct Line {
-    scenario: String,
-    frame: Frame,
-}
-
-fn transcripts(path: &Path) -> Result<BTreeMap<String, Vec<Frame>>, String> {
-    let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let mut all: BTreeMap<String, Vec<Frame>> = BTreeMap::new();
-    for (line, number) in BufReader::new(file.take(MAX_LARGE)).lines().zip(1..) {
-        let line = line.map_err(|error| unreadable(&error))?;
-        let line: Line =
-            serde_json::from_str(&line).map_err(|error| unreadable(&format!("line {number}: {error}")))?;
-        all.entry(line.scenario).or_default().push(line.frame);
-    }
-    Ok(all)
-}
-
-/// Where two records of one run differ.
-fn difference(written: &RunRecord, again: &RunRecord) -> String {
-    let differs = written.rules.iter().zip(&again.rules).find(|(one, other)| one != other);
-    match differs {
-        Some((one, other)) => format!(
-            "judged again, the messages say something else about {} ({}): `{}`, where the record says `{}`",
-            one.id,
-            one.profile,
-            other.outcome.name(),
-            one.outcome.name()
-        ),
-        None => "judged again, the messages give another run record".to_owned(),
-    }
-}
-
-fn read(path: &Path, limit: u64) -> Result<Vec<u8>, String> {
-    let unreadable = |error: &dyn std::fmt::Display| format!("`{}`: {error}", path.display());
-    let file = File::open(path).map_err(|error| unreadable(&error))?;
-    let mut bytes = Vec::new();
-    let read = file.take(limit + 1).read_to_end(&mut bytes).map_err(|error| unreadable(&error))?;
-    if u64::try_from(read).unwrap_or(u64::MAX) > limit {
-        return Err(unreadable(&format!("more than {limit} bytes")));
-    }
-    Ok(bytes)
-}
-
-fn read_text(path: &Path) -> Result<String, Failure> {
-    let bytes = read(path, MAX_SMALL).map_err(Failure::usage)?;
-    String::from_utf8(bytes).map_err(|_| Failure::usage(format!("`{}` is no text", path.display())))
-}
-
-fn read_json<T: DeserializeOwned>(path: &Path, what: &str) -> Result<T, String> {
-    serde_json::from_slice(&read(path, MAX_LARGE)?)
-        .map_err(|error| format!("`{}` is not {what}: {error}", path.display()))
 }

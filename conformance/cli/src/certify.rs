@@ -1,15 +1,14 @@
 //! `certify`: run the features against a target, write the reports, answer with the verdict.
 
-use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Instant;
 
 use callmark_reports::Style;
-use callmark_reports::certificate::PrivateKey;
-use callmark_reports::record::{RunRecord, TargetInfo, Verdict};
-use callmark_suite::manifest::{AgentTable, BreadcrumbTable, HubTable, Manifest, ManifestError};
+use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
+use callmark_suite::manifest::{BreadcrumbTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::memory::Memory;
@@ -17,24 +16,36 @@ use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Se
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
+use callmark_suite::world::Family;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, Used};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
 use crate::bundled::{self, Reference, Registry, Tour};
-use crate::certificate;
+use crate::certificate::{self, Signer};
+use crate::console;
+use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
-use crate::report;
+use crate::reports;
+
+/// The manifest of a directory.
+const MANIFEST: &str = "callmark.toml";
+
+/// Reasons that are shown where nothing was judged.
+const REASONS: usize = 4;
 
 /// Runs it.
 pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
+    let arguments = &with_target(arguments);
     let library = Arc::new(library()?);
     let manifest = manifest(arguments)?;
+    console::hide(&manifest.secrets());
     let selection = selection(&library, &manifest, arguments)?;
     let baseline = Used::read(arguments)?;
-    let key = arguments.sign.as_deref().map(certificate::signing_key).transpose()?;
+    let signing = |key| Signer::read(key, &manifest, &selection.profiles);
+    let signer = arguments.sign.as_deref().map(signing).transpose()?;
     // What a whole run of the target holds, whatever part of it is selected now.
     let profiles =
         manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
@@ -44,7 +55,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     } else {
         None
     };
-    std::fs::create_dir_all(&arguments.out).map_err(|error| cannot_write(&arguments.out, &error))?;
+    let folder = reports::open(&arguments.out)?;
     certificate::forget(&arguments.out)?;
     let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
@@ -52,13 +63,19 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         Some(baseline) => baseline.apply(&mut output.record, &library, &profiles)?,
         None => Vec::new(),
     };
-    write_reports(&arguments.out, &output)?;
-    let signed = key.map(|key| sign(arguments, &key, &library, &manifest, &output)).transpose()?;
+    reports::write(&folder, &output)?;
+    let certificate =
+        signer.map(|signer| sign(arguments, signer, &library, &manifest, &output)).transpose()?;
     show(arguments, &output.record);
-    if let Some(signed) = signed.flatten().filter(|_| !arguments.quiet && arguments.format == Format::Human) {
-        println!("certificate: {}", signed.display());
+    if let Some(path) =
+        certificate.flatten().filter(|_| !arguments.quiet && arguments.format == Format::Human)
+    {
+        println!("certificate: {}", path.display());
     }
     baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
+    if !any_judged(&output.record.rules) {
+        return Err(nothing_judged(&output.record));
+    }
     let code = match output.record.verdict {
         Verdict::Conformant if !stale.is_empty() => exit::STALE_BASELINE,
         Verdict::Conformant => exit::CONFORMANT,
@@ -70,19 +87,50 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     Ok(code)
 }
 
+/// No selected rule applies to the target; what each asks for is the hint.
+fn nothing_judged(record: &RunRecord) -> Failure {
+    let reasons: BTreeSet<&str> = record.rules.iter().filter_map(|rule| rule.reason.as_deref()).collect();
+    let shown: Vec<&str> = reasons.iter().take(REASONS).copied().collect();
+    let more = reasons.len().saturating_sub(shown.len());
+    let more = if more == 0 { String::new() } else { format!("; and {more} more reasons") };
+    Failure::nothing("no rule was judged, because none of the selected ones applies to the target")
+        .hint(format!("declare in the manifest what the target has; now {}{more}", shown.join("; ")))
+}
+
+/// The command line, with the manifest beside which it was given where it names no target.
+fn with_target(arguments: &CertifyArguments) -> CertifyArguments {
+    let here = Path::new(MANIFEST);
+    // Whatever is there is meant, also what cannot be read: that must not look like a run of the reference.
+    let is_meant = !arguments.bundled && arguments.target.is_none() && here.symlink_metadata().is_ok();
+    if is_meant {
+        eprintln!("manifest: `{MANIFEST}` of this directory (`--bundled` certifies the bundled reference)");
+    }
+    let target = if is_meant { Some(here.to_owned()) } else { arguments.target.clone() };
+    CertifyArguments { target, ..arguments.clone() }
+}
+
 /// Signs what conforms; says why there is no certificate for what does not.
 fn sign(
     arguments: &CertifyArguments,
-    key: &PrivateKey,
+    signer: Signer,
     library: &Arc<Library>,
     manifest: &Manifest,
     output: &RunOutput,
 ) -> Result<Option<PathBuf>, Failure> {
     if let Err(refused) = certificate::certifiable(&output.record) {
         eprintln!("no certificate: {refused}");
+        let to_declare = refused.to_declare();
+        for line in &to_declare {
+            eprintln!("  {line}");
+        }
+        if !to_declare.is_empty() {
+            eprintln!(
+                "  declare in the manifest what the target has, or name the profiles to be certified with `--profile`"
+            );
+        }
         return Ok(None);
     }
-    certificate::sign(&arguments.out, key, library, manifest, output).map(Some)
+    signer.sign(&arguments.out, library, manifest, output).map(Some)
 }
 
 /// The manifest of the target, with what the command line says otherwise.
@@ -216,6 +264,16 @@ pub(crate) async fn certify(
             shown.say(&text);
         }
     };
+    let is_bundled = arguments.target.is_none();
+    let asked = usize::from(arguments.jobs);
+    let limit = descriptors::raise();
+    let jobs = descriptors::jobs(asked, limit, need(&selection, is_bundled))?;
+    if jobs < asked {
+        // It is no progress, so `--quiet` does not hide it.
+        shown.say(&format!(
+            "running {jobs} scenarios at a time, not {asked}: this process may open only {limit} files (`ulimit -n`)"
+        ));
+    }
     let broker = match choice {
         Some(choice) => {
             say(format!("broker: {choice}"));
@@ -223,7 +281,6 @@ pub(crate) async fn certify(
         }
         None => None,
     };
-    let is_bundled = arguments.target.is_none();
     if is_bundled {
         bundled::keep_files_in_memory();
     }
@@ -246,8 +303,10 @@ pub(crate) async fn certify(
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
     });
     let set = tokio::select! {
-        set = setting => set,
+        // Signals are waited for before anything is started.
+        biased;
         () = exit::told_to_end() => return Err(interrupted()),
+        set = setting => set,
     };
     for (profile, (cause, message)) in &set.blocked {
         // An error is no progress, so `--quiet` does not hide it.
@@ -264,10 +323,11 @@ pub(crate) async fn certify(
         blocked: set.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         strict: arguments.strict,
-        jobs: if serial { 1 } else { usize::from(arguments.jobs) },
+        jobs: if serial { 1 } else { jobs },
+        alone: run::ALONE,
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: secrets(manifest).into_iter().chain(set.stage.secrets()).collect(),
+        secrets: manifest.secrets().into_iter().chain(set.stage.secrets()).collect(),
         progress,
         memory: Arc::new(if arguments.sign.is_some() { Memory::Kept } else { Memory::Fleeting }),
     });
@@ -283,6 +343,17 @@ pub(crate) async fn certify(
         broker.stop().await;
     }
     output
+}
+
+/// What the selected profiles need descriptors for.
+fn need(selection: &Selection, is_bundled: bool) -> Need {
+    let mut families: Vec<Family> = Vec::new();
+    for family in selection.profiles.iter().map(|profile| Family::of(profile)) {
+        if !families.contains(&family) {
+            families.push(family);
+        }
+    }
+    Need { families: families.len(), is_bundled }
 }
 
 fn interrupted() -> Failure {
@@ -303,80 +374,6 @@ fn rerun(arguments: &CertifyArguments) -> String {
         Some(path) => format!("callmark certify --target {}", path.display()),
         None => "callmark certify --bundled".to_owned(),
     }
-}
-
-/// Values of the manifest that must not be stored: the target's environment, its HTTP headers, and credentials of the
-/// broker.
-fn secrets(manifest: &Manifest) -> Vec<String> {
-    let utp = manifest.utp.iter();
-    let credentials = utp.clone().filter_map(|utp| {
-        let (_, rest) = utp.nats.split_once("://")?;
-        rest.rsplit_once('@').map(|(user, _)| user)
-    });
-    let words = credentials.flat_map(|user| user.split(':'));
-    let toolbus = manifest.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
-    let hub = manifest.hub.iter().flat_map(|hub| hub.env.values());
-    let service = manifest.hub.iter().filter_map(HubTable::secret);
-    let agent = manifest.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
-    let crumbs = manifest.breadcrumb.iter().flat_map(BreadcrumbTable::secrets);
-    let executor =
-        utp.clone().filter_map(|utp| utp.openapi.as_ref()).flat_map(|own| own.environment.values());
-    let registry = utp
-        .clone()
-        .filter_map(|utp| utp.registry.as_ref())
-        .flat_map(|own| own.env.values().chain(own.headers.values()));
-    utp.flat_map(|utp| utp.env.values())
-        .chain(executor)
-        .chain(registry)
-        .chain(toolbus)
-        .chain(hub)
-        .map(String::as_str)
-        .chain(words)
-        .map(str::to_owned)
-        .chain(service)
-        .chain(crumbs)
-        .chain(agent)
-        .filter(|value| value.len() >= 4)
-        .collect()
-}
-
-/// Writes every report, the large ones side by side.
-fn write_reports(out: &Path, output: &RunOutput) -> Result<(), Failure> {
-    let features = report::features(&output.record);
-    let write = |formats: &[callmark_reports::Format]| {
-        formats.iter().try_for_each(|format| {
-            let path = out.join(format.file_name());
-            report::write_file(&path, *format, &output.record, &features)
-                .map_err(|error| cannot_write(&path, &error))
-        })
-    };
-    let (messages, others): (Vec<_>, Vec<_>) = callmark_reports::Format::ALL
-        .into_iter()
-        .partition(|format| *format == callmark_reports::Format::Messages);
-    std::thread::scope(|scope| {
-        let aside = scope.spawn(|| write(&messages));
-        let path = out.join("transcript.jsonl");
-        let transcript = write_transcript(&path, output).map_err(|error| cannot_write(&path, &error));
-        let others = transcript.and_then(|()| write(&others));
-        aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)).and(others)
-    })?;
-    let path = out.join("timings.json");
-    std::fs::write(&path, timings(output)).map_err(|error| cannot_write(&path, &error))
-}
-
-/// One line a message; written as it goes, since a talkative target makes it long.
-fn write_transcript(path: &Path, output: &RunOutput) -> std::io::Result<()> {
-    use std::io::Write as _;
-    let mut file = std::io::BufWriter::new(std::fs::File::create(path)?);
-    output.write_transcripts(&mut file)?;
-    file.flush()
-}
-
-/// How long each scenario took, in microseconds. Not part of the record, which is the same for every run.
-fn timings(output: &RunOutput) -> String {
-    let scenarios: BTreeMap<&String, u128> =
-        output.timings.iter().map(|(id, took)| (id, took.as_micros())).collect();
-    format!("{:#}\n", serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios}))
 }
 
 /// A file of `--out` that cannot be written.

@@ -1,10 +1,9 @@
 //! `docs`: the living specification as a static site.
 //!
 //! What is shown comes from the suite (rules, features, mutants), the schemas, and a run of the reference (`first`);
-//! `texts` says what documents and roles are; `callmark_reports::site` makes the pages; `folder` writes them.
+//! `texts` says what documents and roles are; `callmark_reports::site` makes the pages; `crate::folder` writes them.
 
 mod first;
-mod folder;
 mod texts;
 
 use std::sync::Arc;
@@ -17,7 +16,18 @@ use callmark_suite::{chapters, library, saboteur};
 use crate::args::DocsArguments;
 use crate::certify;
 use crate::exit::{self, Failure};
+use crate::folder::{Folder, Purpose};
 use crate::report;
+
+/// The directory of a site.
+static SITE: Purpose = Purpose {
+    mark: "callmark-site.txt",
+    heading: "# written by `callmark docs`, which replaces and removes these files",
+    command: "callmark docs",
+    files: |_| false,
+    is_older: |_| false,
+    is_shared: true,
+};
 
 /// Runs it.
 pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
@@ -26,13 +36,13 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
             eprintln!("{text}");
         }
     };
-    // What can be refused is refused before the reference is started.
-    let folder = folder::Folder::open(&arguments.out)?;
+    // What can be refused is refused before the reference is started, and before anything is written.
     let record = arguments.run.as_deref().map(report::read).transpose()?;
     if record.as_ref().is_some_and(|run| run.suite.features_sha256 != library::features_sha256()) {
         say("the run was judged by other features than those of this binary; the site says so");
     }
     let matrix = arguments.matrix.as_deref().map(report::read_matrix).transpose()?;
+    let folder = Folder::open(&arguments.out, &SITE)?;
     let library = Arc::new(certify::library()?);
     say("running the reference for the messages of the first page");
     let exchanges = first::exchanges(&library)?;
@@ -50,7 +60,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     };
     let pages = site::pages(&site);
     say(&format!("writing {} files", pages.len()));
-    folder.write(&pages)?;
+    folder.replace(pages.iter().map(|page| (page.path.as_str(), page.content.as_str())))?;
     if !arguments.quiet {
         println!("site: {}", arguments.out.join("index.html").display());
     }

@@ -1,7 +1,10 @@
 //! The `callmark` binary: the only place that prints.
 //!
-//! `args` is the one table of flags; each subcommand has a module; `exit` has the exit codes.
+//! `args` is the one table of flags; each subcommand has a module; `exit` has the exit codes; `console` prints.
 //! Judging is `callmark-suite`'s business, the bundled target is `callmark-reference`'s.
+
+#[macro_use]
+mod console;
 
 mod args;
 mod baseline;
@@ -9,15 +12,18 @@ pub mod broker;
 pub mod bundled;
 mod certificate;
 mod certify;
+mod descriptors;
 mod diff;
 mod docs;
 mod doctor;
 mod exit;
+mod folder;
 mod init;
 mod manual;
 mod mock;
 mod progress;
 mod report;
+mod reports;
 mod rules;
 mod sabotage;
 mod serve;
@@ -32,9 +38,6 @@ use crate::args::{Arguments, Command};
 pub fn main() -> ExitCode {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if is_broken_pipe(panic.payload()) {
-            exit::pipe_closed();
-        }
         if !callmark_suite::world::is_halt(panic.payload()) {
             print(panic);
         }
@@ -44,7 +47,9 @@ pub fn main() -> ExitCode {
         Err(error) => {
             // Help and version go to stdout and are no errors.
             let code = if error.use_stderr() { exit::USAGE } else { exit::CONFORMANT };
-            let _ = error.print();
+            if let (Err(error), false) = (error.print(), error.use_stderr()) {
+                console::cannot_write(&error);
+            }
             return ExitCode::from(code);
         }
     };
@@ -68,12 +73,4 @@ pub fn main() -> ExitCode {
         Ok(code) => ExitCode::from(code),
         Err(failure) => ExitCode::from(failure.print()),
     }
-}
-
-/// Whether `println!` found nobody who reads.
-fn is_broken_pipe(payload: &(dyn std::any::Any + Send)) -> bool {
-    let closed = std::io::Error::from_raw_os_error(nix::libc::EPIPE).to_string();
-    payload
-        .downcast_ref::<String>()
-        .is_some_and(|text| text.starts_with("failed printing to stdout") && text.contains(&closed))
 }

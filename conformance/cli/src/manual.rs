@@ -6,6 +6,7 @@ use std::path::Path;
 use clap::CommandFactory as _;
 
 use crate::args::{Arguments, CompletionsArguments, ManArguments};
+use crate::console;
 use crate::exit::{self, Failure};
 
 const PROGRAM: &str = "callmark";
@@ -38,8 +39,11 @@ fn write_pages(directory: &Path) -> std::io::Result<()> {
 fn print(bytes: &[u8]) -> Result<u8, Failure> {
     let mut out = std::io::stdout().lock();
     match out.write_all(bytes).and_then(|()| out.flush()) {
-        Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => exit::pipe_closed(),
-        written => written.map(|()| exit::CONFORMANT).map_err(Failure::internal),
+        Err(error) => {
+            drop(out);
+            console::cannot_write(&error)
+        }
+        Ok(()) => Ok(exit::CONFORMANT),
     }
 }
 

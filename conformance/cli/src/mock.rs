@@ -6,6 +6,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use callmark_suite::files;
 use callmark_suite::hub::agent::judge::request::Expected;
 use callmark_suite::hub::agent::mock::script::Script;
 use callmark_suite::hub::agent::mock::{MockHub, Told};
@@ -66,11 +67,7 @@ fn read(path: &Path) -> Result<Script, Failure> {
         Failure::usage(format!("`{shown}` cannot be used: {error}"))
             .hint("a rule is for example `[[rule]]`, `tool = \"email_send\"`, `answer = { code = \"RATE_LIMITED\" }`")
     };
-    let size = std::fs::metadata(path).map_err(|error| fault(&error))?.len();
-    if size > MAX_BYTES {
-        return Err(fault(&format!("it is {size} bytes long, more than {MAX_BYTES}")));
-    }
-    let text = std::fs::read_to_string(path).map_err(|error| fault(&error))?;
+    let text = files::read_text(path, MAX_BYTES).map_err(|error| fault(&error))?;
     Script::parse(&text).map_err(|error| fault(&error))
 }
 

@@ -7,6 +7,8 @@ use callmark_reports::record::Outcome;
 use callmark_suite::run::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::console;
+
 /// Shows how a run goes on.
 pub(crate) struct Shown {
     bar: ProgressBar,
@@ -30,7 +32,8 @@ impl Shown {
         if self.plain {
             eprintln!("{text}");
         } else {
-            self.bar.println(text);
+            // The bar writes to the terminal itself.
+            self.bar.println(callmark_reports::inert(&console::redacted(text), false));
         }
     }
 }
@@ -53,6 +56,10 @@ impl Progress for Shown {
                 eprintln!("{:<14} {id}", outcome.name());
             }
         }
+    }
+
+    fn remark(&self, text: &str) {
+        self.say(&format!("note: {text}"));
     }
 
     fn end(&self) {

@@ -1,15 +1,16 @@
 //! `report`: render a run record again.
 
-use std::io::{self, BufWriter, Read as _, Write as _};
+use std::io::{self, BufWriter, Write as _};
 use std::path::Path;
 
 use callmark_reports::matrix::{MATRIX_SCHEMA, Matrix};
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
 use callmark_reports::{FeatureText, Format};
-use callmark_suite::library;
+use callmark_suite::{files, library};
 use serde::de::DeserializeOwned;
 
 use crate::args::ReportArguments;
+use crate::console;
 use crate::exit::{self, Failure};
 
 /// Largest run record or matrix that is read.
@@ -26,9 +27,7 @@ pub(crate) fn run(arguments: &ReportArguments) -> Result<u8, Failure> {
         }
     };
     match written {
-        Err(error) if arguments.out.is_none() && error.kind() == io::ErrorKind::BrokenPipe => {
-            exit::pipe_closed()
-        }
+        Err(error) if arguments.out.is_none() => console::cannot_write(&error),
         written => written.map_err(|error| Failure::usage(format!("{place} cannot be written: {error}")))?,
     }
     Ok(exit::CONFORMANT)
@@ -57,9 +56,7 @@ fn read_json<T: DeserializeOwned>(
     expected: &str,
     schema: fn(&T) -> &String,
 ) -> Result<T, String> {
-    let file = std::fs::File::open(path).map_err(|error| error.to_string())?;
-    let mut text = String::new();
-    file.take(MAX_BYTES).read_to_string(&mut text).map_err(|error| error.to_string())?;
+    let text = files::read_text(path, MAX_BYTES).map_err(|error| error.to_string())?;
     let read: T = serde_json::from_str(&text).map_err(|error| error.to_string())?;
     if schema(&read) != expected {
         return Err(format!("its schema is `{}`, not `{expected}`", schema(&read)));

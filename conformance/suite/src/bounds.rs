@@ -17,6 +17,9 @@ pub(crate) const MESSAGE: usize = 64 * 1024;
 const NODE: usize = 64;
 /// Smallest share of a member or an item.
 const SHARE: usize = 256;
+/// Levels that are kept of what has no more than the smallest share: it may be nested a hundred times, and each level
+/// costs the text about what is left out.
+const LEVELS: usize = 1;
 /// What is kept of the beginning of a long text.
 const HEAD: usize = 2 * 1024;
 /// Tokens that are kept of what is cut.
@@ -51,10 +54,18 @@ fn fits(value: &Value, budget: usize) -> bool {
 
 /// A copy of a value, cut down like that. What is cut is not copied first, since it may be megabytes.
 pub(crate) fn bounded(value: &Value, budget: usize) -> Value {
+    cut_down(value, budget, LEVELS)
+}
+
+fn cut_down(value: &Value, budget: usize, levels: usize) -> Value {
     if fits(value, budget) {
         return value.clone();
     }
-    let count = (budget / SHARE).max(1);
+    let (count, levels) = match (budget <= SHARE, levels) {
+        (true, 0) => (0, 0),
+        (true, levels) => (1, levels - 1),
+        (false, _) => (budget / SHARE, LEVELS),
+    };
     match value {
         Value::String(text) => Value::String(cut(text, budget)),
         Value::Array(items) => {
@@ -62,7 +73,7 @@ pub(crate) fn bounded(value: &Value, budget: usize) -> Value {
             let weights: Vec<usize> = kept.iter().map(weight).collect();
             let shares = shares(&weights, budget);
             let mut all: Vec<Value> =
-                kept.iter().zip(shares).map(|(item, share)| bounded(item, share)).collect();
+                kept.iter().zip(shares).map(|(item, share)| cut_down(item, share, levels)).collect();
             if !rest.is_empty() {
                 all.push(Value::String(summary(rest.len(), "items", |json| json.collect_seq(rest))));
             }
@@ -74,7 +85,7 @@ pub(crate) fn bounded(value: &Value, budget: usize) -> Value {
             let shares = shares(&weights, budget);
             let mut all: Map<String, Value> = kept()
                 .zip(shares)
-                .map(|((name, member), share)| (cut(name, share), bounded(member, share)))
+                .map(|((name, member), share)| (cut(name, share), cut_down(member, share, levels)))
                 .collect();
             if members.len() > count {
                 let rest = || members.iter().skip(count);
@@ -99,6 +110,20 @@ fn shares(weights: &[usize], budget: usize) -> Vec<usize> {
         left = left.saturating_sub(shares[index]);
     }
     shares
+}
+
+/// Whether something of a value was cut.
+pub(crate) fn is_cut(value: &Value) -> bool {
+    let is_marked = |text: &str| {
+        let digest = text.rsplit_once("sha256 ").map(|(_, digest)| digest);
+        text.contains('…') && digest.is_some_and(|digest| digest.len() > 64 && digest.ends_with(')'))
+    };
+    match value {
+        Value::String(text) => is_marked(text),
+        Value::Array(items) => items.iter().any(is_cut),
+        Value::Object(members) => members.iter().any(|(name, member)| is_marked(name) || is_cut(member)),
+        _ => false,
+    }
 }
 
 /// A text, cut, with what it is told apart and recognised by.
@@ -184,6 +209,10 @@ mod tests {
 
     use super::*;
 
+    fn nested(levels: usize, beside: &Value) -> Value {
+        (0..levels).fold(json!([]), |inner, _| json!([inner, beside]))
+    }
+
     fn check(value: &Value, tail: &str) -> Value {
         let mut value = json!({
             "card": {"content": {"status": "success", "result": value, "tail": format!("tok-0123456789ab{tail}")}},
@@ -202,9 +231,12 @@ mod tests {
             json!((0..300_000).collect::<Vec<_>>()),
             Value::Object((0..100_000).map(|index| (format!("member_{index}"), json!(index))).collect()),
             json!(vec![vec![vec![0; 100]; 100]; 30]),
+            json!(vec![nested(100, &json!("a text")); 300]),
+            json!(vec![nested(100, &json!({"a": ["text"], "b": 1})); 300]),
         ] {
-            check(&large, "");
+            assert!(is_cut(&check(&large, "")));
         }
+        assert!(!is_cut(&check(&json!("é… (7 bytes)"), "")));
     }
 
     #[test]

@@ -4,6 +4,7 @@
 //! have no way to close a connection instead of answering, which is why both stand on hyper.
 
 use std::future::Future;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -15,12 +16,16 @@ use hyper::server::conn::http1;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
 use thiserror::Error;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
+use crate::environment;
+
 /// Connections at a time; more wait to be accepted.
 const MAX_CONNECTIONS: usize = 512;
+/// Before a connection is accepted again on a machine that lacks what it takes.
+const AGAIN: Duration = Duration::from_millis(20);
 /// For the body of a request to arrive.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
 
@@ -39,8 +44,13 @@ where
     let mut connections = JoinSet::new();
     while let Ok(permit) = Arc::clone(&room).acquire_owned().await {
         while connections.try_join_next().is_some() {}
-        // One that cannot be accepted is its peer's loss.
-        let Ok((stream, _)) = listener.accept().await else { continue };
+        let stream = match listener.accept().await {
+            Ok((stream, _)) => stream,
+            Err(error) => {
+                not_accepted(&error).await;
+                continue;
+            }
+        };
         let answer = answer.clone();
         connections.spawn(async move {
             let _ = http1::Builder::new()
@@ -49,6 +59,35 @@ where
                 .await;
             drop(permit);
         });
+    }
+}
+
+/// Connections for servers that a framework drives, which keeps quiet about those that it could not accept.
+pub(crate) struct Accepting(pub(crate) TcpListener);
+
+impl axum::serve::Listener for Accepting {
+    type Io = TcpStream;
+    type Addr = SocketAddr;
+
+    async fn accept(&mut self) -> (Self::Io, Self::Addr) {
+        loop {
+            match self.0.accept().await {
+                Ok(accepted) => return accepted,
+                Err(error) => not_accepted(&error).await,
+            }
+        }
+    }
+
+    fn local_addr(&self) -> std::io::Result<Self::Addr> {
+        self.0.local_addr()
+    }
+}
+
+/// A connection that cannot be accepted is its peer's loss, unless nothing can be accepted just now.
+async fn not_accepted(error: &std::io::Error) {
+    environment::note(error);
+    if environment::lack(error).is_some() {
+        tokio::time::sleep(AGAIN).await;
     }
 }
 

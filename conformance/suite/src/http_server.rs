@@ -13,6 +13,7 @@ use serde_json::Value;
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::environment;
 use crate::http_connections::{self, Closed};
 use crate::transcript::lock;
 
@@ -123,7 +124,10 @@ impl HttpServer {
     /// Why it cannot listen there.
     pub async fn start(listen: Option<&str>, handler: Handler) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
-        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let failed = |error: std::io::Error| {
+            environment::note(&error);
+            format!("`{address}`: {error}")
+        };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let turn = Arc::new(Mutex::new(()));

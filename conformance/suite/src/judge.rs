@@ -4,10 +4,13 @@
 //! transcript, without I/O, clock or state, so that the same call gives the same answer live, over a file, and
 //! next year.
 
-use callmark_reports::record::Level;
+use callmark_reports::record::{Direction, Level};
 use serde_json::Value;
 
-use crate::transcript::Frame;
+pub use self::reason::{Alternative, Permitted, Undeclaration, Undeclared};
+use crate::transcript::{Frame, Kind, Transcript};
+
+mod reason;
 
 /// Something about the target that a rule does not allow. It is data, not an error of ours.
 #[derive(Clone, Debug, PartialEq)]
@@ -24,8 +27,12 @@ pub struct Finding {
     pub hint: String,
     /// Numbers of the frames involved.
     pub frames: Vec<u32>,
+    /// Number of the message to the target that is judged; the scenario's own where none is named.
+    pub subject: Option<u32>,
     /// Set where the documents ask for less in this very point than in the rule as a whole.
     pub level: Option<Level>,
+    /// Set where it is about an answer that did not come, whatever is shown in its place.
+    pub is_about_silence: bool,
 }
 
 impl Finding {
@@ -38,7 +45,9 @@ impl Finding {
             pointer: None,
             hint: hint.into(),
             frames: Vec::new(),
+            subject: None,
             level: None,
+            is_about_silence: false,
         }
     }
 
@@ -70,6 +79,20 @@ impl Finding {
         self
     }
 
+    /// Says that an answer did not come, so that what is shown is only what came in its place.
+    #[must_use]
+    pub fn about_silence(mut self) -> Self {
+        self.is_about_silence = true;
+        self
+    }
+
+    /// Names the message to the target that is judged, where a scenario sends more than one.
+    #[must_use]
+    pub fn about(mut self, frame: &Frame) -> Self {
+        self.subject = Some(frame.n);
+        self
+    }
+
     /// Lowers the finding to a recommendation.
     #[must_use]
     pub fn recommended(mut self) -> Self {
@@ -85,8 +108,10 @@ pub enum Trouble {
     Broken(Box<Finding>),
     /// There was nothing to judge.
     NotObserved(String),
-    /// The target took a way that the documents leave open and that has nothing to judge on it.
-    NotApplicable(String),
+    /// The manifest does not declare what there would be to judge.
+    NotApplicable(Undeclaration),
+    /// The target was seen to take a way that the documents leave open and that leaves nothing to judge.
+    Permitted(Permitted),
     /// The check had no chance.
     CouldNotRun {
         /// Class of the cause.
@@ -102,6 +127,40 @@ impl From<Finding> for Trouble {
     }
 }
 
+/// What a trouble rests on.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Basis {
+    /// What the target did.
+    #[default]
+    Content,
+    /// What it did not do in time, or a connection that was lost. On a busy machine that is no verdict.
+    Silence,
+}
+
+impl Basis {
+    /// What a trouble of the scenario with this transcript rests on.
+    ///
+    /// Waits say themselves that they ran out ([`Transcript::wait`]), so that no judgement has to. A finding that shows
+    /// what the target sent instead of the right thing is about that, whatever else was late.
+    pub fn of(trouble: &Trouble, transcript: &Transcript) -> Self {
+        if !transcript.fell_silent() {
+            return Self::Content;
+        }
+        match trouble {
+            Trouble::CouldNotRun { cause: Cause::Config | Cause::Suite, .. } => Self::Content,
+            Trouble::Broken(finding) if !finding.is_about_silence && finding.actual.is_some() => {
+                let shows = |frame: &Frame| {
+                    frame.direction == Direction::FromTarget
+                        && frame.kind != Kind::Closed
+                        && finding.frames.contains(&frame.n)
+                };
+                if transcript.all().iter().any(shows) { Self::Content } else { Self::Silence }
+            }
+            _ => Self::Silence,
+        }
+    }
+}
+
 /// Classes of causes for what could not run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Cause {
@@ -113,6 +172,8 @@ pub enum Cause {
     Fixture,
     /// The target stopped working.
     Implementation,
+    /// The machine that the suite runs on lacks something.
+    Environment,
     /// The suite itself failed.
     Suite,
 }
@@ -125,6 +186,7 @@ impl Cause {
             Self::Reachability => "reachability",
             Self::Fixture => "fixture",
             Self::Implementation => "implementation",
+            Self::Environment => "environment",
             Self::Suite => "suite",
         }
     }

@@ -3,10 +3,14 @@
 //! Invariant: nothing here knows the reference implementation; it is reached over sockets like any other.
 //! Invariant: nothing here prints.
 
+mod address;
 mod bounds;
 pub mod breadcrumb;
+pub mod by_hand;
 pub mod catalogue;
 pub mod chapters;
+pub mod environment;
+pub mod files;
 mod http_answer;
 mod http_connections;
 pub mod http_server;
@@ -19,10 +23,12 @@ pub mod management;
 pub mod manifest;
 pub mod pace;
 mod parameters;
+mod parts;
 pub mod registry;
 pub mod run;
 pub mod runtime;
 pub mod saboteur;
+pub mod secrets;
 pub mod stage;
 pub mod target;
 pub mod toolbus;

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use callmark_reports::record::Level;
 use cucumber::World as _;
 
 use crate::catalogue::is_rule_tag;
 use crate::registry::PROFILES;
-use crate::run::Library;
+use crate::run::{ABSENCE, Library};
 use crate::world::Family;
 use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
@@ -63,8 +64,8 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
     }
 }
 
-/// What says when a scenario runs (`run::engine`).
-const ORDER_TAGS: [&str; 2] = ["last", "holds"];
+/// What says when a scenario runs (`run::engine`), and what its passing shows (`run::verdict`).
+const OWN_TAGS: [&str; 3] = ["last", "holds", ABSENCE];
 
 fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {
@@ -81,9 +82,18 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
                 Some(_) => {}
             }
         }
+        for rule in case.rules.iter().filter(|_| case.level.is_some()) {
+            let rule = library.registry.rule(rule).filter(|rule| rule.level == Level::Must);
+            if let Some(rule) = rule.filter(|rule| rule.ambiguity.is_none()) {
+                faults.push(format!(
+                    "{place}: `@level:should`, and rule `{}` names no `ambiguity` that says why",
+                    rule.id
+                ));
+            }
+        }
         for tag in &case.tags {
             let known = ["role:", "cap:", "level:"].iter().any(|prefix| tag.starts_with(prefix));
-            if !known && !ORDER_TAGS.contains(&tag.as_str()) && !is_rule_tag(tag) {
+            if !known && !OWN_TAGS.contains(&tag.as_str()) && !is_rule_tag(tag) {
                 faults.push(format!("{place}: tag `@{tag}` has no meaning"));
             }
         }

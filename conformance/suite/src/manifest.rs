@@ -5,6 +5,7 @@
 
 mod agent;
 mod breadcrumb;
+mod commands;
 mod crumb_agent;
 mod hub;
 mod keys;
@@ -17,11 +18,15 @@ use callmark_schemas::SchemaName;
 use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
+use crate::utp::credentials;
+use crate::{files, secrets};
+
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
 pub use breadcrumb::{
     ASTRAL_ACTIONS, BreadcrumbTable, ConfigTable, Dispatch, ExtraTool, Inputs, LANGUAGE_MODELS,
     RUNNER_PLACEHOLDERS, RunnerTable, STANDARD_TOOLS, ToolsTable, View, WorkflowTable,
 };
+pub use commands::CommandLine;
 pub use crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, Capture, CrumbAgentTable, CrumbDriveTable, CrumbModel};
 pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTable, RateLimitTable};
 pub use toolbus::{
@@ -78,11 +83,7 @@ impl Manifest {
     pub fn read(path: &Path) -> Result<Self, ManifestError> {
         let shown = path.display().to_string();
         let fault = |message: String| ManifestError { path: shown.clone(), faults: vec![message] };
-        let size = std::fs::metadata(path).map_err(|error| fault(error.to_string()))?.len();
-        if size > MAX_BYTES {
-            return Err(fault(format!("is {size} bytes long, more than {MAX_BYTES}")));
-        }
-        let text = std::fs::read_to_string(path).map_err(|error| fault(error.to_string()))?;
+        let text = files::read_text(path, MAX_BYTES).map_err(|error| fault(error.to_string()))?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
         Self::parse(&shown, &text, directory.unwrap_or(Path::new(".")))
     }
@@ -96,6 +97,8 @@ impl Manifest {
         if faults.is_empty() {
             faults = callmark_schemas::violations(SchemaName::Manifest, &value)
                 .into_iter()
+                // `contradictions` knows better what was meant by a text that names no broker.
+                .filter(|violation| violation.pointer != "/utp/nats" || !value["utp"]["nats"].is_string())
                 .map(|violation| format!("`{}`: {}", dotted(&violation.pointer), violation.message))
                 .collect();
         }
@@ -152,6 +155,36 @@ impl Manifest {
             _ => (family, self.breadcrumb.is_some()),
         };
         (!is_there).then_some(table)
+    }
+
+    /// Values of the manifest that must not be stored: the target's environment, its HTTP headers, and credentials of the
+    /// broker.
+    pub fn secrets(&self) -> Vec<String> {
+        let utp = self.utp.iter();
+        let words = utp.clone().flat_map(|utp| credentials::words(&utp.nats));
+        let toolbus = self.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
+        let hub = self.hub.iter().flat_map(|hub| hub.env.values());
+        let service = self.hub.iter().filter_map(HubTable::secret);
+        let agent = self.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
+        let crumbs = self.breadcrumb.iter().flat_map(BreadcrumbTable::secrets);
+        let executor =
+            utp.clone().filter_map(|utp| utp.openapi.as_ref()).flat_map(|own| own.environment.values());
+        let registry = utp
+            .clone()
+            .filter_map(|utp| utp.registry.as_ref())
+            .flat_map(|own| own.env.values().chain(own.headers.values()));
+        utp.flat_map(|utp| utp.env.values())
+            .chain(executor)
+            .chain(registry)
+            .chain(toolbus)
+            .chain(hub)
+            .cloned()
+            .chain(words)
+            .chain(service)
+            .chain(crumbs)
+            .chain(agent)
+            .filter(|value| value.len() >= secrets::SHORTEST)
+            .collect()
     }
 
     /// What the schema cannot say.
@@ -212,6 +245,28 @@ mod tests {
     fn a_wildcard_subject_is_refused() {
         let text = "[target]\nname = \"a\"\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\ntarget_subject = \"cg.v1r3.*.x\"\n";
         assert!(faults(text)[0].contains("wildcard"), "{:?}", faults(text));
+    }
+
+    #[test]
+    fn a_broker_that_is_none_is_told_with_what_was_meant() {
+        let check = |nats: &str, expect: &[&str]| {
+            let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");
+            assert_eq!(faults(&text), expect, "{nats}");
+        };
+        let tls = "`utp.nats` is `tls://h:4222`; the suite speaks plain NATS: did you mean `nats://h:4222`?";
+        check("tls://h:4222", &[tls]);
+        check("embeded", &["`utp.nats` is `embeded`; did you mean `embedded`?"]);
+        let known = "known are `embedded`, `server`, `container` and `nats://host:port`";
+        check("nats://", &[&format!("`utp.nats` is `nats://`; {known}")]);
+        check("nats://h:4222", &[]);
+    }
+
+    #[test]
+    fn a_system_with_a_store_of_its_own_is_not_started() {
+        let text = "[target]\nname = \"a\"\n[breadcrumb]\nstart = [\"x\"]\nstore = \"http://h\"\n\
+                    catalog = [\"calculator\"]\n[breadcrumb.runner]\n";
+        assert_eq!(faults(text).len(), 1, "{:?}", faults(text));
+        assert!(faults(text)[0].contains("`start` would never be run"), "{:?}", faults(text));
     }
 
     #[test]

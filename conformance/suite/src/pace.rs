@@ -3,6 +3,8 @@
 //! A correct target never meets a deadline, so deadlines are generous; "nothing happens" is judged after
 //! a later command on the same path was answered and a quiet window has passed.
 
+pub(crate) mod heartbeat;
+
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};

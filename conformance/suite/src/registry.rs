@@ -56,6 +56,9 @@ pub struct Rule {
     /// Why no black box can test it.
     #[serde(default)]
     pub excluded: Option<String>,
+    /// Why a finding against it may be a warning although it is a MUST, with the row of the ambiguity.
+    #[serde(default)]
+    pub ambiguity: Option<String>,
     /// The profiles in which it has no features yet.
     #[serde(default, deserialize_with = "pending")]
     pending: Pending,

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
+use async_nats::ConnectOptions;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
 use crate::breadcrumb::agent::session::CrumbAgentSession;
@@ -19,10 +20,11 @@ use crate::judge::Cause;
 use crate::management::session::{ManagementPlan, ManagementSession};
 use crate::manifest::{BreadcrumbTable, Manifest, UtpTable};
 use crate::pace::PaceLimits;
-use crate::target::{Opening, Target};
+use crate::target::{Log, Opening, Target};
 use crate::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, Kind};
 use crate::utp::capture::{Capture, Exercise};
+use crate::utp::credentials;
 use crate::utp::judge::seen;
 use crate::utp::scene::Scene;
 use crate::utp::session::{Liveness, SessionError, UtpSession};
@@ -31,6 +33,10 @@ use crate::wire::Straight;
 use crate::world::Stage;
 
 pub use found::Found;
+
+/// Logs of what a run starts, beside each other.
+pub const LOGS: [&str; 7] =
+    ["target.log", "toolbus.log", "hub.log", "agent.log", "registry.log", "runner.log", "crumb-agent.log"];
 
 /// What a stage is set with.
 pub struct StagePlan<'a> {
@@ -164,11 +170,18 @@ fn opening<T>(plan: &StagePlan<'_>, table: T, log: &str) -> Opening<T> {
     Opening {
         table,
         directory: plan.manifest.directory.clone(),
-        log: plan.log.with_file_name(log),
+        log: self::log(plan, plan.log.with_file_name(log)),
         limits: plan.limits,
         wire: Arc::new(Straight),
         seed: plan.seed,
     }
+}
+
+/// A log without the secrets of the manifest.
+fn log(plan: &StagePlan<'_>, path: PathBuf) -> Log {
+    let log = Log::from(path);
+    log.hide(plan.manifest.secrets());
+    log
 }
 
 /// Of a manifest that lacks what a session needs.
@@ -249,7 +262,10 @@ async fn capture(plan: &StagePlan<'_>, session: Option<&UtpSession>) -> Result<C
     }
     if let (Some(exercise), Some(utp)) = (plan.exercise, utp) {
         let reach = |reason: String| (Cause::Reachability, reason);
-        let client = async_nats::connect(plan.nats_url).await.map_err(|error| reach(error.to_string()))?;
+        let client = credentials::of_url(ConnectOptions::new(), plan.nats_url)
+            .connect(plan.nats_url)
+            .await
+            .map_err(|error| reach(error.to_string()))?;
         return Capture::watch(&client, plan.nats_url, &utp.protocol_version, &table, exercise)
             .await
             .map_err(|error| reach(error.to_string()));

@@ -1,5 +1,9 @@
 //! How a target is started and ended, when that is the suite's business.
 
+pub mod guard;
+mod log;
+mod port;
+
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::process::Stdio;
@@ -11,9 +15,15 @@ use nix::sys::signal::{Signal, killpg};
 use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
+use crate::environment;
 use crate::manifest::PlatformKind;
 use crate::pace::PaceLimits;
 use crate::wire::Wire;
+
+use self::guard::Guarded;
+pub use self::log::Log;
+pub use self::port::Port;
+pub(crate) use self::port::{Handing, opened};
 
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(3);
@@ -26,7 +36,7 @@ pub struct Opening<T> {
     /// The directory that relative paths refer to.
     pub directory: PathBuf,
     /// Where the output of what is started goes.
-    pub log: PathBuf,
+    pub log: Log,
     /// Limits of all waiting.
     pub limits: PaceLimits,
     /// What messages cross on their way.
@@ -116,7 +126,7 @@ impl Target for Logged {
     }
 
     fn log(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { read_log_from(&self.log, self.from) })
+        Box::pin(async { log::read_end(&self.log, self.from, log::MAX_LOG) })
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
@@ -135,8 +145,8 @@ pub struct Launch {
     pub environment: BTreeMap<String, String>,
     /// Variables of our own environment that it must not see.
     pub removed: Vec<String>,
-    /// File that its output goes to; appended to.
-    pub log: PathBuf,
+    /// Where its output goes; appended to.
+    pub log: Log,
 }
 
 /// What becomes of the standard input and output of a process.
@@ -157,17 +167,11 @@ impl Launch {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err("its command line is empty".to_owned());
         };
-        let open = || {
-            if let Some(parent) = self.log.parent() {
-                std::fs::create_dir_all(parent)?;
-            }
-            std::fs::File::options().create(true).append(true).open(&self.log)
-        };
-        let log =
-            open().map_err(|error| format!("its log `{}` cannot be written: {error}", self.log.display()))?;
-        let errors = log.try_clone().map_err(|error| error.to_string())?;
+        let unwritten = |error| format!("its log `{}` cannot be written: {error}", self.log.path().display());
+        let (log, errors) =
+            self.log.writers().inspect_err(|error| environment::note(error)).map_err(unwritten)?;
         let (input, output) = match pipes {
-            Pipes::None => (Stdio::null(), Stdio::from(log)),
+            Pipes::None => (Stdio::null(), log),
             Pipes::Both => (Stdio::piped(), Stdio::piped()),
         };
         let mut command = Command::new(program);
@@ -185,17 +189,24 @@ impl Launch {
             .process_group(0)
             .kill_on_drop(true)
             .spawn()
+            .inspect_err(|error| environment::note(error))
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        Ok(Offspring { child, group, command: self.command.join(" "), log: self.log.clone() })
+        let guarded = group.map(|group| Guarded::group(group.as_raw()));
+        Ok(Offspring {
+            child,
+            group,
+            _guarded: guarded,
+            command: self.command.join(" "),
+            log: self.log.clone(),
+            port: None,
+        })
     }
 }
 
 /// A loopback address on which nothing listens just now.
 pub(crate) fn free_address() -> Result<String, String> {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    let address = listener.local_addr().map_err(|error| error.to_string())?;
-    Ok(address.to_string())
+    Ok(Port::take(Handing::Free)?.address())
 }
 
 /// A process that the suite started. Its whole group ends with it.
@@ -203,11 +214,22 @@ pub(crate) fn free_address() -> Result<String, String> {
 pub struct Offspring {
     child: Child,
     group: Option<Pid>,
+    /// Ended with this process, whatever ends it.
+    _guarded: Option<Guarded>,
     command: String,
-    log: PathBuf,
+    log: Log,
+    /// The port that it was given.
+    port: Option<Port>,
 }
 
 impl Offspring {
+    /// Keeps the port that it was given from others as long as it lives.
+    #[must_use]
+    pub(crate) fn on(mut self, port: Port) -> Self {
+        self.port = Some(port);
+        self
+    }
+
     /// Standard input and output, once, where they belong to the suite.
     pub fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
         self.child.stdin.take().zip(self.child.stdout.take())
@@ -216,8 +238,14 @@ impl Offspring {
     /// What there is to say when it ended by itself.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
-        let (words, log) = (self.last_words(), self.log.display());
+        let (words, log) = (self.log.last_words(), self.log.path().display());
         Some(format!("`{}` ended with {status}; its log `{log}` ends: {words}", self.command))
+    }
+
+    /// Waits until it has ended by itself.
+    #[cfg(test)]
+    async fn wait(&mut self) {
+        let _ = self.child.wait().await;
     }
 
     /// Asks it to end, and ends it.
@@ -227,14 +255,6 @@ impl Offspring {
         // Whatever of the group outlived its leader goes too.
         self.signal(Signal::SIGKILL);
         self.group = None;
-    }
-
-    /// The end of the log, for a message.
-    fn last_words(&self) -> String {
-        let text = std::fs::read(&self.log).unwrap_or_default();
-        let text = String::from_utf8_lossy(&text);
-        let lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
-        lines.into_iter().rev().map(crate::transcript::shorten_text).collect::<Vec<_>>().join(" | ")
     }
 
     fn signal(&self, signal: Signal) {
@@ -249,26 +269,6 @@ impl Drop for Offspring {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
     }
-}
-
-/// Bytes of a log that are read, from its beginning.
-const MAX_LOG: u64 = 16 * 1024 * 1024;
-
-/// A log file, as far as it is read.
-pub(crate) fn read_log(path: &std::path::Path) -> Option<String> {
-    read_log_from(path, 0)
-}
-
-/// What was appended to a log file after its first `from` bytes; all of one that has become shorter.
-fn read_log_from(path: &std::path::Path, from: u64) -> Option<String> {
-    use std::io::{Read as _, Seek as _, SeekFrom};
-    let mut file = std::fs::File::open(path).ok()?;
-    if file.metadata().ok()?.len() >= from {
-        file.seek(SeekFrom::Start(from)).ok()?;
-    }
-    let mut bytes = Vec::new();
-    file.take(MAX_LOG).read_to_end(&mut bytes).ok()?;
-    Some(String::from_utf8_lossy(&bytes).into_owned())
 }
 
 /// A target that the suite starts with a command line and ends with the run.
@@ -288,8 +288,7 @@ impl Process {
 impl Target for Process {
     fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
-            // What an earlier run left there says nothing about this one.
-            let _ = std::fs::remove_file(&self.launch.log);
+            self.launch.log.clear();
             let mut told = vec![
                 ("CALLMARK_NATS_URL", around.nats_url.as_str()),
                 ("CALLMARK_PLATFORM_URL", &around.platform_url),
@@ -306,7 +305,7 @@ impl Target for Process {
     }
 
     fn log(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { read_log(&self.launch.log) })
+        Box::pin(async { self.launch.log.exposed() })
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {

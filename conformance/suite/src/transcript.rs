@@ -6,12 +6,14 @@
 mod excerpt;
 mod kind;
 mod looks;
+mod waiting;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
-use std::time::{Duration, Instant};
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
 
 use callmark_reports::record::{Direction, FrameExcerpt};
 use flate2::Compression;
@@ -23,7 +25,7 @@ use tokio::sync::watch;
 
 use crate::bounds;
 
-pub use self::excerpt::{shorten, shorten_line, shorten_text};
+pub use self::excerpt::{shorten, shorten_text};
 pub use self::kind::Kind;
 use self::looks::Looking;
 pub use self::looks::{Looks, again, by_steps, rest};
@@ -133,6 +135,10 @@ pub struct Transcript {
     began: Instant,
     frames: Mutex<Frames>,
     count: watch::Sender<usize>,
+    /// Whether something that had to come did not come in time, or a connection was lost.
+    silent: AtomicBool,
+    /// How often the scenario was run before.
+    attempt: u32,
     /// What the steps of the scenario saw of it and when, where the run is to be judged again.
     looking: Looking,
 }
@@ -234,13 +240,35 @@ impl Frames {
 
 impl Default for Transcript {
     fn default() -> Self {
-        Self::looked_at(Looking::default())
+        Self::of_attempt(0)
     }
 }
 
 impl Transcript {
-    fn looked_at(looking: Looking) -> Self {
-        Self { began: Instant::now(), frames: Mutex::default(), count: watch::Sender::new(0), looking }
+    /// A transcript of a scenario that was run so often before.
+    pub fn of_attempt(attempt: u32) -> Self {
+        Self::looked_at(attempt, Looking::default())
+    }
+
+    fn looked_at(attempt: u32, looking: Looking) -> Self {
+        Self {
+            began: Instant::now(),
+            frames: Mutex::default(),
+            count: watch::Sender::new(0),
+            silent: AtomicBool::new(false),
+            attempt,
+            looking,
+        }
+    }
+
+    /// How often its scenario was run before. Each time has ids of its own.
+    pub fn attempt(&self) -> u32 {
+        self.attempt
+    }
+
+    /// When it began.
+    pub(crate) fn began(&self) -> Instant {
+        self.began
     }
 
     /// Appends a message and wakes whoever waits. One that is read again has its messages already.
@@ -256,6 +284,9 @@ impl Transcript {
     fn append(&self, message: Cow<'_, Message>) {
         if self.looking.is_again() {
             return self.looking.said(&message);
+        }
+        if message.kind == Kind::Closed {
+            self.note_silence();
         }
         let kept = {
             let mut frames = lock(&self.frames);
@@ -310,39 +341,6 @@ impl Transcript {
     pub fn pack(&self) {
         lock(&self.frames).pack();
     }
-
-    /// Waits until `find` finds something in the frames, at most for `deadline`.
-    pub async fn wait<T>(
-        &self,
-        deadline: Duration,
-        mut find: impl FnMut(&[Frame]) -> Option<T>,
-    ) -> Option<T> {
-        if self.looking.is_again() {
-            // What came before the wait was over is known.
-            return self.with(find);
-        }
-        let mut changes = self.count.subscribe();
-        // Only the last look is kept, also of a wait that somebody breaks off.
-        let mut last = self.looking.wait();
-        let search = async {
-            loop {
-                changes.mark_unchanged();
-                let found = {
-                    let frames = lock(&self.frames);
-                    let all = frames.all();
-                    last.saw(all.len());
-                    find(&all)
-                };
-                if found.is_some() {
-                    return found;
-                }
-                if changes.changed().await.is_err() {
-                    return None;
-                }
-            }
-        };
-        tokio::time::timeout(deadline, search).await.ok().flatten()
-    }
 }
 
 /// Frames as JSON, each on a line of its own.
@@ -372,6 +370,8 @@ pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use serde_json::json;
 
     use super::*;

@@ -13,6 +13,7 @@ use serde_json::Value;
 
 use crate::breadcrumb::agent::session::CrumbAgentSession;
 use crate::breadcrumb::session::RunnerSession;
+use crate::by_hand::ByHand;
 use crate::hub::agent::session::AgentSession;
 use crate::hub::session::HubSession;
 use crate::judge::{Cause, Judgement, Trouble};
@@ -25,7 +26,6 @@ use crate::utp::ground::Ground;
 use crate::utp::judge::late::Late;
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::Role;
-use crate::utp::upstream::Key;
 
 /// What all scenarios of a run share.
 #[derive(Clone, Default)]
@@ -90,7 +90,7 @@ impl Stage {
     /// What was made up for the run and must not be stored.
     pub fn secrets(&self) -> Vec<String> {
         let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
-        let keys = upstream.flat_map(|upstream| upstream.plan.keys.iter().flat_map(Key::forms));
+        let keys = upstream.flat_map(|upstream| upstream.plan.keys.iter().map(|key| key.expose().to_owned()));
         let parameter = self.runtime.iter().filter_map(|session| session.secret.clone());
         keys.chain(parameter).chain(self.runner.iter().flat_map(|session| session.secrets())).collect()
     }
@@ -220,6 +220,14 @@ impl Core {
     pub(crate) fn written(&self) -> Arc<Transcript> {
         Arc::clone(&self.transcript)
     }
+
+    /// What the ids of the scenario follow from: another text for each time that it is run.
+    pub(crate) fn identity(&self) -> String {
+        match self.transcript.attempt() {
+            0 => self.scenario.clone(),
+            attempt => format!("{}, attempt {}", self.scenario, attempt + 1),
+        }
+    }
 }
 
 impl std::fmt::Debug for Core {
@@ -271,6 +279,11 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     /// Gives back what other scenarios wait for.
     fn leave(&mut self) {}
 
+    /// Whether it was given something that earlier scenarios may have harmed.
+    fn borrowed(&self) -> bool {
+        false
+    }
+
     /// Ends the scenario.
     fn halt(&mut self, trouble: Trouble) -> Halt {
         self.core_mut().trouble = Some(trouble);
@@ -314,8 +327,8 @@ pub struct Remains {
     pub late: Vec<Late>,
     /// Body of the message that the scenario is about.
     pub subject: Option<Value>,
-    /// A command line that sends it by hand, where that is not the publishing of a message.
-    pub reproduce: Option<String>,
+    /// How a message to the target is sent by hand.
+    pub reproduce: Option<ByHand>,
 }
 
 /// Ends a scenario; what happened is in the World.

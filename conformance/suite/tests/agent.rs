@@ -38,7 +38,7 @@ fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {
     Opening {
         table,
         directory: PathBuf::from("."),
-        log: std::env::temp_dir().join(format!("callmark-agent-test-{}.log", std::process::id())),
+        log: std::env::temp_dir().join(format!("callmark-agent-test-{}.log", std::process::id())).into(),
         limits: PaceLimits {
             answer_floor: Duration::from_millis(500),
             late_floor: Duration::from_millis(100),
@@ -66,6 +66,7 @@ async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRec
         target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
         strict: false,
         jobs: 64,
+        alone: 0,
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),

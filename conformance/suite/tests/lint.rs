@@ -1,5 +1,9 @@
 //! The lint as a test: registry, features, steps and mutants agree.
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use callmark_suite::judge::{Alternative, Undeclared};
 use callmark_suite::run::Library;
 use callmark_suite::{lint, saboteur};
 
@@ -36,4 +40,57 @@ fn few_step_definitions_serve_many_steps() {
         "{steps} steps on {} definitions",
         lint::definitions().len()
     );
+}
+
+/// Every reason for which a scenario may judge nothing: a key of the manifest, or a place in a document.
+#[test]
+fn what_may_stay_unjudged_has_its_reason_in_the_manifest_or_in_a_document() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/callmark/manifest.schema.json");
+    let schema = std::fs::read_to_string(path).expect("the schema of manifests");
+    let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
+    for reason in Undeclared::ALL {
+        println!("{:<28} {}", reason.key(), reason.text());
+        let place: Vec<String> = reason.key().split('.').map(|name| format!("/properties/{name}")).collect();
+        assert!(schema.pointer(&place.concat()).is_some(), "a manifest has no `{}`", reason.key());
+        assert!(reason.text().contains(reason.key()), "{reason:?} does not say what to declare");
+    }
+    let library = Library::load().expect("a sound library");
+    let documents: BTreeSet<&str> = library
+        .registry
+        .rules()
+        .iter()
+        .flat_map(|rule| rule.source.split("; "))
+        .filter_map(|source| source.split(" §").next()?.split(" L").next())
+        .collect();
+    for way in Alternative::ALL {
+        println!("{:<48} {}", way.source(), way.text());
+        assert!(
+            documents.iter().any(|document| way.source().starts_with(document)),
+            "no rule comes from `{}`, which is to permit {way:?}",
+            way.source()
+        );
+    }
+}
+
+/// A reason that nothing gives is one that somebody forgot to remove.
+#[test]
+fn each_reason_is_given_somewhere() {
+    let mut text = String::new();
+    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    while let Some(folder) = folders.pop() {
+        for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())
+        {
+            if entry.is_dir() {
+                folders.push(entry);
+            } else {
+                text += &std::fs::read_to_string(entry).expect("a source file");
+            }
+        }
+    }
+    for name in Undeclared::ALL.iter().map(|own| format!("Undeclared::{own:?}")) {
+        assert!(text.contains(&name), "nothing gives `{name}`");
+    }
+    for name in Alternative::ALL.iter().map(|own| format!("Alternative::{own:?}")) {
+        assert!(text.contains(&name), "nothing gives `{name}`");
+    }
 }

@@ -29,18 +29,24 @@ Feature: calendar_get_availability
 
     Scenario: With and without the primary calendar the same times are busy
       Given a Hub
+      And an event on "2031-04-02"
       And a full request for calendar_get_availability
+      And it asks about the days around the event
       When the agent sends the request without "calendars" and with it
       Then both answers list the busy times of the primary calendar
+      And the event is among them
 
   @HUB-63 @cap:customer.connected
   Rule: Busy periods have start, end and calendar
 
     Scenario Outline: <member> of each period
       Given a Hub
+      And an event on "2031-04-09"
       And a full request for calendar_get_availability
+      And it asks about the days around the event
       When the agent sends the request
       Then the Hub answers with a result
+      And the event is listed
       And each of "busy_periods" has "<member>", a string
 
       Examples:
@@ -62,28 +68,37 @@ Feature: calendar_get_availability
 
     Scenario: Each period starts before it ends
       Given a Hub
+      And an event on "2031-04-16"
       And a full request for calendar_get_availability
+      And it asks about the days around the event
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods start before they end
+      And the event is among them
 
   @HUB-65 @cap:customer.connected @cap:data
   Rule: Busy times are those of the range, in the zone
 
     Scenario: The periods overlap the range
       Given a Hub
+      And an event on "2031-04-23"
       And a full request for calendar_get_availability
+      And it asks about the days around the event
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods overlap the range
+      And the event is among them
 
     Scenario Outline: Times are written in <zone>
       Given a Hub
+      And an event on "2031-12-10"
       And a full request for calendar_get_availability
+      And it asks about the days around the event
       And its "inputs.timezone" is "<zone>"
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods are in the time zone asked for
+      And the event is among them
 
       Examples:
         | zone             |
@@ -94,12 +109,12 @@ Feature: calendar_get_availability
       Given a Hub
       And an event on "2031-07-16"
       And a full request for calendar_get_availability
-      And its "inputs.start_date" is "2031-07-15"
-      And its "inputs.end_date" is "2031-07-18"
+      And it asks about the days around the event
       And its "inputs.timezone" is "<zone>"
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods are in the time zone asked for
+      And the event is among them
 
       Examples:
         | zone             |
@@ -109,12 +124,13 @@ Feature: calendar_get_availability
     Scenario: An event of the next week is left out
       Given a Hub
       And an event on "2031-08-20"
+      And an event on "2031-08-12"
       And a full request for calendar_get_availability
-      And its "inputs.start_date" is "2031-08-11"
-      And its "inputs.end_date" is "2031-08-14"
+      And it asks about the days around the event
       When the agent sends the request
       Then the Hub answers with a result
       And the busy periods overlap the range
+      And the event is among them
 
   @HUB-66 @cap:customer.connected
   Rule: Working hours are two times of day and the days

@@ -82,7 +82,7 @@ Feature: calendar_find_optimal_times
     Scenario: Mondays are avoided
       Given a Hub
       And a full request for calendar_find_optimal_times
-      And its "inputs.date_range" is {"start": "2031-03-03", "end": "2031-03-04"}
+      And its "inputs.date_range" is {"start": "2031-03-03", "end": "2031-03-05"}
       And its "inputs.preferences" is {"avoid_mondays": true}
       When the agent sends the request
       Then the Hub answers with a result

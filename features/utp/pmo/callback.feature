@@ -190,6 +190,7 @@ Feature: The callback routes and points, and says nothing else
         | ask_expert | timeout  |
         | ask_expert | partial  |
 
+    @absence
     Scenario: No callback of the whole run has a status of its own
       Given a PMO
       And a command for a built-in

@@ -139,6 +139,7 @@ Feature: The callback routes and points, and says nothing else
       When the worker sends the command
       Then any callback has one of the five statuses
 
+    @absence
     Scenario: No callback of the whole run has a status of its own
       Given a Tool Service
       And a command for the echo probe

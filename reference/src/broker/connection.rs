@@ -71,6 +71,11 @@ impl Shared {
         }
     }
 
+    /// The subjects that each client is subscribed to.
+    pub(super) fn subjects(&self) -> Vec<(u64, Vec<String>)> {
+        self.index.read().unwrap_or_else(PoisonError::into_inner).subjects()
+    }
+
     fn change<T>(&self, change: impl FnOnce(&mut SubscriptionIndex<Arc<Client>>) -> T) -> T {
         change(&mut self.index.write().unwrap_or_else(PoisonError::into_inner))
     }

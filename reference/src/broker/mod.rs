@@ -87,6 +87,7 @@ pub enum BrokerError {
 #[derive(Debug)]
 pub struct Broker {
     address: SocketAddr,
+    shared: Arc<Shared>,
     /// Taken by `shutdown`; dropping it tells the acceptor to end.
     stop: Option<oneshot::Sender<()>>,
     /// Owns the listener and, through a `JoinSet`, every connection.
@@ -115,8 +116,9 @@ impl Broker {
             ping_interval,
         };
         let (stop, stopped) = oneshot::channel();
-        let acceptor = tokio::spawn(accept(listener, Arc::new(Shared::new(settings)), stopped));
-        Ok(Self { address, stop: Some(stop), acceptor })
+        let shared = Arc::new(Shared::new(settings));
+        let acceptor = tokio::spawn(accept(listener, Arc::clone(&shared), stopped));
+        Ok(Self { address, shared, stop: Some(stop), acceptor })
     }
 
     /// The address that it listens on, with the port that was taken.
@@ -127,6 +129,11 @@ impl Broker {
     /// What a client connects to: `nats://127.0.0.1:port`.
     pub fn url(&self) -> String {
         format!("nats://{}", self.address)
+    }
+
+    /// The subjects that each client is subscribed to just now, in the order in which the clients came.
+    pub fn subscriptions(&self) -> Vec<Vec<String>> {
+        self.shared.subjects().into_iter().map(|(_, subjects)| subjects).collect()
     }
 
     /// Closes the listener and every connection, and returns when they are closed.

@@ -97,6 +97,22 @@ impl<C> SubscriptionIndex<C> {
         }
     }
 
+    /// The subjects of every client, sorted.
+    pub(super) fn subjects(&self) -> Vec<(u64, Vec<String>)> {
+        let mut all: Vec<(u64, Vec<String>)> = self
+            .by_client
+            .iter()
+            .map(|(client, own)| {
+                let text = |own: &Arc<Subscription<C>>| String::from_utf8_lossy(&own.subject).into_owned();
+                let mut subjects: Vec<String> = own.values().map(text).collect();
+                subjects.sort();
+                (*client, subjects)
+            })
+            .collect();
+        all.sort();
+        all
+    }
+
     /// Ends a subscription: now, or once `max` messages were delivered since it began.
     pub(super) fn unsubscribe(&mut self, client_id: u64, sid: &[u8], max: Option<u64>) {
         let Some(subscription) = self.by_client.get(&client_id).and_then(|own| own.get(sid)) else {

@@ -82,9 +82,27 @@ impl Projects {
 
 /// Connects to the broker; the error names the address without credentials.
 pub(crate) async fn connect(nats_url: &str, name: &str) -> Result<async_nats::Client, ReferenceError> {
-    async_nats::ConnectOptions::new().name(name).connect(nats_url).await.map_err(|source| {
-        ReferenceError::Connect { address: without_credentials(nats_url), source: Box::new(source) }
+    let options = with_credentials(async_nats::ConnectOptions::new(), nats_url);
+    options.name(name).connect(nats_url).await.map_err(|source| ReferenceError::Connect {
+        address: without_credentials(nats_url),
+        source: Box::new(source),
     })
+}
+
+/// The credentials of a URL, which the client leaves out: `nats://user:password@host`, or `nats://token@host`.
+fn with_credentials(options: async_nats::ConnectOptions, nats_url: &str) -> async_nats::ConnectOptions {
+    let Ok(url) = url::Url::parse(nats_url) else { return options };
+    match (decoded(url.username()), url.password().map(decoded)) {
+        (user, Some(password)) => options.user_and_password(user, password),
+        (token, None) if !token.is_empty() => options.token(token),
+        _ => options,
+    }
+}
+
+/// A text of a URL, percent-decoded. Unlike in a form, `+` is no blank.
+fn decoded(text: &str) -> String {
+    let text = text.replace('+', "%2B").replace('&', "%26").replace('=', "%3D");
+    url::form_urlencoded::parse(text.as_bytes()).next().map(|(name, _)| name.into_owned()).unwrap_or_default()
 }
 
 /// For the broker to send a message back to where it came from.
@@ -94,7 +112,10 @@ const ROUND_TRIP_DEADLINE: Duration = Duration::from_secs(10);
 ///
 /// A flush only empties the client's own buffer. A message to oneself comes back after the broker has read
 /// the subscriptions that were sent ahead of it, so that others may publish on them.
-pub(crate) async fn round_trip(client: &async_nats::Client) -> Result<(), ReferenceError> {
+///
+/// # Errors
+/// The connection is lost, or the broker does not answer within ten seconds.
+pub async fn round_trip(client: &async_nats::Client) -> Result<(), ReferenceError> {
     let inbox = client.new_inbox();
     let failed = |source: Box<dyn std::error::Error + Send + Sync>| ReferenceError::Subscribe {
         subject: inbox.clone(),

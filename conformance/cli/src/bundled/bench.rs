@@ -180,7 +180,14 @@ impl ReferenceBench {
     }
 
     fn opening<T>(&self, table: T, limits: PaceLimits, wire: Arc<dyn Wire>) -> Opening<T> {
-        Opening { table, directory: PathBuf::from("."), log: log_file(), limits, wire, seed: self.stages }
+        Opening {
+            table,
+            directory: PathBuf::from("."),
+            log: log_file().into(),
+            limits,
+            wire,
+            seed: self.stages,
+        }
     }
 
     async fn hub(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<HubSession>, String> {

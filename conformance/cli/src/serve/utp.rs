@@ -3,14 +3,17 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use async_nats::Client;
+use async_nats::{Client, ConnectOptions};
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
     self, L0, L0Config, Log, Pmo, PmoConfig, Runtime, ScriptedModel, ToolService, ToolServiceConfig, pmo,
+    round_trip,
 };
 use futures::StreamExt as _;
 use serde_json::{Value, json};
+
+use callmark_suite::utp::credentials;
 
 use crate::args::ServeArguments;
 use crate::broker::{self, RunningBroker};
@@ -115,7 +118,10 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         None => eprintln!("model     that of {MODEL}"),
     }
     eprintln!("project   {PROJECT}, with the agents {}", AGENTS.join(" and "));
-    let client = async_nats::connect(served.broker.url()).await.map_err(Failure::incomplete)?;
+    let client = credentials::of_url(ConnectOptions::new(), served.broker.url())
+        .connect(served.broker.url())
+        .await
+        .map_err(Failure::incomplete)?;
     let watching = if shows { Some(watch(&client).await?) } else { None };
     let code = if let Some(instruction) = &arguments.turn {
         turn(&client, instruction).await
@@ -136,7 +142,7 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
 async fn watch(client: &Client) -> Result<tokio::task::JoinHandle<()>, Failure> {
     // One subscription, so that the order is the broker's.
     let mut messages = client.subscribe(">").await.map_err(Failure::incomplete)?;
-    client.flush().await.map_err(Failure::incomplete)?;
+    round_trip(client).await.map_err(Failure::incomplete)?;
     Ok(tokio::spawn(async move {
         while let Some(message) = messages.next().await {
             // Answers to requests tell nothing that the requests do not.

@@ -4,6 +4,7 @@ use crate::support::{self, nothing};
 use async_nats::Client;
 use bytes::Bytes;
 use callmark_cli::broker;
+use callmark_reference::utp::round_trip;
 use callmark_reports::record::Verdict;
 use callmark_suite::saboteur::null::Null;
 use futures::StreamExt as _;
@@ -33,6 +34,7 @@ async fn who_asks_no_upstream_scores_nothing() {
 
 async fn echo_arguments(client: &Client) -> JoinSet<()> {
     let mut commands = client.subscribe("cg.v1r3.*.*.cmd.tool.>").await.expect("a subscription");
+    round_trip(client).await.expect("an answer of the broker");
     let client = client.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {

@@ -5,9 +5,8 @@ use std::path::Path;
 use std::process::Command;
 use std::sync::Arc;
 
-use callmark_reports::certificate::{Item, PrivateKey, Statement};
+use callmark_reports::certificate::{self, Item, PrivateKey};
 use callmark_reports::record::{Direction, Outcome, RunRecord};
-use callmark_suite::library;
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::memory::Account;
 use callmark_suite::run::{self, Library};
@@ -70,18 +69,14 @@ async fn judged(
 /// Writes the certificate anew, as somebody with the key could who has altered a file.
 fn sign_again(home: &Path) {
     let out = home.join("out");
-    let key =
-        PrivateKey::read(&std::fs::read_to_string(home.join("key.pem")).expect("a key")).expect("a key");
-    let item = |name: &str| Item::of(name, &std::fs::read(out.join(name)).expect("a file"));
-    let inside = [
-        Item::known("features", library::features_sha256().to_owned()),
-        Item::known("registry", library::registry_sha256()),
-    ];
-    let configuration = inside.into_iter().chain([item("manifest.json"), item("account.json")]).collect();
-    let record: RunRecord = read(&out.join("run.json"));
-    let statement = Statement::of(&record, vec![item("run.json"), item("transcript.jsonl")], configuration);
-    std::fs::write(out.join("certificate.json"), key.sign(&statement.expect("it conforms")))
-        .expect("written");
+    let text = |path: &Path| std::fs::read_to_string(path).expect("a file");
+    let key = PrivateKey::read(&text(&home.join("key.pem"))).expect("a key");
+    let path = out.join("certificate.json");
+    let mut statement = certificate::open(&text(&path), None).expect("a certificate").statement;
+    for item in &mut statement.subject {
+        *item = Item::of(&item.name, &std::fs::read(out.join(&item.name)).expect("a file"));
+    }
+    std::fs::write(path, statement.sign(&key)).expect("written");
 }
 
 /// A signed run of the reference, with its key beside it.
@@ -158,7 +153,8 @@ fn what_is_no_key_is_told_before_the_run() {
     assert!(code == Some(2) && text.contains("`callmark keygen --out FILE`"), "{text}");
     let (code, text) = callmark(&["certify", "--bundled", "--sign", "absent.pem", "--rule", "HUB-01"], home);
     assert!(code == Some(2) && text.contains("--rule"), "{text}");
-    assert_eq!(callmark(&["verify", "absent.json"], home).0, Some(2));
+    assert_eq!(callmark(&["verify", "absent.json"], home).0, Some(1));
+    assert_eq!(callmark(&["verify"], home).0, Some(2));
     std::fs::write(home.join("certificate.json"), b"{}\xff").expect("written");
     assert_eq!(callmark(&["verify", "certificate.json"], home).0, Some(1));
 }

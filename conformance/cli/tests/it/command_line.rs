@@ -85,6 +85,25 @@ fn json_is_the_record_and_nothing_else() {
 }
 
 #[test]
+fn where_no_rule_applies_nothing_conforms() {
+    let home = directory();
+    let program = crate::support::program();
+    let manifest = format!(
+        "[target]\nname = \"a\"\n[toolbus]\ncommand = ['{}', \"serve\", \"toolbus\", \"--stdio\"]\n\
+         [toolbus.probes.echo]\ntool = \"probe_echo\"\narguments = {{ value = \"{{value}}\" }}\n",
+        program.display()
+    );
+    std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
+    let arguments =
+        ["certify", "--target", "callmark.toml", "--profile", "toolbus.server", "--rule", "BUS-71"];
+    let output = callmark(&arguments, home.path());
+    assert_eq!(code(&output), 4, "{}", stderr(&output));
+    assert!(stderr(&output).contains("does not declare `probe.fail`"), "{}", stderr(&output));
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("incomplete: no rule was judged") && !text.contains("conformant:"), "{text}");
+}
+
+#[test]
 fn what_cannot_be_used_is_told_with_its_exit_code() {
     let home = directory();
     let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");

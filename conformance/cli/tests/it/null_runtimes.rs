@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use bytes::Bytes;
 use callmark_cli::broker::{self, BrokerChoice};
+use callmark_reference::utp::round_trip;
 use callmark_reports::record::Verdict;
 use callmark_suite::manifest::{Manifest, PlatformKind};
 use futures::StreamExt as _;
@@ -27,6 +28,7 @@ async fn check_bus(answer: fn(&Value) -> Option<Value>, expect: Verdict, who: &s
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let client = async_nats::connect(broker.url()).await.expect("a connection");
     let mut asked = client.subscribe("runtime.v1.>").await.expect("a subscription");
+    round_trip(&client).await.expect("an answer of the broker");
     let answering = tokio::spawn(async move {
         while let Some(request) = asked.next().await {
             let body = serde_json::from_slice(&request.payload).unwrap_or_default();

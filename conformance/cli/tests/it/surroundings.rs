@@ -7,6 +7,7 @@ use bytes::Bytes;
 use callmark_cli::broker::{self, BrokerChoice};
 use callmark_cli::bundled::Reference;
 use callmark_reference::broker::{Broker, BrokerConfig};
+use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::manifest::PlatformKind;
 use callmark_suite::run::{Progress, Quiet};
@@ -90,6 +91,7 @@ async fn a_flood_of_callbacks_is_counted_and_bounded() {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let client = async_nats::connect(broker.url()).await.expect("a connection");
     let mut commands = client.subscribe("cg.v1r3.*.*.cmd.tool.>").await.expect("a subscription");
+    round_trip(&client).await.expect("an answer of the broker");
     let flood = tokio::spawn(async move {
         while let Some(command) = commands.next().await {
             let project = command.subject.split('.').nth(2).unwrap_or_default().to_owned();

@@ -37,19 +37,49 @@ pub(crate) async fn certify(
     target: Box<dyn Target>,
     progress: Arc<dyn Progress>,
 ) -> RunOutput {
+    certify_part(manifest, profiles, nats_url, target, progress, Part::default()).await
+}
+
+/// What of a run is wanted, and with how much patience.
+#[derive(Clone, Copy)]
+pub(crate) struct Part<'a> {
+    /// None means all.
+    pub(crate) rules: &'a [&'a str],
+    /// Scenarios at a time.
+    pub(crate) jobs: usize,
+    /// Limits of all waiting.
+    pub(crate) limits: PaceLimits,
+}
+
+impl Default for Part<'_> {
+    fn default() -> Self {
+        let limits = PaceLimits {
+            answer_floor: Duration::from_millis(500),
+            // A first call that was slow must not have the others waited for by the minute.
+            answer_ceiling: Duration::from_millis(1500),
+            late_floor: Duration::from_millis(100),
+            ..PaceLimits::default()
+        };
+        Self { rules: &[], jobs: 64, limits }
+    }
+}
+
+/// As [`certify`], with a part of the scenarios.
+pub(crate) async fn certify_part(
+    manifest: &Manifest,
+    profiles: &[&str],
+    nats_url: &str,
+    target: Box<dyn Target>,
+    progress: Arc<dyn Progress>,
+    part: Part<'_>,
+) -> RunOutput {
     let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
     let logs = tempfile::tempdir().expect("a directory");
     let set = Box::pin(stage::set(StagePlan {
         manifest,
         profiles: &profiles,
         nats_url,
-        limits: PaceLimits {
-            answer_floor: Duration::from_millis(500),
-            // A first call that was slow must not have the others waited for by the minute.
-            answer_ceiling: Duration::from_millis(1500),
-            late_floor: Duration::from_millis(100),
-            ..PaceLimits::default()
-        },
+        limits: part.limits,
         seed: 1,
         log: logs.path().join("target.log"),
         target: Some(target),
@@ -58,12 +88,17 @@ pub(crate) async fn certify(
     .await;
     let library = Arc::new(Library::load().expect("a sound library"));
     let plan = Arc::new(RunPlan {
-        selection: Selection { profiles, ..Selection::default() },
+        selection: Selection {
+            profiles,
+            rules: part.rules.iter().map(|&rule| rule.to_owned()).collect(),
+            ..Selection::default()
+        },
         stage: set.stage.clone(),
         blocked: set.blocked.clone(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
         strict: false,
-        jobs: 64,
+        jobs: part.jobs,
+        alone: run::ALONE,
         seed: 1,
         rerun: "callmark certify".to_owned(),
         secrets: Vec::new(),

@@ -16,6 +16,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::room::Room;
+use crate::http_connections::Accepting;
 use crate::transcript::Kind;
 
 /// The element with the paragraph.
@@ -74,7 +75,7 @@ impl Pages {
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
-            let _ = axum::serve(listener, router).await;
+            let _ = axum::serve(Accepting(listener), router).await;
         });
         Ok(Self { address, _serving: serving })
     }

@@ -162,7 +162,7 @@ impl Scene {
         };
         self.booth
             .transcript
-            .wait(self.session.pace.quiet, |frames| {
+            .linger(self.session.pace.quiet, |frames| {
                 (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
             })
             .await;

@@ -22,14 +22,14 @@ use super::call::{Call, filled};
 use super::door::Door;
 use super::pages::Pages;
 use super::room::Room;
-use super::scene::product;
+use super::scene::{Scene, product};
 use super::store::Store;
 use super::upstream::Upstream;
 use super::value::tells;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Offspring, Opening};
+use crate::target::{self, Handing, Offspring, Opening};
 use crate::transcript::{Frame, lock};
 use crate::wire::Straight;
 
@@ -199,9 +199,13 @@ impl RunnerSession {
     }
 
     async fn opening(plan: Opening<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    }
+
+    async fn opening_on(plan: Opening<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        let mut session = start::set_up(plan).await?;
+        let mut session = start::set_up(plan, handing).await?;
         let learned = session.learn(&limits, within).await;
         if learned.is_err() {
             session.close().await;
@@ -319,6 +323,25 @@ impl RunnerSession {
             Some(Value::String(word)) => output.to_string().contains(word.as_str()),
             Some(number) => tells(output, number),
             None => output.is_object(),
+        }
+    }
+
+    /// Makes a usual call of a tool, and says what came of it.
+    ///
+    /// # Errors
+    /// Nothing came.
+    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
+        let mut scene = Scene::new(self, &format!("doctor {tool}"), Arc::default());
+        let call = scene.usual_call(tool);
+        scene.calls.push(call);
+        scene.make().await?;
+        scene.wait().await;
+        let frames = scene.frames();
+        match Answer::of(&frames, &scene.calls[0]) {
+            Some(answer) if answer.succeeded() => Ok("answers a call".to_owned()),
+            // What some tools need beside their input is there in a run only.
+            Some(answer) => Ok(format!("answers a call with `{}`", answer.status())),
+            None => Err("a call of it is not answered".to_owned()),
         }
     }
 

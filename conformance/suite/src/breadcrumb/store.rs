@@ -21,6 +21,7 @@ use tokio::task::JoinSet;
 use super::crumb::{Crumb, RESPONSE};
 use super::room::Room;
 use super::shelf::{Filter, OWNER, Refused, Shelf};
+use crate::http_connections::Accepting;
 use crate::transcript::Kind;
 
 /// Bytes of a request body.
@@ -87,7 +88,7 @@ impl Store {
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
-            let _ = axum::serve(listener, router).await;
+            let _ = axum::serve(Accepting(listener), router).await;
         });
         Ok(Self { shelf, address, _serving: serving })
     }

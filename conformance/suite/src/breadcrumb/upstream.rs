@@ -22,6 +22,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::room::Room;
+use crate::http_connections::Accepting;
 use crate::transcript::{Kind, lock};
 pub use reply::Dialect;
 
@@ -94,7 +95,7 @@ impl Upstream {
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
-            let _ = axum::serve(listener, router).await;
+            let _ = axum::serve(Accepting(listener), router).await;
         });
         Ok(Self { address, desk, _serving: serving })
     }

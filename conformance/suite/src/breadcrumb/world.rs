@@ -8,6 +8,7 @@ use super::answer::Answer;
 use super::call::Call;
 use super::scene::Scene;
 use super::session::RunnerSession;
+use crate::by_hand::{ByHand, body_text, quoted};
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
@@ -32,7 +33,7 @@ impl FamilyWorld for World {
             nonce: None,
             late: Vec::new(),
             subject: subject.map(|frame| frame.body.clone()),
-            reproduce: subject.map(by_hand),
+            reproduce: Some(ByHand::new(|_, frame| by_hand(frame))),
         }
     }
 }
@@ -50,7 +51,7 @@ impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
     }
 
@@ -110,9 +111,8 @@ impl World {
 
 /// A command line that stores a breadcrumb by hand.
 pub(super) fn by_hand(frame: &Frame) -> String {
-    let body = crate::transcript::shorten(&super::evidence::steady(&frame.body)).to_string();
-    let quoted = body.replace('\'', r"'\''");
+    let body = quoted(&body_text(&super::evidence::steady(&frame.body)));
     format!(
-        "curl -X POST \"$CALLMARK_STORE_URL/breadcrumbs\" -H 'content-type: application/json' -d '{quoted}'"
+        "curl -X POST \"${{CALLMARK_STORE_URL}}/breadcrumbs\" -H 'content-type: application/json' --data-raw {body}"
     )
 }

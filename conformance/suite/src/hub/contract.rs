@@ -24,6 +24,8 @@ pub fn status_of(code: &str) -> Option<u16> {
     CODES.iter().find(|(known, _)| *known == code).map(|(_, status)| *status)
 }
 
+/// The code of a tool that a Hub does not know.
+pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
 /// The names of the nine tools that are executed by a Hub (L91-322), calendar first.
 pub const TOOLS: [&str; 9] = [
     "calendar_get_availability",
@@ -73,6 +75,11 @@ impl Default for Subjects {
     }
 }
 
+/// When the event of a day begins and ends.
+pub fn times_of_event(day: &str) -> [String; 2] {
+    [format!("{day}T15:00:00+01:00"), format!("{day}T15:30:00+01:00")]
+}
+
 /// The full documented inputs of a tool (rules/hub.md §004.2.4); an empty object for a tool that is none of the nine.
 pub fn full_inputs(tool: &str, subjects: &Subjects) -> Value {
     let Subjects { mark, people, event_id, message_id, thread_id, query, day } = subjects;
@@ -82,8 +89,7 @@ pub fn full_inputs(tool: &str, subjects: &Subjects) -> Value {
             "calendars": ["primary"],
         }),
         "calendar_create_event" => json!({
-            "title": mark, "start": format!("{day}T15:00:00+01:00"), "end": format!("{day}T15:30:00+01:00"),
-            "description": format!("Two open points of {mark}"), "location": "Room 4", "attendees": people,
+            "title": mark, "start": times_of_event(day)[0], "end": times_of_event(day)[1], "description": format!("Two open points of {mark}"), "location": "Room 4", "attendees": people,
             "send_notifications": false,
         }),
         "calendar_update_event" => json!({

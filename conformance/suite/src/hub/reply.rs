@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::client::RETRY;
+use super::contract;
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::wire::{CALL, STATUS, TOOL};
@@ -78,6 +79,23 @@ impl<'a> Reply<'a> {
         self.answer?.headers.get(RETRY)?.trim().parse().ok().filter(|seconds: &f64| *seconds >= 0.0)
     }
 
+    /// Whether the answer is of the 500s without a code of the contract: the Hub failed, and nothing else can be concluded.
+    pub fn is_broken_down(&self) -> bool {
+        let is_of_the_contract = self.code().is_some_and(|code| contract::status_of(code).is_some());
+        self.status().is_some_and(|status| status >= 500) && !is_of_the_contract
+    }
+
+    /// That the Hub did not just fail.
+    ///
+    /// # Errors
+    /// Nothing to judge.
+    pub fn is_no_breakdown(&self) -> Judgement {
+        if self.is_broken_down() {
+            return Err(Trouble::NotObserved(format!("`{}` fails altogether: {}", self.tool(), self.told())));
+        }
+        Ok(())
+    }
+
     /// `result`, where the call was executed and it is an object.
     ///
     /// # Errors
@@ -106,7 +124,7 @@ impl<'a> Reply<'a> {
 
     /// A finding about this exchange.
     pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
-        let mut finding = Finding::new(message, hint).frame(self.request);
+        let mut finding = Finding::new(message, hint).about(self.request).frame(self.request);
         if let Some(answer) = self.answer.or(self.closed) {
             finding = finding.frame(answer);
         }

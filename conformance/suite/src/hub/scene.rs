@@ -17,6 +17,22 @@ use crate::transcript::{Frame, Transcript};
 /// Requests until a limit is hit, where the manifest does not say how many there may be.
 const UNTIL_LIMITED: u32 = 25;
 
+/// How a mail that is there is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The member in which it says so.
+    pub member: &'static str,
+    /// What stands in it.
+    pub text: String,
+}
+
+impl Known {
+    /// The search that finds it.
+    pub fn query(&self) -> String {
+        format!("{}:{}", self.member, self.text)
+    }
+}
+
 /// The state of one scenario.
 pub struct Scene {
     /// The run's session.
@@ -33,6 +49,8 @@ pub struct Scene {
     pub has_event: bool,
     /// Whether the message and the thread of `subjects` are those that are meant.
     pub has_message: bool,
+    /// A mail that a search must find.
+    pub known: Known,
     /// The request that is being prepared.
     pub draft: Option<Request>,
     /// Numbers of the exchanges under test, the last one first in mind.
@@ -58,12 +76,16 @@ impl Scene {
             subjects: session.subjects(&format!("Überblick & review {unique}"), scenario),
             session: Arc::clone(session),
             customer,
-            unique,
             has_event: false,
             has_message: false,
+            known: match &session.fixtures.sender {
+                Some(sender) => Known { member: "from", text: sender.clone() },
+                None => Known { member: "subject", text: unique.clone() },
+            },
             draft: None,
             made: Vec::new(),
             sentinel: None,
+            unique,
         }
     }
 
@@ -91,7 +113,7 @@ impl Scene {
             Ok(id) => self.subjects.event_id = id,
             Err(_) if self.session.table.stub => {}
             Err(told) => {
-                return Err(Trouble::NotObserved(format!("there is no event to change or delete: {told}")));
+                return Err(Trouble::NotObserved(format!("there is no event to look at: {told}")));
             }
         }
         Ok(())
@@ -128,6 +150,33 @@ impl Scene {
         Ok(())
     }
 
+    /// Sends a mail that a search finds by the scenario's mark, where the manifest names none that is there.
+    pub async fn need_known_mail(&mut self) -> Result<(), Trouble> {
+        if self.session.fixtures.sender.is_some() {
+            return Ok(());
+        }
+        let mail = contract::full_inputs("email_send", &self.subjects);
+        match self.made_id("email_send", &mail, "message_id").await {
+            Ok(_) => Ok(()),
+            Err(told) => Err(Trouble::NotObserved(format!("there is no mail to search for: {told}"))),
+        }
+    }
+
+    /// The address from which the manifest's message with an attachment came.
+    ///
+    /// # Errors
+    /// The message does not say so.
+    pub async fn sender_of_the_attachment(&mut self) -> Result<String, Trouble> {
+        let inputs =
+            json!({"message_id": self.session.fixtures.message_with_attachment_id, "mark_as_read": false});
+        match self.made_id("email_read", &inputs, "from").await {
+            Ok(from) => {
+                Ok(from.rsplit('<').next().unwrap_or_default().trim_end_matches(['>', ' ']).to_owned())
+            }
+            Err(told) => Err(Trouble::NotObserved(format!("there is no sender to search for: {told}"))),
+        }
+    }
+
     /// Deletes the event.
     ///
     /// # Errors
@@ -158,6 +207,11 @@ impl Scene {
         })
     }
 
+    /// Sends a request that is not under test.
+    pub async fn exchange(&self, request: &Request) {
+        self.session.exchange(&self.agent, request).await;
+    }
+
     /// Sends the request under test. A customer who is soon limited is asked until it is.
     pub async fn send(&mut self, request: &Request) -> u64 {
         if self.customer == Customer::Limited {
@@ -173,8 +227,34 @@ impl Scene {
     pub async fn send_bad(&mut self, request: &Request) {
         let call = self.session.exchange(&self.agent, request).await;
         self.made.push(call);
-        let sentinel = self.session.sentinel(self.customer);
+        self.send_sentinel(&request.tool).await;
+    }
+
+    /// Sends a valid request: one of the same tool where that needs an id, since such a tool may refuse all of them.
+    async fn send_sentinel(&mut self, tool: &str) {
+        let by_id = ["calendar_update_event", "calendar_delete_event", "email_read", "email_check_replies"];
+        let mut sentinel = self.session.sentinel(self.customer);
+        if by_id.contains(&tool) && !self.session.table.stub {
+            // The event of the scenario may be gone.
+            self.has_event = false;
+            let draft = self.draft.take();
+            if self.prepare(tool).await.is_ok() {
+                sentinel = self.draft.take().unwrap_or(sentinel);
+            }
+            self.draft = draft;
+        }
         self.sentinel = Some(self.session.exchange(&self.agent, &sentinel).await);
+    }
+
+    /// Sends a search that finds nothing, and after it one for a mail that is there.
+    pub async fn search_both(&mut self, request: &Request) {
+        let call = self.session.exchange(&self.agent, request).await;
+        self.made.push(call);
+        if self.need_known_mail().await.is_ok() {
+            let search = json!({"query": self.known.query(), "max_results": 5, "include_body": false});
+            let known = self.session.request("email_search", self.customer, &search);
+            self.sentinel = Some(self.session.exchange(&self.agent, &known).await);
+        }
     }
 
     /// Sends the request again and again until a limit is hit.

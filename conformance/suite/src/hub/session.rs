@@ -1,5 +1,6 @@
 //! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
 
+mod error;
 mod learn;
 
 use std::collections::BTreeSet;
@@ -10,18 +11,19 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::client::{Agent, Client, REQUEST_ID, Request};
 use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
 use super::provider::Provider;
 use super::reply::Reply;
-use crate::judge::Cause;
+use crate::address::elsewhere;
 use crate::manifest::{Customer, FixturesTable, HubTable};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
+use crate::target::{self, Handing, Launch, Offspring, Opening, Pipes, Port};
 use crate::transcript::{self, lock};
+
+pub use error::HubError;
 
 /// The agent that the suite is, where the manifest names no other.
 const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
@@ -37,67 +39,6 @@ const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
 const LONGEST_WINDOW: Duration = Duration::from_secs(600);
 /// Beyond a declared window.
 const LIMIT_SLACK: Duration = Duration::from_secs(3);
-
-/// A session that cannot be opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum HubError {
-    /// The manifest describes no Hub.
-    #[error("the manifest has no `hub.base_url` and no `hub.start`, so there is no Hub to reach")]
-    NoHub,
-    /// The secret is not there.
-    #[error("the environment variable `{0}`, which `hub.secret_env` names, is not set")]
-    NoSecret(String),
-    /// It cannot be started.
-    #[error("the Hub cannot be started: {0}")]
-    Start(String),
-    /// The provider cannot listen.
-    #[error("the suite's calendar and mail provider cannot listen: {0}")]
-    Provider(String),
-    /// A client cannot be made.
-    #[error("no HTTP client can be made: {0}")]
-    Client(String),
-    /// It does not answer.
-    #[error("the Hub at {base} does not answer within {seconds} s: {why}")]
-    Silent {
-        /// Its address.
-        base: String,
-        /// The deadline.
-        seconds: u64,
-        /// What came of the last try.
-        why: String,
-    },
-    /// The customer `connected` is none.
-    #[error(
-        "`hub.customers.connected` is not connected: both a calendar and a mail tool are answered by `{0}`; name a \
-         customer whose integrations are connected, or correct the Hub"
-    )]
-    Customer(String),
-    /// The provider is not asked.
-    #[error(
-        "the Hub executes tools and asks the provider that the suite plays nothing: point it at \
-         `CALLMARK_PROVIDER_URL` (or `{{provider_url}}` in `hub.env`), or leave `[hub.provider]` out"
-    )]
-    Unasked,
-    /// Its secret is not ours.
-    #[error(
-        "the Hub refuses the service secret ({0}): check `hub.secret_env`, or that a started Hub takes its secret \
-         from `CALLMARK_HUB_SECRET`"
-    )]
-    Secret(String),
-}
-
-impl HubError {
-    /// Class of the cause.
-    pub fn cause(&self) -> Cause {
-        match self {
-            Self::NoHub | Self::NoSecret(_) | Self::Start(_) | Self::Secret(_) => Cause::Config,
-            Self::Provider(_) | Self::Client(_) => Cause::Suite,
-            Self::Silent { .. } => Cause::Reachability,
-            Self::Customer(_) | Self::Unasked => Cause::Fixture,
-        }
-    }
-}
 
 /// An open session.
 pub struct HubSession {
@@ -116,6 +57,8 @@ pub struct HubSession {
     works: bool,
     /// Whether the expired token was told as expired before the first scenario.
     expiry_told: bool,
+    /// Tools of the contract that the Hub does not know.
+    missing: BTreeSet<String>,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
     process: Mutex<Option<Offspring>>,
@@ -134,7 +77,28 @@ pub struct HubFound {
     base: String,
     works: bool,
     expiry_told: bool,
+    #[serde(default)]
+    missing: BTreeSet<String>,
     nonce: String,
+}
+
+impl HubFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &HubTable) -> Option<String> {
+        let base = table.base_url.as_deref().unwrap_or("http://{listen}");
+        let provider = || {
+            let says = |is_there: bool| if is_there { "has" } else { "has not" };
+            let declared = table.provider.is_some();
+            (self.has_provider != declared).then(|| {
+                format!(
+                    "its Hub {} the provider of the suite, and that of the manifest {}",
+                    says(self.has_provider),
+                    says(declared)
+                )
+            })
+        };
+        elsewhere("hub.base_url", base, &self.base).or_else(provider)
+    }
 }
 
 impl HubSession {
@@ -148,6 +112,7 @@ impl HubSession {
             base: self.base.clone(),
             works: self.works,
             expiry_told: self.expiry_told,
+            missing: self.missing.clone(),
             nonce: self.nonce.clone(),
         }
     }
@@ -164,6 +129,7 @@ impl HubSession {
             base: found.base,
             works: found.works,
             expiry_told: found.expiry_told,
+            missing: found.missing,
             limited: AsyncMutex::default(),
             process: Mutex::default(),
             seed,
@@ -180,6 +146,14 @@ impl HubSession {
     }
 
     async fn opening(plan: Opening<HubTable>) -> Result<Arc<Self>, HubError> {
+        let why = |error: &HubError| match error {
+            HubError::Start(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+    }
+
+    async fn opening_on(plan: Opening<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);
@@ -195,9 +169,10 @@ impl HubSession {
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         if let Some(command) = &table.start {
-            // What an earlier run left there says nothing about this one.
-            let _ = std::fs::remove_file(&plan.log);
-            let listen = free_address().map_err(HubError::Start)?;
+            plan.log.hide([secret.clone()]);
+            plan.log.clear();
+            let port = Port::take(handing).map_err(HubError::Start)?;
+            let listen = port.address();
             base = base.replace("{listen}", &listen);
             let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
             let filled = |text: &String| {
@@ -219,7 +194,7 @@ impl HubSession {
             if provider.is_some() {
                 around.push(("CALLMARK_PROVIDER_URL", &provider_url));
             }
-            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?);
+            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?.on(port));
         }
         let fixtures = match &provider {
             Some(provider) => provider.fixtures(),
@@ -235,6 +210,7 @@ impl HubSession {
             base,
             works: false,
             expiry_told: false,
+            missing: BTreeSet::new(),
             limited: AsyncMutex::new(()),
             process: Mutex::new(process),
             seed: plan.seed,
@@ -288,6 +264,11 @@ impl HubSession {
     /// Whether the Hub told before that the token has expired, so that it may have thrown it away since.
     pub fn told_of_expiry(&self) -> bool {
         self.expiry_told
+    }
+
+    /// Tools of the contract that the Hub does not know, by its own word.
+    pub fn missing(&self) -> &BTreeSet<String> {
+        &self.missing
     }
 
     /// Says why the Hub is gone, where the suite started it.

@@ -5,13 +5,17 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use super::client::Request;
+use super::contract::TOOL_NOT_FOUND;
 use super::evidence;
+use super::judge::envelope;
 use super::reply::Reply;
 use super::scene::Scene;
 use super::session::HubSession;
+use crate::by_hand::{ByHand, body_text, quoted, quoted_without};
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::manifest::Customer;
-use crate::transcript::{self, Frame, Kind, shorten};
+use crate::secrets;
+use crate::transcript::{self, Frame, Kind};
 use crate::wire::CALL;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
@@ -41,7 +45,10 @@ impl FamilyWorld for World {
             nonce: None,
             late: Vec::new(),
             subject: subject.map(|frame| frame.body.clone()),
-            reproduce: subject.map(|frame| by_hand(frame, &scene.session)),
+            reproduce: Some({
+                let session = Arc::clone(&scene.session);
+                ByHand::new(move |_, frame| by_hand(frame, &session))
+            }),
         }
     }
 
@@ -67,7 +74,7 @@ impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self, customer: Customer) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::new(&session, customer, &self.core.scenario, self.core.written()));
+        self.scene = Some(Scene::new(&session, customer, &self.core.identity(), self.core.written()));
         Ok(())
     }
 
@@ -118,13 +125,42 @@ impl World {
         if replies.is_empty() {
             return Err(self.suite_fault("no step sent a request (`When the agent sends …`)"));
         }
+        let is_absent = |reply: &&Reply<'_>| {
+            reply.code() == Some(TOOL_NOT_FOUND) && session.missing().contains(reply.tool())
+        };
+        if let Some(absent) = replies.iter().find(is_absent) {
+            let message = format!("the Hub does not know `{}`: see HUB-05", absent.tool());
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge_all(&replies, judgement)
+    }
+
+    /// Judges all exchanges under test, also with a tool that the Hub does not know.
+    fn judge_all(
+        &mut self,
+        replies: &[Reply<'_>],
+        judgement: impl FnOnce(&[Reply<'_>]) -> Judgement,
+    ) -> Step {
+        let session = self.session()?;
         // Most judgements have nothing to look at then; that every request is answered is asked first.
-        let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(&replies));
+        let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(replies));
         if !session.works() && matches!(judgement, Err(Trouble::Broken(_))) && replies[0].answer.is_none() {
             let message = "the Hub does not answer, and never did".to_owned();
             return Err(self.halt(Trouble::NotObserved(message)));
         }
         self.judge(judgement)
+    }
+
+    /// Judges that the Hub knows the tool that was asked for.
+    pub(super) fn judge_presence(&mut self, code: &str) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        let (frames, made) = (scene.frames(), scene.made.last().copied());
+        let replies: Vec<Reply<'_>> = made.and_then(|call| Reply::of(&frames, call)).into_iter().collect();
+        let missing: Vec<&str> = session.missing().iter().map(String::as_str).collect();
+        self.judge_all(&replies, |replies| {
+            replies.iter().try_for_each(|reply| envelope::is_not_error(reply, code, &missing))
+        })
     }
 
     /// Judges an exchange that must be refused, with what came after it.
@@ -177,15 +213,20 @@ fn by_hand(frame: &Frame, session: &HubSession) -> String {
     let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
     let header = |name: &str| {
         // The shell fills in the secret.
-        let value = frame.headers.get(name)?.replace(session.secret(), "$CALLMARK_HUB_SECRET");
-        Some(format!(" -H \"{name}: {}\"", value.replace('"', "\\\"")))
+        let value = format!("{name}: {}", frame.headers.get(name)?);
+        let secret = session.secret();
+        let word = if value.contains(secret) {
+            quoted_without(&value, secret, "CALLMARK_HUB_SECRET")
+        } else {
+            quoted_without(&value, secrets::shortened(secret), "CALLMARK_HUB_SECRET%?")
+        };
+        Some(format!(" -H {word}"))
     };
     let headers: String = ["authorization", "content-type"].into_iter().filter_map(header).collect();
-    let line = format!("curl -i -X {method} {}{path}{headers}", session.shown_base());
-    let body = match &frame.body {
-        serde_json::Value::Null => return line,
-        serde_json::Value::String(text) => text.clone(),
-        json => shorten(&evidence::steady(json)).to_string(),
-    };
-    format!("{line} -d '{}'", body.replace('\'', r"'\''"))
+    let url = quoted(&format!("{}{path}", session.shown_base()));
+    let line = format!("curl -i -X {method} {url}{headers}");
+    if frame.body.is_null() {
+        return line;
+    }
+    format!("{line} --data-raw {}", quoted(&body_text(&evidence::steady(&frame.body))))
 }

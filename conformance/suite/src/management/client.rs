@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::exchange::PLACES;
 use crate::http_answer;
 use crate::manifest::{RegistryEncoding, RegistryTable};
+use crate::pace::heartbeat;
 use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::utp::judge::seen::mentions;
 use crate::wire::{CALL, SCENARIO, STATUS, Straight, Wire};
@@ -113,8 +114,8 @@ impl Client {
         let message = self.outgoing(caller, request, number);
         caller.transcript.record(message.clone());
         for message in self.wire.outgoing(message) {
-            let answer = tokio::time::timeout(deadline, self.post(&message)).await;
-            let answer = answer.unwrap_or_else(|_| Err("there was no answer in time".to_owned()));
+            let answer = heartbeat::within(deadline, self.post(&message)).await;
+            let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
             let answer = answer.map(|(status, body)| (status, narrowed(body, &request.about)));
             self.take(caller, message, answer);
         }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::exchange::Reading;
 use super::upload::Upload;
 use super::world::Seen;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 
 /// Members that a stored row is known by (UTP §2). Whatever else a registry keeps is its own business.
 const ROW: [&str; 7] =
@@ -58,10 +58,7 @@ fn hint(upload: &Upload<'_>) -> &'static str {
 pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
     let upload = &seen.upload;
     if name == "tool_name" && !upload.definition.form.is_empty() && upload.post.is_4xx() {
-        return Err(Trouble::NotApplicable(format!(
-            "the registry takes no such names: {}",
-            upload.post.told()
-        )));
+        return Err(Alternative::RefusesNames.seen_in(upload.post.answer));
     }
     if let (true, Some(good)) = (upload.post.is_2xx() && upload.stored().is_none(), seen.good.first()) {
         was_alive(Some(good), "before")?;
@@ -232,11 +229,12 @@ fn changed(upload: &Upload<'_>) -> Judgement {
                 format!("the definition is refused, and the tool that was there is gone: {refused}");
             Err(finding(message).expected(before.clone()).into())
         }
-        (Reading::Row(_), Reading::Unknown) => {
+        // What could be read before it can be read after it, where nothing was stored.
+        (Reading::Row(_) | Reading::None, Reading::Unknown) => {
             let told = upload.after.map(|read| read.told()).unwrap_or_default();
             Err(Trouble::NotObserved(format!("the tool cannot be read after it: {told}")))
         }
-        (_, Reading::None | Reading::Unknown) => Ok(()),
+        (_, Reading::None) | (Reading::Unknown, Reading::Unknown) => Ok(()),
     }
 }
 
@@ -306,9 +304,15 @@ fn same(left: &Value, right: &Value) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use callmark_reports::record::Direction;
     use serde_json::json;
 
     use super::*;
+    use crate::management::client::EXCHANGE;
+    use crate::management::definition::Definition;
+    use crate::management::upload::Made;
+    use crate::transcript::{Frame, Kind};
+    use crate::wire::STATUS;
 
     #[test]
     fn lists_of_a_schema_that_are_sets_have_no_order() {
@@ -323,6 +327,47 @@ mod tests {
         check("/parameters/properties/required", json!(["a", "b"]), json!(["b", "a"]), false);
         check("/parameters/properties/marks/default", json!([1, 2]), json!([2, 1]), false);
         check("/options/required", json!(["a", "b"]), json!(["b", "a"]), false);
+    }
+
+    #[test]
+    fn that_nothing_is_stored_takes_a_reading_that_still_works() {
+        let made = Made {
+            definition: Definition::full("v1r3", "a_tool", "word"),
+            post: 2,
+            before: Some(1),
+            after: Some(3),
+        };
+        let check = |before: &str, after: &str, is_seen: bool| {
+            let frames: Vec<Frame> = [(1, before), (2, "400"), (3, after)]
+                .into_iter()
+                .flat_map(|(number, status)| exchange(number, status))
+                .collect();
+            let upload = Upload::of(&frames, &made).expect("an upload");
+            assert_eq!(changed(&upload).is_ok(), is_seen, "{before}, then {after}");
+        };
+        check("404", "404", true);
+        check("404", "500", false);
+        check("500", "404", true);
+        // One that never finds what is not there in this way shows nothing by it.
+        check("500", "500", true);
+    }
+
+    fn exchange(number: u32, status: &str) -> [Frame; 2] {
+        let frame = |n: u32, direction: Direction, kind: Kind| Frame {
+            n,
+            at_us: 0,
+            direction,
+            kind,
+            channel: "GET /projects/p/tools/a_tool".to_owned(),
+            headers: [(EXCHANGE, number.to_string()), (STATUS, status.to_owned())]
+                .map(|(name, value)| (name.to_owned(), value))
+                .into(),
+            body: Value::Null,
+        };
+        [
+            frame(number * 2, Direction::ToTarget, Kind::RegistryRequest),
+            frame(number * 2 + 1, Direction::FromTarget, Kind::RegistryResponse),
+        ]
     }
 
     #[test]

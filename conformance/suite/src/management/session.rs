@@ -13,10 +13,11 @@ use super::client::{Caller, Client, Request};
 use super::definition::Definition;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
+use crate::address::elsewhere;
 use crate::judge::Cause;
 use crate::manifest::{RegistryRead, RegistryTable};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
+use crate::target::{self, Handing, Launch, Offspring, Opening, Pipes, Port};
 use crate::transcript::{self, lock};
 
 /// Between two looks at a registry that does not answer yet.
@@ -35,6 +36,7 @@ const LONGEST_LOOK: Duration = Duration::from_millis(500);
 const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 
 /// What a session is opened with.
+#[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
     pub opening: Opening<RegistryTable>,
@@ -121,6 +123,14 @@ pub struct ManagementFound {
     nonce: String,
 }
 
+impl ManagementFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &RegistryTable) -> Option<String> {
+        let base = table.base_url.as_deref().unwrap_or("http://{listen}");
+        elsewhere("utp.registry.base_url", base, &self.base)
+    }
+}
+
 impl ManagementSession {
     /// What was found out.
     pub fn found(&self) -> ManagementFound {
@@ -158,14 +168,22 @@ impl ManagementSession {
     }
 
     async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
+        let why = |error: &ManagementError| match error {
+            ManagementError::Start(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+    }
+
+    async fn opening_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
         let table = plan.opening.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         match &table.start {
             Some(command) => {
-                let listen = free_address().map_err(ManagementError::Start)?;
-                base = base.replace("{listen}", &listen);
-                process = Some(start(&plan, command, &listen)?);
+                let port = Port::take(handing).map_err(ManagementError::Start)?;
+                base = base.replace("{listen}", &port.address());
+                process = Some(start(&plan, command, &port.address())?.on(port));
             }
             None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
             None => {}
@@ -411,8 +429,7 @@ impl ManagementSession {
 
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Offspring, ManagementError> {
     let Opening { table, directory, log, .. } = &plan.opening;
-    // What an earlier run left there says nothing about this one.
-    let _ = std::fs::remove_file(log);
+    log.clear();
     let launch = Launch {
         command: command.to_vec(),
         directory: table.working_dir.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),

@@ -9,6 +9,7 @@ use super::definition::Definition;
 use super::scene::Scene;
 use super::session::ManagementSession;
 use super::upload::Upload;
+use crate::by_hand::{ByHand, header_of_environment, quoted};
 use crate::judge::Judgement;
 use crate::manifest::RegistryEncoding;
 use crate::transcript::{Frame, Kind};
@@ -37,7 +38,10 @@ impl FamilyWorld for World {
             nonce: None,
             late: Vec::new(),
             subject: subject.map(|frame| frame.body.clone()),
-            reproduce: subject.map(|frame| by_hand(frame, &scene.session)),
+            reproduce: Some({
+                let session = Arc::clone(&scene.session);
+                ByHand::new(move |_, frame| by_hand(frame, &session))
+            }),
         }
     }
 }
@@ -67,7 +71,7 @@ impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
         let session = self.session()?;
-        self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
     }
 
@@ -107,18 +111,21 @@ impl World {
 /// A command line that uploads by hand.
 fn by_hand(frame: &Frame, session: &ManagementSession) -> String {
     let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
-    let quoted = |text: &str| text.replace('\'', r"'\''");
-    // The values are secrets; who runs the line fills them in.
+    // The values are secrets; the shell fills them in.
     let headers: Vec<String> =
-        session.table.headers.keys().map(|name| format!(" -H '{}: …'", quoted(name))).collect();
+        session.table.headers.keys().map(|name| header_of_environment("CALLMARK_HEADER", name)).collect();
+    let url = quoted(&format!("{}{path}", session.shown_base()));
+    let line = format!("curl -i -X {method} {url}{}", headers.concat());
+    if method == "GET" {
+        return line;
+    }
     let text = quoted(frame.body.as_str().unwrap_or_default());
-    let line = format!("curl -i -X {method} {}{path}{}", session.shown_base(), headers.concat());
     match session.table.encoding {
         RegistryEncoding::Yaml => {
-            format!("{line} -H 'content-type: application/yaml' --data-binary '{text}'")
+            format!("printf %s {text} | {line} -H 'content-type: application/yaml' --data-binary @-")
         }
         RegistryEncoding::Multipart => {
-            format!("printf %s '{text}' | {line} -F 'file=@-;filename=tool.yaml;type=application/yaml'")
+            format!("printf %s {text} | {line} -F 'file=@-;filename=tool.yaml;type=application/yaml'")
         }
     }
 }

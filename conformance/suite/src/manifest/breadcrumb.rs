@@ -379,6 +379,12 @@ impl BreadcrumbTable {
         if self.store.is_some() && (self.listen.is_some() || self.fixtures.is_some() || self.lines) {
             faults.push("`breadcrumb.store` leaves no room for `listen`, `fixtures` or `lines`".to_owned());
         }
+        if self.store.is_some() && self.start.is_some() {
+            faults.push(
+                "`breadcrumb.store` is that of a system that runs already, so `start` would never be run: leave one out"
+                    .to_owned(),
+            );
+        }
         let is_started = self.start.is_some() && self.store.is_none();
         let model = LANGUAGE_MODELS.into_iter().find(|model| self.catalog.contains(*model));
         if let (Some(model), false, None) = (model, is_started, &self.upstream_listen) {

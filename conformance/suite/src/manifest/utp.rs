@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::registry::nearest;
+
 /// `[utp]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -345,6 +347,9 @@ impl UtpTable {
         {
             faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
         }
+        if let Some(fault) = unknown_broker(&self.nats) {
+            faults.push(fault);
+        }
         let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
             Some((format!("utp.tool-service.probes.{}", name.name()), probe.target_subject.as_ref()?))
         });
@@ -368,6 +373,25 @@ impl UtpTable {
         }
         faults
     }
+}
+
+/// What is wrong with a broker that is none of those that there are.
+fn unknown_broker(nats: &str) -> Option<String> {
+    const WORDS: [&str; 3] = ["embedded", "server", "container"];
+    let address = nats.strip_prefix("nats://");
+    if WORDS.contains(&nats) || address.is_some_and(|address| !address.is_empty()) {
+        return None;
+    }
+    let advice = match nats.split_once("://") {
+        Some((_, address)) if !address.is_empty() => {
+            format!("the suite speaks plain NATS: did you mean `nats://{address}`?")
+        }
+        _ => match nearest(nats, WORDS.into_iter()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "known are `embedded`, `server`, `container` and `nats://host:port`".to_owned(),
+        },
+    };
+    Some(format!("`utp.nats` is `{nats}`; {advice}"))
 }
 
 /// Whether a subject is one that a tool can be registered under (UTP §4.1, Guide §2).

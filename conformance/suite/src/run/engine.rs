@@ -3,20 +3,23 @@
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use callmark_reports::record::Outcome;
+use callmark_reports::record::Level;
 use cucumber::event::ScenarioFinished;
 use cucumber::{Cucumber, Parser, cli, parser, runner};
 use futures::future::LocalBoxFuture;
 use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
+use tokio::task::JoinSet;
 
+use super::alone;
+use super::company::Company;
 use super::memory::Account;
 use super::remains::Remains;
 use super::writer::{self, Facts, Gatherer, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
-use crate::judge::Trouble;
+use crate::pace::heartbeat;
 use crate::transcript::{self, lock};
 use crate::utp::judge::late::{self, Late};
 use crate::utp::session::Liveness;
@@ -58,7 +61,19 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let capabilities = plan.stage.capabilities();
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
-    let (mut facts, mut remains) = drive_families(library, plan).await;
+    let mut watching = JoinSet::new();
+    watching.spawn(heartbeat::watch());
+    let company = Arc::new(Company::default());
+    let mut driven = drive_families(library, plan, &company).await;
+    let again = Again { library, plan, company };
+    let counts = |profile: &str| plan.stage.idle(profile).is_none();
+    let mut remarks = alone::settle(plan.alone, &counts, &runnable, &mut driven, &again).await;
+    remarks.extend(alone::ends(&runnable, &driven));
+    alone::blame_the_machine(&mut driven, &runnable);
+    for remark in &remarks {
+        plan.progress.remark(&remark.text);
+    }
+    let (mut facts, mut remains) = driven;
     let judging = async {
         look_again(plan, &runnable, &mut facts, &mut remains).await;
         verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
@@ -68,7 +83,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
     let account = Account::of(plan, &remains);
-    RunOutput { record, timings, remains, secrets: plan.secrets.clone(), account }
+    RunOutput { record, timings, remarks, remains, secrets: plan.secrets.clone(), account }
 }
 
 /// The selected cases that have a stage and ask for nothing that is not declared.
@@ -79,22 +94,16 @@ fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
     selected.filter(|case| case.capabilities.is_subset(&capabilities)).collect()
 }
 
-async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>) -> Driven {
+async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
     let waiting = Arc::new(Mutex::new(VecDeque::from(ORDER)));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return plan.memory.steps(lane(library, plan, &waiting)).await;
+        return plan.memory.steps(lane(library, plan, company, &waiting)).await;
     }
     let lanes = (0..LANES).map(|_| {
         let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
-        let (runtime, (done, driven)) = (runtime.clone(), oneshot::channel());
-        let work = move || {
-            // Nobody waits any more where the run was broken off.
-            let _ = done.send(runtime.block_on(plan.memory.steps(lane(&library, &plan, &waiting))));
-        };
-        // Without a thread its cases could not run, and the verdict says so.
-        let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
-        driven
+        let (runtime, company) = (runtime.clone(), Arc::clone(company));
+        on_a_thread(move || runtime.block_on(plan.memory.steps(lane(&library, &plan, &company, &waiting))))
     });
     let mut driven = Driven::default();
     for own in futures::future::join_all(lanes).await {
@@ -105,10 +114,77 @@ async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>) -> Driven {
     driven
 }
 
+/// Does work on a thread with a stack that is large enough for it. Without a thread nothing comes of it, and the verdict
+/// says so.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    let (done, doing) = oneshot::channel();
+    let work = move || {
+        // Nobody waits any more where the run was broken off.
+        let _ = done.send(work());
+    };
+    let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
+    doing
+}
+
+/// Runs scenarios again, one at a time.
+struct Again<'a> {
+    library: &'a Arc<Library>,
+    plan: &'a Arc<RunPlan>,
+    company: Arc<Company>,
+}
+
+impl alone::Drive for Again<'_> {
+    fn drive<'a>(&'a self, family: Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
+        let runtime = Handle::current();
+        let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
+        let (library, plan) = (Arc::clone(self.library), Arc::clone(self.plan));
+        let company = Arc::clone(&self.company);
+        async move {
+            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+                return plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)).await;
+            }
+            let work = move || {
+                runtime.block_on(plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)))
+            };
+            on_a_thread(work).await.unwrap_or_default()
+        }
+        .boxed_local()
+    }
+}
+
+async fn drive_again(
+    family: Family,
+    library: &Library,
+    plan: &RunPlan,
+    company: &Arc<Company>,
+    ids: &BTreeSet<String>,
+) -> Driven {
+    let cases: Vec<&Case> = library.catalogue.cases().iter().filter(|case| ids.contains(&case.id)).collect();
+    let how = How { jobs: 1, attempt: 1, company };
+    match family {
+        Family::Utp => drive::<utp::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Runtime => drive::<runtime::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Management => drive::<management::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Toolbus => drive::<toolbus::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Hub => drive::<hub::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Agent => drive::<hub::agent::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::Runner => drive::<breadcrumb::world::World>(library, plan, &cases, how).boxed_local(),
+        Family::CrumbAgent => {
+            drive::<breadcrumb::agent::world::World>(library, plan, &cases, how).boxed_local()
+        }
+    }
+    .await
+}
+
 /// Drives families until none waits.
-async fn lane(library: &Library, plan: &RunPlan, waiting: &Mutex<VecDeque<Family>>) -> Driven {
+async fn lane(
+    library: &Library,
+    plan: &RunPlan,
+    company: &Arc<Company>,
+    waiting: &Mutex<VecDeque<Family>>,
+) -> Driven {
     let next = stream::unfold((), |()| async { Some((lock(waiting).pop_front()?, ())) });
-    let driving = next.map(|family| drive_family(family, library, plan)).buffer_unordered(FAMILIES);
+    let driving = next.map(|family| drive_family(family, library, plan, company)).buffer_unordered(FAMILIES);
     driving
         .fold(Driven::default(), |mut driven, own| async {
             driven.0.extend(own.0);
@@ -118,33 +194,50 @@ async fn lane(library: &Library, plan: &RunPlan, waiting: &Mutex<VecDeque<Family
         .await
 }
 
-async fn drive_family(family: Family, library: &Library, plan: &RunPlan) -> Driven {
+async fn drive_family(family: Family, library: &Library, plan: &RunPlan, company: &Arc<Company>) -> Driven {
     let mut cases = runnable(library, plan);
     cases.retain(|case| Family::of(&case.profile) == family);
     let cases = &cases;
     match family {
-        Family::Utp => drive_all::<utp::world::World>(library, plan, cases).boxed_local(),
-        Family::Runtime => drive_all::<runtime::world::World>(library, plan, cases).boxed_local(),
-        Family::Management => drive_all::<management::world::World>(library, plan, cases).boxed_local(),
-        Family::Toolbus => drive_all::<toolbus::world::World>(library, plan, cases).boxed_local(),
-        Family::Hub => drive_all::<hub::world::World>(library, plan, cases).boxed_local(),
-        Family::Agent => drive_all::<hub::agent::world::World>(library, plan, cases).boxed_local(),
-        Family::Runner => drive_all::<breadcrumb::world::World>(library, plan, cases).boxed_local(),
+        Family::Utp => drive_all::<utp::world::World>(library, plan, (family, company), cases).boxed_local(),
+        Family::Runtime => {
+            drive_all::<runtime::world::World>(library, plan, (family, company), cases).boxed_local()
+        }
+        Family::Management => {
+            drive_all::<management::world::World>(library, plan, (family, company), cases).boxed_local()
+        }
+        Family::Toolbus => {
+            drive_all::<toolbus::world::World>(library, plan, (family, company), cases).boxed_local()
+        }
+        Family::Hub => drive_all::<hub::world::World>(library, plan, (family, company), cases).boxed_local(),
+        Family::Agent => {
+            drive_all::<hub::agent::world::World>(library, plan, (family, company), cases).boxed_local()
+        }
+        Family::Runner => {
+            drive_all::<breadcrumb::world::World>(library, plan, (family, company), cases).boxed_local()
+        }
         Family::CrumbAgent => {
-            drive_all::<breadcrumb::agent::world::World>(library, plan, cases).boxed_local()
+            drive_all::<breadcrumb::agent::world::World>(library, plan, (family, company), cases)
+                .boxed_local()
         }
     }
     .await
 }
 
-/// Scenarios at a time. Who asked for one gets one.
-fn jobs(plan: &RunPlan) -> usize {
-    let worth = plan.stage.utp.values().map(|session| session.pace.jobs).max().unwrap_or(1);
+/// Scenarios of a family at a time. Who asked for one gets one.
+fn jobs(family: Family, plan: &RunPlan) -> usize {
+    let roles = plan.stage.utp.values().filter(|_| family == Family::Utp);
+    let worth = roles.map(|session| session.pace.jobs).max().unwrap_or(1);
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 
-fn answers(plan: &RunPlan) -> bool {
-    plan.stage.utp.values().any(|session| session.liveness == Liveness::Answers)
+/// As [`jobs`], of scenarios that may end the target: one, unless nothing that this target does counts anyway.
+fn jobs_at_last(family: Family, plan: &RunPlan, cases: &[&Case]) -> usize {
+    let counts = match family {
+        Family::Utp => plan.stage.utp.values().any(|session| session.liveness == Liveness::Answers),
+        _ => cases.iter().any(|case| plan.stage.idle(&case.profile).is_none()),
+    };
+    if counts { 1 } else { plan.jobs }
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -181,19 +274,25 @@ async fn look_again(
     }
 }
 
-type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
+/// What became of scenarios, and what they left.
+pub(super) type Driven = (BTreeMap<Place, Facts>, BTreeMap<String, Remains>);
 
 /// Runs the cases of one family.
-async fn drive_all<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case]) -> Driven {
+async fn drive_all<W: FamilyWorld>(
+    library: &Library,
+    plan: &RunPlan,
+    (family, company): (Family, &Arc<Company>),
+    cases: &[&Case],
+) -> Driven {
     let mut driven = Driven::default();
     // What may end a target comes last and one by one, so that it is known what ended it.
     let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
     let (holding, first): (Vec<&Case>, Vec<&Case>) =
         first.into_iter().partition(|case| case.tags.contains(HOLDS));
-    let one_by_one = if answers(plan) { 1 } else { plan.jobs };
-    for (cases, jobs) in [(first, jobs(plan)), (holding, jobs(plan)), (last, one_by_one)] {
+    let (jobs, at_last) = (jobs(family, plan), jobs_at_last(family, plan, &last));
+    for (cases, jobs) in [(first, jobs), (holding, jobs), (last, at_last)] {
         if !cases.is_empty() {
-            let (facts, remains) = drive::<W>(library, plan, &cases, jobs).await;
+            let (facts, remains) = drive::<W>(library, plan, &cases, How { jobs, attempt: 0, company }).await;
             driven.0.extend(facts);
             driven.1.extend(remains);
         }
@@ -201,21 +300,42 @@ async fn drive_all<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&
     driven
 }
 
-async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case], jobs: usize) -> Driven {
+/// How scenarios are run.
+#[derive(Clone, Copy)]
+struct How<'a> {
+    /// At a time.
+    jobs: usize,
+    /// How often they were run before.
+    attempt: u32,
+    company: &'a Arc<Company>,
+}
+
+async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case], how: How<'_>) -> Driven {
+    let How { jobs, attempt, company } = how;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
     let progress = Arc::clone(&plan.progress);
     let told = Arc::clone(&ids);
+    let levels: BTreeMap<Place, Level> =
+        cases.iter().map(|case| (case.at.clone(), verdict::level(library, case))).collect();
+    let strict = plan.strict;
     let gatherer = Gatherer::new(move |place: &Place, facts: &Facts| {
-        if let Some(id) = told.get(place) {
-            progress.scenario(id, rough_outcome(facts));
+        // What is run again was shown before.
+        let is_new = attempt == 0;
+        if let (true, Some(id), Some(level)) = (is_new, told.get(place), levels.get(place)) {
+            progress.scenario(id, verdict::shown(*level, facts, strict));
         }
     });
     let stage = plan.stage.clone();
     let packs = !library.is_for_many_runs();
     let memory = Arc::clone(&plan.memory);
     let before_ids = Arc::clone(&ids);
+    let families: Arc<BTreeMap<String, Family>> =
+        Arc::new(cases.iter().map(|case| (case.id.clone(), Family::of(&case.profile))).collect());
+    let entering = Arc::clone(&families);
+    let (entered, company) = (Arc::clone(company), Arc::clone(company));
+    let beginning = Arc::clone(&plan.progress);
     let sink = Arc::clone(&remains);
     let runner = runner::Basic::default()
         .steps(library.steps.of::<W>())
@@ -224,15 +344,24 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
             if let Some(id) = before_ids.get(&writer::place(feature, scenario)) {
                 let core = world.core_mut();
                 core.stage = stage.clone();
-                core.transcript = memory.transcript(id);
+                core.transcript = memory.transcript(id, attempt);
                 id.clone_into(&mut core.scenario);
+                if let Some(family) = entering.get(id) {
+                    entered.enter(id, *family);
+                }
+                beginning.started(id);
             }
             async {}.boxed_local()
         })
         .after(move |feature, _, scenario, ended, world| {
             if let (Some(id), Some(world)) = (ids.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
-                let mut left = Remains { world: world.remains(), notes, judged: None };
+                let mut left = Remains { world: world.remains(), notes, ..Remains::default() };
+                if world.core().trouble.is_some() {
+                    left.flight = families.get(id).map(|own| company.of(*own)).unwrap_or_default();
+                }
+                (left.beside, left.order) = company.leave(id);
+                alone::look_back(&mut left, world.core(), world.borrowed());
                 if matches!(ended, ScenarioFinished::StepPassed) {
                     left.forget_evidence();
                 }
@@ -250,17 +379,6 @@ async fn drive<W: FamilyWorld>(library: &Library, plan: &RunPlan, cases: &[&Case
         .await;
     let remains = std::mem::take(&mut *lock(&remains));
     (gatherer.facts, remains)
-}
-
-/// What the progress shows: the level of the rules is not looked at yet.
-fn rough_outcome(facts: &Facts) -> Outcome {
-    match &facts.trouble {
-        None => Outcome::Passed,
-        Some(Trouble::Broken(_)) => Outcome::Failed,
-        Some(Trouble::NotObserved(_)) => Outcome::NotObserved,
-        Some(Trouble::NotApplicable(_)) => Outcome::NotApplicable,
-        Some(Trouble::CouldNotRun { .. }) => Outcome::CouldNotRun,
-    }
 }
 
 /// Hands features that are parsed already to cucumber.

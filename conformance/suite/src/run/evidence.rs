@@ -4,18 +4,23 @@
 //! runs of one target give the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
+use std::sync::Arc;
 
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use serde_json::Value;
 
-use super::parts::Parts;
 use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::judge::Finding;
-use crate::transcript::{Frame, Kind, shorten, shorten_line};
+use crate::management::client::EXCHANGE;
+use crate::parts::Parts;
+use crate::secrets::Redactor;
+use crate::transcript::{Frame, Kind, shorten};
 use crate::utp::judge::{children, seen};
 use crate::utp::platform::{STABLE, http::decode};
+use crate::wire::CALL;
 use crate::world::Family;
 use crate::{breadcrumb, hub, management, toolbus};
 
@@ -31,14 +36,14 @@ pub(super) struct Context<'a> {
     /// Start of the command that reruns the rule.
     pub rerun: &'a str,
     /// Text that must not be stored.
-    pub secrets: &'a [String],
+    pub secrets: &'a Arc<Redactor>,
 }
 
 /// The evidence of a finding.
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     let Context { case, rule, facts, remains, rerun, secrets } = context;
     let frames = &remains.frames()[..];
-    let subject = remains.world.subject.as_ref();
+    let subject = subject(finding, frames, remains.world.subject.as_ref());
     let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
     let family = Family::of(&case.profile);
     let names = names(family, finding, remains, frames, &involved, secrets);
@@ -63,10 +68,12 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
             .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, family, &names) })
             .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: match &remains.world.reproduce {
-            Some(line) => Some(shorten_line(&names.text(line))),
-            None => command(frames, subject).map(|frame| names.text(&reproduce(frame))),
-        },
+        reproduce: remains
+            .world
+            .reproduce
+            .as_ref()
+            .zip(subject)
+            .map(|(by_hand, subject)| names.line(&by_hand.line(frames, subject))),
     }
 }
 
@@ -77,11 +84,9 @@ pub(super) fn names(
     remains: &Remains,
     frames: &[Frame],
     involved: &[&Frame],
-    secrets: &[String],
+    secrets: &Arc<Redactor>,
 ) -> Names {
-    let mut parts: Vec<(String, String)> =
-        secrets.iter().map(|secret| (secret.clone(), "***".to_owned())).collect();
-    parts.extend(remains.world.names.iter().cloned());
+    let mut parts: Vec<(String, String)> = remains.world.names.clone();
     let mut whole = BTreeMap::new();
     match family {
         Family::Utp | Family::Runtime => whole = named(finding, frames, involved),
@@ -92,49 +97,71 @@ pub(super) fn names(
         Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
         Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
     }
-    Names { whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
+    let secrets = Arc::clone(secrets);
+    Names { secrets, whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
 }
 
-/// The command under test and the frames that the finding names.
+/// The message that is judged, what it points to, and the frames that the finding names.
 fn involved<'a>(
     finding: &'a Finding,
     frames: &'a [Frame],
-    sent: Option<&Value>,
+    subject: Option<&'a Frame>,
 ) -> impl Iterator<Item = &'a Frame> + use<'a> {
-    let sent = command(frames, sent).map(|frame| frame.n);
+    let card = subject.and_then(|subject| seen::card_shown(frames, subject)).map(|frame| frame.n);
+    // A command may be sent more than once.
+    let is_sent_again =
+        move |frame: &Frame| subject.is_some_and(|own| own.kind == Kind::Command && own.body == frame.body);
     frames
         .iter()
-        .filter(move |frame| Some(frame.n) == sent || finding.frames.contains(&frame.n))
+        .filter(move |frame| {
+            Some(frame.n) == subject.map(|own| own.n)
+                || Some(frame.n) == card
+                || finding.frames.contains(&frame.n)
+                || (is_asking(frame) && is_sent_again(frame))
+        })
         .take(MAX_FRAMES)
 }
 
-/// The message that the scenario is about: the command under test as it was sent, else the last one.
-fn command<'a>(frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
-    let mut commands = frames.iter().filter(|frame| {
-        matches!(frame.kind, Kind::Command | Kind::Request | Kind::HubRequest | Kind::RegistryRequest)
-    });
-    commands.clone().find(|frame| Some(&frame.body) == sent).or_else(|| commands.next_back())
+/// The message to the target that is judged: the one that the finding is about, else the one whose exchange the finding
+/// shows, else the one that the scenario is about, else the last one.
+fn subject<'a>(finding: &Finding, frames: &'a [Frame], sent: Option<&Value>) -> Option<&'a Frame> {
+    let named = |n: &u32| frames.iter().find(|frame| frame.n == *n);
+    let asking = || frames.iter().filter(|frame| is_asking(frame));
+    let of_exchange = || {
+        finding.frames.iter().filter_map(named).find_map(|frame| {
+            let exchange = exchange(frame)?;
+            asking().find(|asking| exchange == self::exchange(asking).unwrap_or_default())
+        })
+    };
+    finding
+        .subject
+        .as_ref()
+        .and_then(named)
+        .or_else(of_exchange)
+        .or_else(|| asking().find(|frame| Some(&frame.body) == sent))
+        .or_else(|| asking().next_back())
 }
 
-/// A command line that publishes the message by hand.
-fn reproduce(frame: &Frame) -> String {
-    let headers: Vec<String> = frame
-        .headers
-        .iter()
-        .map(|(name, value)| format!(" -H {}", quoted(&format!("{name}:{value}"))))
-        .collect();
-    format!("nats pub {} {}{}", quoted(&frame.channel), quoted(&body_text(&frame.body)), headers.concat())
+/// Whether the suite asks the target for something by this message.
+fn is_asking(frame: &Frame) -> bool {
+    frame.direction == Direction::ToTarget
+        && matches!(
+            frame.kind,
+            Kind::Command
+                | Kind::TurnStart
+                | Kind::Report
+                | Kind::Request
+                | Kind::HubRequest
+                | Kind::RegistryRequest
+                | Kind::Drive
+                | Kind::Put
+        )
 }
 
-fn body_text(body: &Value) -> String {
-    match shorten(body) {
-        Value::String(text) => text,
-        json => json.to_string(),
-    }
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
+/// The number of the exchange that a message belongs to, where its family numbers them.
+fn exchange(frame: &Frame) -> Option<&str> {
+    let number = [CALL, EXCHANGE].iter().find_map(|name| frame.headers.get(*name));
+    number.map(String::as_str).filter(|number| !number.is_empty())
 }
 
 /// A value without what differs from run to run for reasons of its family.
@@ -210,6 +237,8 @@ fn strings(value: &Value, meet: &mut impl FnMut(&str)) {
 /// What stands in reports in place of what a run made up, and of secrets.
 #[derive(Default)]
 pub(super) struct Names {
+    /// Secrets, in all their forms.
+    pub secrets: Arc<Redactor>,
     /// Whole strings.
     pub whole: BTreeMap<String, String>,
     /// Parts of strings.
@@ -223,11 +252,18 @@ impl Names {
         if let Some(name) = self.whole.get(text) {
             return name.clone();
         }
+        let text = self.secrets.text(text);
         let text = match &self.nonce {
-            Some(nonce) => without_nonce(text, nonce),
-            None => text.to_owned(),
+            Some(nonce) => without_nonce(&text, nonce),
+            None => text,
         };
         self.parts.replace(text)
+    }
+
+    /// A command line. What the target made up stands in single quotes in it, and becomes a variable.
+    fn line(&self, line: &str) -> String {
+        let whole = self.whole.iter().fold(line.to_owned(), |line, (id, name)| line.replace(id, name));
+        with_variables(&self.text(&whole))
     }
 
     /// A subject, or an HTTP method and path whose segments may be ids.
@@ -257,11 +293,38 @@ impl Names {
             ),
             // A number that the run made up, or what a target calculates from one, is told as its name.
             Value::Number(number) => {
-                self.parts.name(&number.to_string()).map_or_else(|| value.clone(), Value::from)
+                let text = number.to_string();
+                let name = self.secrets.parts().name(&text).or_else(|| self.parts.name(&text));
+                name.map_or_else(|| value.clone(), Value::from)
             }
             plain => plain.clone(),
         }
     }
+}
+
+/// A command line with a variable in the place of each name such as `<id 1>`: the id differs from run to run, and who
+/// pastes the line knows one that is there.
+fn with_variables(line: &str) -> String {
+    let mut kept = String::with_capacity(line.len());
+    let mut rest = line;
+    while let Some(at) = rest.find('<') {
+        kept.push_str(&rest[..at]);
+        rest = &rest[at..];
+        let name = rest[1..].split_once('>').and_then(|(name, _)| {
+            let (kind, number) = name.split_once(' ')?;
+            let is_kind = ["id", "card", "child"].contains(&kind);
+            (is_kind && number.parse::<u32>().is_ok()).then_some((kind, number, name.len() + 2))
+        });
+        let Some((kind, number, length)) = name else {
+            kept.push('<');
+            rest = &rest[1..];
+            continue;
+        };
+        // Writing to a string cannot fail.
+        let _ = write!(kept, "'\"${{{}_{number}:-{kind}-{number}}}\"'", kind.to_uppercase());
+        rest = &rest[length..];
+    }
+    kept + rest
 }
 
 /// Takes the nonce of a run out of every unique part, of whatever project: what stays is the stable part.
@@ -298,6 +361,14 @@ mod tests {
         check("call_0123456789c0ffee_0123456789c0ffee", "call_0123456789_0123456789");
         check("a cup of c0ffee, 12c0ffee", "a cup of c0ffee, 12c0ffee");
         check("a/b ü", "<card 1>");
+    }
+
+    #[test]
+    fn a_command_line_asks_the_environment_for_ids() {
+        let check = |text: &str, expect: &str| assert_eq!(names().line(text), expect, "{text}");
+        check(r#"curl -d '{"card":"a/b ü"}'"#, r#"curl -d '{"card":"'"${CARD_1:-card-1}"'"}'"#);
+        check("x '<id 12>/<unique>' <<'E'", r#"x ''"${ID_12:-id-12}"'/<unique>' <<'E'"#);
+        check("printf '%s' '1 < 2 > 1'", "printf '%s' '1 < 2 > 1'");
     }
 
     #[test]

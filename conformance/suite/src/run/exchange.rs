@@ -5,6 +5,7 @@
 //! wire; a story has one order, so that two runs tell it in the same bytes.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use callmark_reports::record::{Direction, FrameExcerpt};
 use serde_json::Value;
@@ -14,6 +15,7 @@ use super::evidence::{self, excerpt};
 use super::remains::Remains;
 use crate::catalogue::Case;
 use crate::judge::Finding;
+use crate::secrets::Redactor;
 use crate::transcript::{Frame, Kind};
 use crate::world::Family;
 
@@ -74,7 +76,8 @@ pub(super) fn of(
         return Err(ExchangeError::Unforeseen { scenario: scenario(), kind, channel });
     }
     let family = Family::of(&case.profile);
-    let mut names = evidence::names(family, &Finding::new("", ""), remains, &frames, &told, secrets);
+    let secrets = Arc::new(Redactor::hiding(secrets));
+    let mut names = evidence::names(family, &Finding::new("", ""), remains, &frames, &told, &secrets);
     if matches!(family, Family::Utp | Family::Runtime) {
         for (id, name) in minted(&told, |id| names.text(id) == id) {
             names.whole.entry(id).or_insert(name);

@@ -13,6 +13,8 @@ use serde::{Deserialize, Serialize};
 use super::remains::{self, Remains};
 use super::{Quiet, RunPlan, Selection};
 use crate::manifest::Manifest;
+use crate::registry::PROFILES;
+use crate::secrets;
 use crate::stage::Found;
 use crate::transcript::{self, Frame, Looks, Transcript, lock};
 
@@ -40,10 +42,12 @@ pub struct Again {
 
 impl Memory {
     /// What a scenario writes down, or finds written down.
-    pub(super) fn transcript(&self, scenario: &str) -> Arc<Transcript> {
+    ///
+    /// `attempt` is how often it was run before.
+    pub(super) fn transcript(&self, scenario: &str, attempt: u32) -> Arc<Transcript> {
         match self {
-            Self::Fleeting => Arc::default(),
-            Self::Kept => Arc::new(Transcript::kept()),
+            Self::Fleeting => Arc::new(Transcript::of_attempt(attempt)),
+            Self::Kept => Arc::new(Transcript::kept(attempt)),
             Self::Again(again) => {
                 let (frames, looks) = lock(&again.told).remove(scenario).unwrap_or_default();
                 let transcript = Arc::new(Transcript::again(frames, looks));
@@ -133,10 +137,32 @@ impl Account {
             target: plan.target.clone(),
             profiles: plan.selection.profiles.clone(),
             rerun: plan.rerun.clone(),
-            secrets: plan.secrets.iter().zip(1..).map(|(_, number)| remains::stand_in(number)).collect(),
+            secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
             found: hidden(&Found::of(&plan.stage))?,
             scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
         })
+    }
+
+    /// What of it cannot be of a run against the target of this manifest.
+    fn contradiction(&self, manifest: &Manifest) -> Option<String> {
+        let named = |name: &str, version: &str| format!("{name} {version}").trim_end().to_owned();
+        let own = named(&self.target.name, &self.target.version);
+        let other = named(&manifest.target.name, &manifest.target.version);
+        if (&self.target.name, &self.target.version) != (&manifest.target.name, &manifest.target.version) {
+            return Some(format!("its target is `{own}`, and that of the manifest is `{other}`"));
+        }
+        if self.profiles.is_empty() {
+            return Some("it names no profile".to_owned());
+        }
+        let unknown = |profile: &&String| !PROFILES.iter().any(|known| known.id == **profile);
+        if let Some(profile) = self.profiles.iter().find(unknown) {
+            return Some(format!("there is no profile `{profile}`"));
+        }
+        let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
+        if let Some((profile, table)) = self.profiles.iter().find_map(missing) {
+            return Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"));
+        }
+        self.found.contradiction(manifest)
     }
 
     /// What judges the run again, over the messages of each scenario.
@@ -148,6 +174,9 @@ impl Account {
         manifest: &Manifest,
         frames: BTreeMap<String, Vec<Frame>>,
     ) -> Result<Arc<RunPlan>, String> {
+        if let Some(why) = self.contradiction(manifest) {
+            return Err(format!("the account is not of the target of the manifest: {why}"));
+        }
         let stage = self.found.stage(manifest, self.seed)?;
         Ok(Arc::new(RunPlan {
             selection: Selection { profiles: self.profiles, ..Selection::default() },
@@ -156,6 +185,7 @@ impl Account {
             target: self.target,
             strict: self.strict,
             jobs: 1,
+            alone: 0,
             seed: self.seed,
             rerun: self.rerun,
             secrets: self.secrets,

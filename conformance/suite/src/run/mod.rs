@@ -2,11 +2,12 @@
 //!
 //! `engine` drives cucumber, `writer` gathers what its events say, `verdict` folds that into the record.
 
+mod alone;
+mod company;
 mod engine;
 mod evidence;
 mod exchange;
 pub mod memory;
-mod parts;
 mod remains;
 mod steps;
 pub mod tags;
@@ -30,6 +31,7 @@ use crate::world::Stage;
 
 pub use engine::run;
 pub use exchange::ExchangeError;
+pub(crate) use verdict::ABSENCE;
 
 /// Rules and scenarios.
 #[derive(Debug)]
@@ -116,6 +118,8 @@ pub struct RunPlan {
     pub strict: bool,
     /// Scenarios of one family at a time.
     pub jobs: usize,
+    /// Scenarios that are run again alone at most, because they ended in silence beside others.
+    pub alone: usize,
     /// Seed of all ids.
     pub seed: u64,
     /// Start of the command that reruns a rule, for example `callmark certify --bundled`.
@@ -136,6 +140,22 @@ pub trait Progress: Send + Sync {
     fn scenario(&self, id: &str, outcome: Outcome);
     /// All have ended.
     fn end(&self);
+    /// One begins.
+    fn started(&self, _id: &str) {}
+    /// Something is to be said of the run that is no verdict.
+    fn remark(&self, _text: &str) {}
+}
+
+/// Scenarios that [`RunPlan::alone`] allows for, unless somebody wants it otherwise.
+pub const ALONE: usize = 50;
+
+/// What is to be said of a run beside its verdict. It depends on luck, so it is no part of the record.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Remark {
+    /// The scenario that it is about.
+    pub scenario: Option<String>,
+    /// One sentence.
+    pub text: String,
 }
 
 /// Tells nobody.
@@ -155,6 +175,8 @@ pub struct RunOutput {
     pub record: RunRecord,
     /// How long each scenario took.
     pub timings: BTreeMap<String, Duration>,
+    /// What was run again, and why.
+    pub remarks: Vec<Remark>,
     remains: BTreeMap<String, remains::Remains>,
     secrets: Vec<String>,
     account: Option<Account>,

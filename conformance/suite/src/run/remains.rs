@@ -1,9 +1,13 @@
 //! What a scenario leaves behind for the verdict, the evidence and the transcript.
 
 use std::io::{self, Write};
+use std::sync::Arc;
 
+use super::alone::Reason;
+use super::company::Beside;
 use super::evidence::Names;
-use super::parts::Parts;
+use crate::parts::Parts;
+use crate::secrets::Redactor;
 use crate::transcript::{Frame, lines};
 use crate::world;
 
@@ -14,6 +18,18 @@ pub(super) struct Remains {
     pub world: world::Remains,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
+    /// Who ran beside it.
+    pub beside: Beside,
+    /// Its place among all scenarios of the run as they ended.
+    pub order: usize,
+    /// Why what came of it is not believed yet.
+    pub again: Option<Reason>,
+    /// Whether the target's process was found ended.
+    pub has_ended: bool,
+    /// Who ran when it ended, where it did not end well.
+    pub flight: Vec<String>,
+    /// What the machine lacked meanwhile.
+    pub shortage: Option<String>,
     /// In place of its frames: those of another scenario, where a late judgement was made at them.
     pub judged: Option<Vec<Frame>>,
 }
@@ -51,10 +67,7 @@ pub(super) struct Lines {
 
 impl Lines {
     pub(super) fn without(secrets: &[String]) -> Self {
-        let written = |secret: &String| serde_json::Value::from(secret.as_str()).to_string();
-        let written =
-            secrets.iter().map(written).map(|text| (text[1..text.len() - 1].to_owned(), String::new()));
-        Self { names: numbered(secrets), written: Parts::new(written) }
+        Self { names: numbered(secrets), written: Redactor::in_json(secrets) }
     }
 
     /// A line for each message of a scenario. They are read only where a secret stands in them.
@@ -76,26 +89,19 @@ impl Lines {
 
 /// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
 pub(super) fn numbered(secrets: &[String]) -> Names {
-    let parts = secrets.iter().zip(1..).map(|(secret, number)| (secret.clone(), stand_in(number)));
-    Names { parts: Parts::new(parts), ..Names::default() }
-}
-
-/// What stands for the secret with this number, from 1.
-pub(super) fn stand_in(number: usize) -> String {
-    format!("***{number:04}***")
+    Names { secrets: Arc::new(Redactor::numbered(secrets)), ..Names::default() }
 }
 
 /// Frames as they may be stored.
 pub(super) fn without_secrets(mut frames: Vec<Frame>, names: &Names) -> Vec<Frame> {
-    if names.parts.is_empty() {
+    if names.secrets.is_empty() {
         return frames;
     }
     for frame in &mut frames {
         frame.body = names.rename(&frame.body);
         frame.channel = names.text(&frame.channel);
-        for value in frame.headers.values_mut() {
-            *value = names.text(value);
-        }
+        let headers = std::mem::take(&mut frame.headers).into_iter();
+        frame.headers = headers.map(|(name, value)| (names.text(&name), names.text(&value))).collect();
     }
     frames
 }
@@ -103,7 +109,6 @@ pub(super) fn without_secrets(mut frames: Vec<Frame>, names: &Names) -> Vec<Fram
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
-    use std::sync::Arc;
 
     use callmark_reports::record::Direction;
     use serde_json::{Value, json};

@@ -1,6 +1,7 @@
 //! From facts to outcomes, from outcomes to a verdict: pure, and sorted.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use callmark_reports::record::{
     Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary, Verdict,
@@ -11,9 +12,13 @@ use super::remains::Remains;
 use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::catalogue::{Case, Place};
-use crate::judge::Trouble;
+use crate::judge::{Finding, Trouble};
 use crate::library;
 use crate::registry::{PROFILES, Rule};
+use crate::secrets::Redactor;
+
+/// Tag of scenarios that pass where nothing happens: they show that a live target leaves something alone.
+pub(crate) const ABSENCE: &str = "absence";
 
 /// Makes the record.
 pub(super) fn fold(
@@ -24,7 +29,8 @@ pub(super) fn fold(
     facts: &BTreeMap<Place, Facts>,
     remains: &BTreeMap<String, Remains>,
 ) -> RunRecord {
-    let judge = Fold { plan, capabilities, facts, remains };
+    let secrets = Arc::new(Redactor::hiding(&plan.secrets));
+    let judge = Fold { secrets, plan, capabilities, facts, remains };
     let mut rules = Vec::new();
     for profile in
         PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id))
@@ -55,6 +61,7 @@ pub(super) fn fold(
 }
 
 struct Fold<'a> {
+    secrets: Arc<Redactor>,
     plan: &'a RunPlan,
     capabilities: &'a BTreeSet<String>,
     facts: &'a BTreeMap<Place, Facts>,
@@ -64,9 +71,12 @@ struct Fold<'a> {
 impl Fold<'_> {
     fn rule(&self, rule: &Rule, profile: &str, cases: &[&Case]) -> RuleEntry {
         let scenarios: Vec<ScenarioEntry> = cases.iter().map(|case| self.scenario(rule, case)).collect();
-        let (outcome, reason) = match &rule.excluded {
-            Some(reason) => (Outcome::Excluded, Some(reason.clone())),
-            None => summed(&scenarios),
+        let (outcome, reason) = if let Some(reason) = &rule.excluded {
+            (Outcome::Excluded, Some(reason.clone()))
+        } else {
+            let speaker =
+                |(case, entry): (&&Case, _)| Speaker { sees_absence: case.tags.contains(ABSENCE), entry };
+            summed(&cases.iter().zip(&scenarios).map(speaker).collect::<Vec<_>>())
         };
         RuleEntry {
             id: rule.id.clone(),
@@ -82,7 +92,7 @@ impl Fold<'_> {
 
     fn scenario(&self, rule: &Rule, case: &Case) -> ScenarioEntry {
         let (outcome, reason, evidence) = self.outcome(rule, case);
-        let reason = reason.map(|reason| self.redacted(reason));
+        let reason = reason.map(|reason| self.redacted(&reason));
         ScenarioEntry {
             id: case.id.clone(),
             name: case.name.clone(),
@@ -95,8 +105,8 @@ impl Fold<'_> {
     }
 
     /// A reason without secrets: it may repeat what the target said.
-    fn redacted(&self, reason: String) -> String {
-        self.plan.secrets.iter().fold(reason, |reason, secret| reason.replace(secret, "***"))
+    fn redacted(&self, reason: &str) -> String {
+        self.secrets.text(reason)
     }
 
     fn outcome(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
@@ -118,17 +128,17 @@ impl Fold<'_> {
         match &facts.trouble {
             None => self.without_trouble(rule, case),
             Some(Trouble::NotObserved(reason)) => (Outcome::NotObserved, Some(reason.clone()), None),
-            Some(Trouble::NotApplicable(reason)) => (Outcome::NotApplicable, Some(reason.clone()), None),
+            Some(Trouble::NotApplicable(reason)) => (Outcome::NotApplicable, Some(reason.to_string()), None),
+            Some(Trouble::Permitted(way)) => (Outcome::NotApplicable, Some(way.to_string()), None),
             Some(Trouble::CouldNotRun { cause, message }) => {
                 (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None)
             }
             Some(Trouble::Broken(finding)) => {
-                let level = [Some(rule.level), case.level, finding.level].into_iter().flatten().max();
-                let outcome = match level {
-                    Some(Level::May) => return (Outcome::Noted, Some(finding.message.clone()), None),
-                    Some(Level::Should) if !self.plan.strict => Outcome::Warned,
-                    _ => Outcome::Failed,
-                };
+                let asked = rule.level.max(case.level.unwrap_or(rule.level));
+                let outcome = of_finding(asked, finding, self.plan.strict);
+                if outcome == Outcome::Noted {
+                    return (outcome, Some(finding.message.clone()), None);
+                }
                 let nothing = Remains::default();
                 let context = evidence::Context {
                     case,
@@ -136,9 +146,14 @@ impl Fold<'_> {
                     facts,
                     remains: self.remains.get(&case.id).unwrap_or(&nothing),
                     rerun: &self.plan.rerun,
-                    secrets: &self.plan.secrets,
+                    secrets: &self.secrets,
                 };
-                (outcome, None, Some(evidence::of(finding, &context)))
+                let mut evidence = evidence::of(finding, &context);
+                if outcome == Outcome::Warned && rule.level == Level::Must {
+                    let why = rule.ambiguity.as_deref().unwrap_or(LESS);
+                    evidence.hint = format!("{} (a warning and no failure: {why})", evidence.hint);
+                }
+                (outcome, None, Some(evidence))
             }
         }
     }
@@ -157,12 +172,107 @@ impl Fold<'_> {
     }
 }
 
+/// Why a finding against a MUST rule is a warning, where the registry names no ambiguity of the documents.
+const LESS: &str = "in this point the documents ask for less than the rule as a whole";
+
+/// What a finding comes to, for a rule and scenario of this level.
+fn of_finding(level: Level, finding: &Finding, strict: bool) -> Outcome {
+    match level.max(finding.level.unwrap_or(level)) {
+        Level::May => Outcome::Noted,
+        Level::Should if !strict => Outcome::Warned,
+        Level::Must | Level::Should => Outcome::Failed,
+    }
+}
+
+/// The level of a scenario: that of the strictest of its rules, unless it asks for less.
+pub(super) fn level(library: &Library, case: &Case) -> Level {
+    let strictest = case.rules.iter().filter_map(|id| Some(library.registry.rule(id)?.level)).min();
+    strictest.unwrap_or(Level::Must).max(case.level.unwrap_or(Level::Must))
+}
+
+/// What the progress shows of a scenario of this level.
+pub(super) fn shown(level: Level, facts: &Facts, strict: bool) -> Outcome {
+    match &facts.trouble {
+        None => Outcome::Passed,
+        Some(Trouble::Broken(finding)) => of_finding(level, finding, strict),
+        Some(Trouble::NotObserved(_)) => Outcome::NotObserved,
+        Some(Trouble::NotApplicable(_) | Trouble::Permitted(_)) => Outcome::NotApplicable,
+        Some(Trouble::CouldNotRun { .. }) => Outcome::CouldNotRun,
+    }
+}
+
 /// The outcome of a rule: its scenarios' most urgent one; not-applicable ones do not speak.
-fn summed(scenarios: &[ScenarioEntry]) -> (Outcome, Option<String>) {
-    let speaking = scenarios.iter().filter(|scenario| scenario.outcome != Outcome::NotApplicable);
+///
+/// That nothing happened does not speak for a rule alone: where all scenarios that would have seen its subject are not
+/// applicable, so is the rule.
+fn summed(scenarios: &[Speaker<'_>]) -> (Outcome, Option<String>) {
+    let told = |speaker: &Speaker<'_>| (speaker.entry.outcome, speaker.entry.reason.clone());
+    let speaking = scenarios.iter().filter(|speaker| speaker.is_applicable());
     // `Outcome` is ordered by urgency.
-    match speaking.min_by_key(|scenario| scenario.outcome) {
-        Some(scenario) => (scenario.outcome, scenario.reason.clone()),
-        None => (Outcome::NotApplicable, scenarios.first().and_then(|scenario| scenario.reason.clone())),
+    let Some(most_urgent) = speaking.min_by_key(|speaker| speaker.entry.outcome) else {
+        let reason = scenarios.first().and_then(|speaker| speaker.entry.reason.clone());
+        return (Outcome::NotApplicable, reason);
+    };
+    let holds = matches!(most_urgent.entry.outcome, Outcome::Passed | Outcome::Noted);
+    let seeing: Vec<&Speaker<'_>> = scenarios.iter().filter(|speaker| !speaker.sees_absence).collect();
+    match seeing.first() {
+        Some(first) if holds && !seeing.iter().any(|speaker| speaker.is_applicable()) => told(first),
+        _ => told(most_urgent),
+    }
+}
+
+/// What one scenario says of a rule.
+struct Speaker<'a> {
+    /// Whether it passes where nothing happens.
+    sees_absence: bool,
+    entry: &'a ScenarioEntry,
+}
+
+impl Speaker<'_> {
+    fn is_applicable(&self) -> bool {
+        self.entry.outcome != Outcome::NotApplicable
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn entry(outcome: Outcome) -> ScenarioEntry {
+        ScenarioEntry {
+            id: "f/r/s".to_owned(),
+            name: "a scenario".to_owned(),
+            file: "features/f.feature".to_owned(),
+            line: 1,
+            outcome,
+            reason: (outcome == Outcome::NotApplicable).then(|| "the target does not declare `x`".to_owned()),
+            evidence: None,
+        }
+    }
+
+    #[test]
+    fn what_sees_only_that_nothing_happened_does_not_speak_alone() {
+        use Outcome::{Failed, NotApplicable, NotObserved, Passed};
+        let check = |seeing: &[Outcome], absence: &[Outcome], expect: Outcome| {
+            let entries: Vec<(bool, ScenarioEntry)> = seeing
+                .iter()
+                .map(|outcome| (false, entry(*outcome)))
+                .chain(absence.iter().map(|outcome| (true, entry(*outcome))))
+                .collect();
+            let speakers: Vec<Speaker<'_>> = entries
+                .iter()
+                .map(|(sees_absence, entry)| Speaker { sees_absence: *sees_absence, entry })
+                .collect();
+            let (outcome, reason) = summed(&speakers);
+            assert_eq!(outcome, expect, "{seeing:?} and, of nothing, {absence:?}");
+            assert_eq!(reason.is_some(), expect == NotApplicable, "{seeing:?} {absence:?}");
+        };
+        check(&[NotApplicable, NotApplicable], &[Passed], NotApplicable);
+        check(&[NotApplicable, Passed], &[Passed], Passed);
+        check(&[NotApplicable], &[Failed], Failed);
+        check(&[NotApplicable], &[NotObserved], NotObserved);
+        check(&[], &[Passed, NotApplicable], Passed);
+        check(&[NotApplicable], &[NotApplicable], NotApplicable);
+        check(&[NotObserved, Passed], &[Passed], NotObserved);
     }
 }

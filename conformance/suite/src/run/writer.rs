@@ -90,6 +90,12 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
 }
 
 impl Facts {
+    /// Of a scenario that has ended, for tests.
+    #[cfg(test)]
+    pub(super) fn ended(trouble: Option<Trouble>) -> Self {
+        Self { trouble, step: None, finished: true, took: Duration::ZERO, began: Instant::now() }
+    }
+
     fn step<W: FamilyWorld>(&mut self, step: &gherkin::Step, event: Step<W>) {
         let trouble = match event {
             Step::Started | Step::Passed(..) => return,

@@ -8,6 +8,8 @@ use bytes::Bytes;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use crate::environment;
+use crate::pace::heartbeat;
 use crate::transcript::Message;
 use crate::utp::platform::nats;
 
@@ -94,8 +96,8 @@ impl Reach {
     /// Sends a message and takes the answer; `None` when none comes in time.
     pub(super) async fn ask(&self, message: &Message, within: Duration) -> Option<Answered> {
         match self {
-            Self::Nats(client) => over_nats(client, message, within).await,
-            Self::Http { base, client } => over_http(client, base, message, within).await,
+            Self::Nats(client) => Box::pin(over_nats(client, message, within)).await,
+            Self::Http { base, client } => Box::pin(over_http(client, base, message, within)).await,
             Self::Nowhere { .. } => None,
         }
     }
@@ -106,11 +108,12 @@ async fn over_nats(client: &Client, message: &Message, within: Duration) -> Opti
     for (name, value) in &message.headers {
         headers.insert(name.as_str(), value.as_str());
     }
-    let mut request = Request::new().payload(Bytes::from(message.body.to_string())).timeout(Some(within));
+    let mut request = Request::new().payload(Bytes::from(message.body.to_string())).timeout(None);
     if !headers.is_empty() {
         request = request.headers(headers);
     }
-    let reply = client.send_request(message.channel.clone(), request).await.ok()?;
+    let asked = client.send_request(message.channel.clone(), request);
+    let reply = heartbeat::within(within, asked).await?.ok()?;
     let own = nats::headers(&reply);
     let code = own.get("nats-service-error-code").and_then(|code| code.parse().ok());
     let failed = code.is_some() || own.contains_key("nats-service-error");
@@ -131,7 +134,7 @@ async fn over_http(
         request = request.header(name.as_str(), value.as_str());
     }
     let exchange = async {
-        let mut response = request.send().await.ok()?;
+        let mut response = request.send().await.inspect_err(|error| environment::note(error)).ok()?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.ok()? {
@@ -142,7 +145,7 @@ async fn over_http(
         }
         Some(answered(status, nats::body(&bytes)))
     };
-    tokio::time::timeout(within, exchange).await.ok().flatten()
+    heartbeat::within(within, exchange).await.flatten()
 }
 
 fn answered(status: u16, body: Value) -> Answered {

@@ -14,6 +14,7 @@ use super::reach::{Answered, Errand, traced, whose_inbox};
 use super::seen::{self, Behaviour};
 use super::session::RuntimeSession;
 use super::turn::{Row, ToolCall, Turn};
+use crate::by_hand::ByHand;
 use crate::transcript::{self, Frame, Kind, Message};
 use crate::utp::platform::Project;
 
@@ -156,8 +157,9 @@ impl Scene {
         let side_by_side = first.iter().any(|call| {
             first.iter().any(|other| other != call && self.calls[*other].turn == self.calls[*call].turn)
         });
-        if side_by_side && !session.baseline.parallel {
-            return Err(Stuck::OneByOne);
+        if side_by_side && session.baseline.parallel == Some(false) {
+            let came = self.await_command(session, first[0], session.pace.answer).await;
+            return Err(if came { Stuck::OneByOne } else { Stuck::NoCommand(first[0]) });
         }
         for call in first {
             if !self.await_command(session, call, session.pace.answer).await {
@@ -201,6 +203,12 @@ impl Scene {
         let own = self.calls[call].clone();
         let card = self.project.transcript.with(|frames| seen::call_card(frames, &own).cloned());
         self.calls[call].prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
+    }
+
+    /// How messages of the scenario are sent by hand.
+    pub fn by_hand(&self) -> ByHand {
+        let cards = self.calls.iter().map(|call| call.card.clone()).collect();
+        crate::utp::by_hand::by_hand(&self.project.id, cards)
     }
 
     /// Saves the result card of a call and reports its callback.
@@ -274,7 +282,7 @@ impl Scene {
                 (None, None) => None,
             }
         };
-        let waiting = self.project.transcript.wait(within, first);
+        let waiting = self.project.transcript.linger(within, first);
         session.ground.unless_ended(waiting).await.unwrap_or(Behaviour::Stays)
     }
 
@@ -375,6 +383,9 @@ impl Scene {
             let own = session.ground.unless_ended(asked);
             let own = self.project.transcript.heard(&told, own).await;
             answer = answer.or(own);
+        }
+        if answer.is_none() {
+            self.project.transcript.note_silence();
         }
         answer
     }

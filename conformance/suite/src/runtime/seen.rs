@@ -100,6 +100,11 @@ pub fn nexts<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'
     asked(frames, turn).filter(|frame| frame.headers.get(ROUND).is_some_and(|round| round != "0"))
 }
 
+/// What shows that a turn went on or ended after a call.
+pub fn goings_on<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
+    nexts(frames, turn).chain(end(frames, turn))
+}
+
 /// All requests to the model in a turn.
 pub fn requests<'a>(frames: &'a [Frame], turn: &'a Turn) -> impl Iterator<Item = &'a Frame> {
     frames

@@ -70,8 +70,8 @@ pub struct Baseline {
     pub terminate: Behaviour,
     /// How often it asks the model again after a plain `suspend`.
     pub asks: usize,
-    /// Whether two calls of one answer of the model are under way together.
-    pub parallel: bool,
+    /// Whether two calls of one answer of the model are under way together; none where that was not seen.
+    pub parallel: Option<bool>,
     /// Whether the Inbox still shows a record that a turn has gone on with.
     pub keeps_consumed: bool,
 }
@@ -94,6 +94,21 @@ pub struct RuntimeFound {
     capabilities: BTreeSet<String>,
     baseline: Baseline,
     works: bool,
+}
+
+impl RuntimeFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
+        let declared = capabilities(table, self.secret.is_some());
+        let differs = self.capabilities.symmetric_difference(&declared).next()?;
+        let has =
+            |own: &BTreeSet<String>| if own.contains(differs) { "declares" } else { "does not declare" };
+        Some(format!(
+            "its target {} the capability `{differs}`, and that of the manifest {} it",
+            has(&self.capabilities),
+            has(&declared)
+        ))
+    }
 }
 
 impl RuntimeSession {
@@ -136,7 +151,7 @@ impl RuntimeSession {
         let execution = plan.table.execution.as_ref();
         let deadline = execution.and_then(|own| own.deadline_seconds);
         let mut session = Self {
-            capabilities: capabilities(&plan),
+            capabilities: capabilities(&plan.table, plan.secret.is_some()),
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             reach: match (plan.url, plan.ground.client()) {
@@ -153,7 +168,7 @@ impl RuntimeSession {
                 suspend: Behaviour::Stays,
                 terminate: Behaviour::Stays,
                 asks: 1,
-                parallel: false,
+                parallel: None,
                 keeps_consumed: true,
             },
             works: false,
@@ -297,18 +312,31 @@ impl RuntimeSession {
         (behaviour, asks.max(1), keeps_consumed)
     }
 
-    async fn side_by_side(&self) -> bool {
+    /// Whether two calls of one answer are made together, or the second only once the first has its result.
+    ///
+    /// A worker alone goes on for others, so that its second call does not come is all that there is to see.
+    async fn side_by_side(&self) -> Option<bool> {
         let mut scene = Scene::bare(self, self.ground.project("two calls of one answer"));
         scene.plan_call(self, "suspend");
         scene.plan_call(self, "suspend");
-        scene.start_turn(self, 0, self.pace.answer).await.is_ok()
-            && scene.await_command(self, 0, self.pace.answer).await
-            && scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await
+        scene.start_turn(self, 0, self.pace.answer).await.ok()?;
+        if !scene.await_command(self, 0, self.pace.answer).await {
+            return None;
+        }
+        if scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await {
+            return Some(true);
+        }
+        if !self.resumes() {
+            return Some(false);
+        }
+        scene.report(self, 0).await;
+        let comes_then = scene.await_command(self, 1, self.pace.answer).await;
+        // One that makes the first call only tells the model so.
+        (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
     }
 }
 
-fn capabilities(plan: &RuntimePlan) -> BTreeSet<String> {
-    let table = &plan.table;
+fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
     let worker = table.worker.as_ref();
     let execution = table.execution.as_ref();
     let declared = [
@@ -316,7 +344,7 @@ fn capabilities(plan: &RuntimePlan) -> BTreeSet<String> {
         ("worker.builtins", worker.is_some_and(|own| own.builtins.unwrap_or(true))),
         ("resume", execution.is_some_and(|own| own.resume.unwrap_or(true))),
         ("inbox", execution.is_some_and(|own| own.inbox.unwrap_or(true))),
-        ("environment", plan.secret.is_some()),
+        ("environment", has_secret),
         ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),
     ];
     declared.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()

@@ -8,8 +8,9 @@ use serde_json::Value;
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
-use crate::judge::{Cause, Finding, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::judge::{Alternative, Cause, Finding, Judgement, Trouble};
+use crate::transcript::{Frame, Kind};
+use crate::utp::judge::seen::mentions;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
@@ -28,6 +29,7 @@ impl FamilyWorld for World {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
             nonce: project.map(|project| project.name.nonce().to_owned()),
             subject: self.subject(),
+            reproduce: self.scene.as_ref().map(Scene::by_hand),
             ..Remains::default()
         }
     }
@@ -121,7 +123,9 @@ impl World {
         }
         let trouble = match stuck {
             Stuck::OneByOne => {
-                Trouble::NotApplicable("the runtime makes the calls of one answer one by one".to_owned())
+                let frames = self.scene.as_ref().map(|scene| scene.project.transcript.frames());
+                let command = |frame: &&Frame| frame.kind == Kind::Command;
+                Alternative::OneByOne.seen_in(frames.iter().flatten().filter(command))
             }
             Stuck::NotStarted(answer) => not_started(answer.as_ref()).into(),
             Stuck::NoCommand(_) => no_command().into(),
@@ -179,8 +183,15 @@ impl World {
     }
 
     fn subject(&self) -> Option<Value> {
-        let call = self.scene.as_ref()?.calls.first()?;
-        Some(if call.callback.is_empty() { call.command.clone()? } else { call.report() })
+        let scene = self.scene.as_ref()?;
+        let call = scene.calls.first()?;
+        // A worker is judged by the turn that it is asked for, an execution service by what is reported to it.
+        if !call.callback.is_empty() {
+            return Some(call.report());
+        }
+        let mark = &scene.turns.get(call.turn)?.mark;
+        let asks = |frame: &&Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, mark);
+        scene.project.transcript.with(|frames| frames.iter().find(asks).map(|frame| frame.body.clone()))
     }
 }
 

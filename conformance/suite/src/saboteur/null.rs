@@ -44,6 +44,7 @@ pub async fn serve(
     null: Null,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.>")).await?;
+    crate::utp::platform::nats::settle(client).await;
     let client = client.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {

@@ -64,6 +64,21 @@ impl Found {
         }
     }
 
+    /// What of it cannot have been found out about the target of this manifest.
+    pub fn contradiction(&self, manifest: &Manifest) -> Option<String> {
+        let utp = manifest.utp.as_ref();
+        let ground = self.ground.as_ref().zip(utp).and_then(|(found, utp)| found.contradiction(utp));
+        let runtime = self.runtime.as_ref().zip(utp).and_then(|(found, utp)| found.contradiction(utp));
+        let registry = utp.and_then(|utp| utp.registry.as_ref());
+        let management =
+            self.management.as_ref().zip(registry).and_then(|(found, table)| found.contradiction(table));
+        let toolbus = self.toolbus.as_ref().zip(manifest.toolbus.as_ref());
+        let toolbus = toolbus.and_then(|(found, table)| found.contradiction(table));
+        let hub = self.hub.as_ref().zip(manifest.hub.as_ref());
+        let hub = hub.and_then(|(found, table)| found.contradiction(table));
+        ground.or(runtime).or(management).or(toolbus).or(hub)
+    }
+
     /// The stage of a run that is judged again: the sessions know what they found out, and reach nobody.
     ///
     /// # Errors

@@ -46,7 +46,6 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
         return;
     };
     let is_started = plan.target.is_some() || table.start.is_some();
-    let target = plan.target.take().unwrap_or_else(|| described(plan, &table));
     let parties = match Parties::gather(&wanted, &table, is_started).await {
         Ok(parties) => parties,
         Err(message) => {
@@ -57,6 +56,7 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
             return;
         }
     };
+    let target = plan.target.take().unwrap_or_else(|| described(plan, &table, &parties.secrets()));
     let laid = Ground::lay(GroundPlan {
         nats_url: plan.nats_url.to_owned(),
         version: table.protocol_version.clone(),
@@ -111,6 +111,12 @@ struct Parties {
 }
 
 impl Parties {
+    /// What a started target must not write into its log.
+    fn secrets(&self) -> Vec<String> {
+        let keys = self.upstream.iter().flat_map(|upstream| upstream.plan.keys.iter());
+        keys.map(|key| key.expose().to_owned()).chain(self.secret.clone()).collect()
+    }
+
     async fn gather(wanted: &[&str], table: &UtpTable, is_started: bool) -> Result<Self, String> {
         let mut parties = Self::default();
         if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
@@ -245,7 +251,7 @@ pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
 }
 
 /// The target as the manifest describes it.
-fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
+fn described(plan: &StagePlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.start else {
         return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
@@ -254,12 +260,14 @@ fn described(plan: &StagePlan<'_>, utp: &UtpTable) -> Box<dyn Target> {
         };
     };
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
+    let log = super::log(plan, plan.log.clone());
+    log.hide(made_up.iter().cloned());
     let launch = Launch {
         command: command.clone(),
         directory,
         environment: utp.env.clone(),
         removed: Vec::new(),
-        log: plan.log.clone(),
+        log,
     };
     Box::new(Process::new(launch))
 }

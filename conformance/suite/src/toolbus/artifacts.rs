@@ -9,6 +9,7 @@ use serde_json::Value;
 use super::answer;
 use super::scene::{Made, Scene};
 use super::server::{ROOT, measured};
+use crate::files as bounded;
 use crate::transcript::{Frame, Kind, Message};
 use crate::wire::Wire;
 use crate::wire::{CALL, SCENARIO, TOOL};
@@ -143,13 +144,14 @@ pub fn files(directory: &Path) -> Vec<PathBuf> {
 
 /// A file's text; a list of one number where it is not UTF-8, its length.
 fn read(path: &Path) -> Value {
-    let small = std::fs::metadata(path).is_ok_and(|about| about.len() <= MAX_FILE);
-    match std::fs::read(path) {
-        Ok(bytes) if small => match String::from_utf8(bytes) {
-            Ok(text) => Value::from(text),
-            Err(error) => Value::from(vec![error.as_bytes().len()]),
-        },
-        _ => Value::Null,
+    // A server can leave a pipe, a device, or a file that is all holes.
+    if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+        return Value::Null;
+    }
+    match bounded::read(path, MAX_FILE).map(String::from_utf8) {
+        Ok(Ok(text)) => Value::from(text),
+        Ok(Err(error)) => Value::from(vec![error.as_bytes().len()]),
+        Err(_) => Value::Null,
     }
 }
 

@@ -132,6 +132,9 @@ impl Markers {
 /// Places of secrets, as placeholders name them.
 pub const SECRET_PLACES: [&str; 4] = ["password", "api_key", "authorization", "nested"];
 
+/// What stands beside a secret in a value for the echo probe: a key, and what is no secret.
+pub const BESIDE: (&str, &str) = ("user", "pilot");
+
 /// The arguments of a call, filled.
 pub fn arguments(probe: Probe, table: &CallTable, filling: &Filling) -> Map<String, Value> {
     let standard = match probe {

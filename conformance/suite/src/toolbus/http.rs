@@ -10,7 +10,10 @@ use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use sse_stream::SseStream;
 
-use super::link::{Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink, quoted};
+use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::stdio::{initialize, initialized};
+use crate::by_hand::{header_of_environment, quoted};
+use crate::environment;
 use crate::target::Offspring;
 use crate::transcript::lock;
 
@@ -93,7 +96,10 @@ impl Link for Http {
                             Some(process) => process.lock().await.ended(),
                             None => None,
                         };
-                        (shared.sink)(Incoming::Lost { id, why: ended.unwrap_or(error) });
+                        (shared.sink)(match ended {
+                            Some(why) => Incoming::Closed(why),
+                            None => Incoming::Lost { id, why: error },
+                        });
                     }
                 }
             });
@@ -125,21 +131,29 @@ impl Link for Http {
         })
     }
 
-    fn by_hand(&self, request: &Value) -> String {
+    fn by_hand(&self) -> HandLine {
+        // The values are secrets; the shell fills them in.
         let headers: Vec<String> = self
             .shared
             .headers
             .keys()
-            .map(|name| format!(" -H {}", quoted(&format!("{name}: ***"))))
+            .map(|name| header_of_environment("CALLMARK_HEADER", name.as_str()))
             .collect();
-        let headers = headers.concat();
-        let has_session = lock(&self.shared.session).is_some();
-        let session = if has_session { " -H 'Mcp-Session-Id: <of your initialize>'" } else { "" };
-        format!(
-            "curl -sS {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{headers}{session} -d {}",
+        let post = format!(
+            "curl -sS {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{}",
             quoted(&self.shown),
-            quoted(&request.to_string())
-        )
+            headers.concat()
+        );
+        if lock(&self.shared.session).is_none() {
+            return (format!("{post} --data-raw "), String::new());
+        }
+        let open = format!(
+            "session=$({post} -D - -o /dev/null --data-raw {} | tr -d '\\r' | sed -n 's/^[Mm][Cc][Pp]-[Ss]ession-[Ii][Dd]: //p')",
+            quoted(&initialize().to_string())
+        );
+        let post = format!("{post} -H \"Mcp-Session-Id: $session\"");
+        let ready = format!("{post} --data-raw {}", quoted(&initialized().to_string()));
+        (format!("{open}; {ready}; {post} --data-raw "), String::new())
     }
 }
 
@@ -158,6 +172,7 @@ impl Shared {
             request = request.header(VERSION, version);
         }
         let response = request.body(message.to_string()).send().await.map_err(|error| {
+            environment::note(&error);
             let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
             causes.last().map_or_else(|| error.to_string(), ToString::to_string)
         })?;

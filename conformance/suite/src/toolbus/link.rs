@@ -54,7 +54,7 @@ pub(super) trait Link: Send + Sync {
     fn close(&self) -> BoxFuture<'_, ()>;
 
     /// A command line that sends `request` by hand.
-    fn by_hand(&self, request: &Value) -> String;
+    fn by_hand(&self) -> HandLine;
 }
 
 /// Leads to nobody, in a run that is judged again.
@@ -71,12 +71,10 @@ impl Link for Nowhere {
         Box::pin(async {})
     }
 
-    fn by_hand(&self, _: &Value) -> String {
-        String::new()
+    fn by_hand(&self) -> HandLine {
+        HandLine::default()
     }
 }
 
-/// A word of a shell command line.
-pub(super) fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
-}
+/// A command line that makes a call by hand: what stands before the request, and what after it.
+pub(super) type HandLine = (String, String);

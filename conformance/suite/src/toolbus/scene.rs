@@ -146,10 +146,34 @@ impl Scene {
         let sentinel = self.prepare(Probe::Echo, json!({"note": "sentinel"}))?;
         let sentinel = self.make(sentinel).await;
         // The answer may be a moment behind that of the sentinel.
-        let _ = self.server.answer(&self.client, id, self.session.pace.quiet).await;
+        self.server.late_answer(&self.client, id, self.session.pace.quiet).await;
         let made = Made { call, id };
         self.made.insert(self.made.len() - 1, made);
         Some(sentinel)
+    }
+
+    /// Makes a call that is not under test, as a sign of what the server does.
+    pub async fn try_out(&mut self, call: Call) -> Made {
+        let made = self.make(call).await;
+        self.made.pop();
+        made
+    }
+
+    /// Whether a result that is stored now is read back. `scope` is the `store_scope` of the call that stores, where it
+    /// has one, and `read_from` the scope of the reader.
+    ///
+    /// # Errors
+    /// The answer, where it is none of the reader's.
+    pub async fn is_read_back(&mut self, scope: Option<&str>, read_from: &str) -> Result<bool, Answer> {
+        let (key, value) = (self.id("sign-key"), json!({"sign": self.id("sign")}));
+        let Some(mut call) = self.prepare(Probe::Echo, value.clone()) else { return Ok(false) };
+        call.arguments.insert("store_as".to_owned(), Value::from(key.clone()));
+        if let Some(scope) = scope {
+            call.arguments.insert("store_scope".to_owned(), Value::from(scope));
+        }
+        self.try_out(call).await;
+        let (read, _) = self.read_state(&key, read_from).await?;
+        Ok(read.is_some_and(|read| answer::find(&read, &value).is_some()))
     }
 
     /// Reads the state; `Ok(None)` when it holds nothing.

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use super::answer::integer;
-use super::link::{Incoming, Link, Nowhere, Sink};
+use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
 use super::stdio::initialize;
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 use crate::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
@@ -211,19 +211,17 @@ impl Server {
 
     /// Waits for the answer to request `id`, or for the end of the server.
     pub async fn answer(&self, client: &Client, id: i64, deadline: Duration) -> Option<Frame> {
-        let call = id.to_string();
-        let answered = |frames: &[Frame]| {
-            let ours = |frame: &&Frame| {
-                frame.direction == Direction::FromTarget && frame.headers.get(CALL) == Some(&call)
-            };
-            frames.iter().find(ours).cloned()
-        };
-        client.transcript.wait(deadline, answered).await
+        client.transcript.wait(deadline, |frames| answer_to(frames, id).cloned()).await
+    }
+
+    /// As [`Server::answer`], for an answer that need not come.
+    pub async fn late_answer(&self, client: &Client, id: i64, window: Duration) {
+        client.transcript.linger(window, |frames| answer_to(frames, id).map(|_| ())).await;
     }
 
     /// A command line that sends a request by hand.
-    pub fn by_hand(&self, request: &Value) -> String {
-        self.link.by_hand(request)
+    pub fn by_hand(&self) -> HandLine {
+        self.link.by_hand()
     }
 
     /// Whether it owes an answer.
@@ -241,6 +239,14 @@ impl Server {
         lock(&self.routes.open).clear();
         self.link.close().await;
     }
+}
+
+/// What came of request `id`.
+fn answer_to(frames: &[Frame], id: i64) -> Option<&Frame> {
+    let call = id.to_string();
+    frames
+        .iter()
+        .find(|frame| frame.direction == Direction::FromTarget && frame.headers.get(CALL) == Some(&call))
 }
 
 /// Servers may ask their client; ours has nothing to offer but an answer to `ping` (MCP, utilities).

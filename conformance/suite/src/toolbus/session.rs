@@ -2,7 +2,9 @@
 //! first scenario.
 
 mod calibrate;
+mod error;
 mod lease;
+mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -15,7 +17,6 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
 use tempfile::TempDir;
-use thiserror::Error;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
 use super::call::Probe;
@@ -23,10 +24,9 @@ use super::http::Http;
 use super::link::{Link, Sink};
 use super::server::Server;
 use super::stdio::Stdio;
-use crate::judge::Cause;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
-use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
+use crate::target::{self, Handing, Launch, Opening, Pipes, Port, guard};
 use crate::transcript::lock;
 use crate::wire::{Straight, Wire};
 
@@ -37,6 +37,7 @@ const TURNS: usize = 1;
 /// Servers of their own that scenarios have at a time.
 const LEASES: usize = 4;
 
+pub use error::ToolbusError;
 pub use lease::Lease;
 use lease::Leases;
 
@@ -62,69 +63,6 @@ impl RootKind {
     }
 }
 
-/// A session that cannot be opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ToolbusError {
-    /// No place for context roots.
-    #[error("no directory for context roots can be made: {0}")]
-    Directory(String),
-    /// No server.
-    #[error("no MCP session with the server: {0}")]
-    Connect(String),
-    /// The manifest names no echo probe.
-    #[error("the manifest names no `toolbus.probes.echo`, so nothing can show that the server works")]
-    NoEcho,
-    /// The context root is not there.
-    #[error("`toolbus.root` is `{0}`, and there is no such directory on this machine")]
-    NoRoot(String),
-    /// No answer to any call.
-    #[error("the server opens a session, and does not answer a call of `{tool}` within {seconds} s")]
-    Silent {
-        /// The echo probe's tool.
-        tool: String,
-        /// The deadline.
-        seconds: u64,
-    },
-    /// The echo probe is refused.
-    #[error("a plain call of `toolbus.probes.echo` does not work: {0}")]
-    Refused(String),
-    /// The echo probe answers elsewhere than the manifest says.
-    #[error(
-        "the echoed value is at `{found}` of the envelope, not at `{expected}`: correct `toolbus.result_pointer` or \
-         `toolbus.path_base`"
-    )]
-    Pointer {
-        /// Where it is.
-        found: String,
-        /// Where the manifest says that it is.
-        expected: String,
-    },
-    /// The tool is not there.
-    #[error("the server lists no tool `{tool}`{hint}: correct `tool` of `{key}`")]
-    NoTool {
-        /// The manifest's name.
-        tool: String,
-        /// A name like it.
-        hint: String,
-        /// The key of the manifest.
-        key: String,
-    },
-}
-
-impl ToolbusError {
-    /// Class of the cause.
-    pub fn cause(&self) -> Cause {
-        match self {
-            Self::Directory(_) => Cause::Suite,
-            Self::Connect(_) => Cause::Reachability,
-            Self::NoEcho | Self::NoRoot(_) => Cause::Config,
-            Self::Silent { .. } => Cause::Implementation,
-            Self::Pointer { .. } | Self::NoTool { .. } | Self::Refused(_) => Cause::Fixture,
-        }
-    }
-}
-
 /// An open session.
 pub struct ToolbusSession {
     /// The manifest's table.
@@ -138,7 +76,7 @@ pub struct ToolbusSession {
     /// Where servers are started.
     outside: PathBuf,
     /// Keeps it; none where a run is judged again, which starts none.
-    directory: Option<TempDir>,
+    directory: Mutex<Option<TempDir>>,
     plan: Opening<ToolbusTable>,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
@@ -164,6 +102,17 @@ pub struct ToolbusFound {
     nonce: String,
 }
 
+impl ToolbusFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &ToolbusTable) -> Option<String> {
+        let declared = table.result_pointer.as_ref().filter(|declared| **declared != self.result_pointer)?;
+        Some(format!(
+            "its results were at `{}`, and `toolbus.result_pointer` is `{declared}`",
+            self.result_pointer
+        ))
+    }
+}
+
 impl ToolbusSession {
     /// What was found out.
     pub fn found(&self) -> ToolbusFound {
@@ -183,7 +132,7 @@ impl ToolbusSession {
         let plan = Opening {
             table: table.clone(),
             directory: PathBuf::new(),
-            log: PathBuf::new(),
+            log: PathBuf::new().into(),
             limits: PaceLimits::default(),
             wire: Arc::new(Straight),
             seed,
@@ -193,7 +142,7 @@ impl ToolbusSession {
             result_pointer: found.result_pointer,
             value_base: found.value_base,
             outside: found.outside,
-            directory: None,
+            directory: Mutex::default(),
             table,
             plan,
             echoed: found.echoed,
@@ -209,7 +158,7 @@ impl ToolbusSession {
     }
 
     fn is_again(&self) -> bool {
-        self.directory.is_none()
+        lock(&self.directory).is_none()
     }
 
     /// Starts the first server, and learns where its results are and how fast it is.
@@ -226,21 +175,21 @@ impl ToolbusSession {
             .prefix("callmark-toolbus-")
             .tempdir()
             .map_err(|error| ToolbusError::Directory(error.to_string()))?;
+        guard::directory(directory.path());
         if Probe::Echo.table(&table).is_none() {
             return Err(ToolbusError::NoEcho);
         }
         if let Some(root) = table.root.as_ref().filter(|root| !table.is_started() && !root.is_dir()) {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
-        // What an earlier run left there says nothing about this one.
-        let _ = std::fs::remove_file(&plan.log);
+        plan.log.clear();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
             value_base: String::new(),
             outside: directory.path().to_owned(),
-            directory: Some(directory),
+            directory: Mutex::new(Some(directory)),
             table,
             plan,
             echoed: Ok(()),
@@ -253,7 +202,7 @@ impl ToolbusSession {
             turn: Arc::new(Semaphore::new(TURNS)),
             nonce: format!("{now:x}{}", std::process::id()),
         };
-        let server = session.server(RootKind::First).await.map_err(ToolbusError::Connect)?;
+        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
         let learned = session.learn(&server).await;
         if learned.is_err() {
             session.close().await;
@@ -316,17 +265,19 @@ impl ToolbusSession {
         crate::library::hex(&hash.finalize())[..12].to_owned()
     }
 
-    /// The server that scenarios share. One that has ended is replaced.
+    /// The server that scenarios share. One that has ended is replaced, and for a scenario that is run again one that
+    /// still owes an answer.
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn server(&self, kind: RootKind) -> Result<Arc<Server>, String> {
+    pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
         if self.is_again() {
             return Ok(Arc::new(Server::of_nobody()));
         }
         let mut shared = self.shared.lock().await;
         if let Some(server) = shared.get(&kind)
             && server.why_closed().is_none()
+            && (attempt == 0 || !server.owes())
         {
             return Ok(Arc::clone(server));
         }
@@ -338,19 +289,20 @@ impl ToolbusSession {
     }
 
     /// A server for one scenario at a time, or a session of its own where the suite does not start servers.
-    /// One that came through its scenario serves a later one: starting a server may be dear.
+    /// One that came through its scenario serves a later one: starting a server may be dear. A scenario that is run again
+    /// gets one that nobody had.
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn own_server(&self) -> Result<Lease, String> {
+    pub async fn own_server(&self, attempt: u32) -> Result<Lease, String> {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
-        let free = lock(&self.leases.free).pop();
-        let server = match free {
-            _ if self.is_again() => Arc::new(Server::of_nobody()),
-            Some(server) if server.why_closed().is_none() => server,
-            _ => self.connect(RootKind::First, None).await?,
+        let free = if attempt == 0 { lock(&self.leases.free).pop() } else { None };
+        let (server, is_used) = match free {
+            _ if self.is_again() => (Arc::new(Server::of_nobody()), false),
+            Some(server) if server.why_closed().is_none() => (server, true),
+            _ => (self.connect(RootKind::First, None).await?, false),
         };
-        Ok(Lease { server, leases: Arc::clone(&self.leases), _room: room })
+        Ok(Lease { server, is_used, is_harmed: false, leases: Arc::clone(&self.leases), _room: room })
     }
 
     /// Waits until few other scenarios move much data: together they would take much memory.
@@ -378,12 +330,18 @@ impl ToolbusSession {
     }
 
     async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
-        let server = Arc::new(self.open_server(kind, root).await?);
+        let server = target::opened(|handing| self.open_server(kind, root.clone(), handing), Clone::clone);
+        let server = Arc::new(server.await?);
         lock(&self.all).push(Arc::downgrade(&server));
         Ok(server)
     }
 
-    async fn open_server(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Server, String> {
+    async fn open_server(
+        &self,
+        kind: RootKind,
+        root: Option<PathBuf>,
+        handing: Handing,
+    ) -> Result<Server, String> {
         let table = &self.table;
         let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
         let wire = Arc::clone(&self.plan.wire);
@@ -421,10 +379,11 @@ impl ToolbusSession {
             }
             Transport::Http => {
                 let launch = self.launch(table.start.clone().unwrap_or_default());
-                let listen = free_address()?;
+                let port = Port::take(handing)?;
+                let listen = port.address();
                 let mut around: Vec<(&str, &str)> = own.into_iter().collect();
                 around.push(("CALLMARK_LISTEN", &listen));
-                let process: Offspring = launch.spawn(&around, Pipes::None)?;
+                let process = launch.spawn(&around, Pipes::None)?.on(port);
                 let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
                 let (url, shown) =
                     (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
@@ -451,7 +410,9 @@ impl ToolbusSession {
         let number = self.started.fetch_add(1, Ordering::Relaxed);
         // What climbs out of it by a few levels still lands where the suite looks.
         let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
-        std::fs::create_dir_all(&root).map_err(|error| format!("`{}`: {error}", root.display()))?;
+        std::fs::create_dir_all(&root)
+            .inspect_err(|error| crate::environment::note(error))
+            .map_err(|error| format!("`{}`: {error}", root.display()))?;
         Ok(root)
     }
 
@@ -462,6 +423,7 @@ impl ToolbusSession {
         lock(&self.leases.free).clear();
         let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
         futures::future::join_all(all.iter().map(|server| server.close())).await;
+        drop(lock(&self.directory).take());
     }
 }
 

@@ -8,7 +8,8 @@ use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
 use tokio::process::ChildStdin;
 use tokio::sync::Mutex;
 
-use super::link::{Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink, quoted};
+use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use crate::by_hand::quoted;
 use crate::target::{Launch, Offspring, Pipes};
 
 /// For a server to end by itself once its input is closed.
@@ -91,12 +92,16 @@ impl Link for Stdio {
         })
     }
 
-    fn by_hand(&self, request: &Value) -> String {
-        let lines =
-            [initialize(), json!({"jsonrpc": "2.0", "method": "notifications/initialized"}), request.clone()]
-                .map(|message| quoted(&message.to_string()));
-        format!("printf '%s\\n' {} | {}", lines.join(" "), self.command)
+    fn by_hand(&self) -> HandLine {
+        let lines = [initialize(), initialized()].map(|message| quoted(&message.to_string()));
+        // A server may end with its input before it has answered.
+        (format!("{{ printf '%s\\n' {} ", lines.join(" ")), format!("; sleep 2; }} | {}", self.command))
     }
+}
+
+/// What a client says when it has read the answer to that (MCP, lifecycle).
+pub(super) fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
 }
 
 /// The first message of a session (MCP, lifecycle).

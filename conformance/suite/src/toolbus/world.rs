@@ -11,9 +11,10 @@ use super::call::Probe;
 use super::evidence;
 use super::judge::Reply;
 use super::scene::{Call, Made, Scene};
-use super::session::{RootKind, ToolbusSession};
+use super::session::{Lease, RootKind, ToolbusSession};
+use crate::by_hand::{ByHand, quoted};
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::transcript::{self, Frame, shorten};
+use crate::transcript::{self, Frame};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.
@@ -41,16 +42,28 @@ impl FamilyWorld for World {
             ],
             nonce: None,
             late: Vec::new(),
-            reproduce: subject.as_ref().map(|request| {
-                let by_hand = || scene.server.by_hand(&shorten(&evidence::steady(request)));
-                scene.client.transcript.told("by hand", by_hand)
+            reproduce: subject.is_some().then(|| {
+                let (before, after) = scene.client.transcript.told("by hand", || scene.server.by_hand());
+                ByHand::new(move |_, frame| {
+                    let request = quoted(&evidence::steady(&frame.body).to_string());
+                    format!("{before}{request}{after}")
+                })
             }),
             subject,
         }
     }
 
+    fn borrowed(&self) -> bool {
+        let lease = self.scene.as_ref().and_then(|scene| scene.lease.as_ref());
+        lease.is_some_and(Lease::is_used)
+    }
+
     fn leave(&mut self) {
+        let has_failed = self.core.trouble.is_some();
         if let Some(scene) = &mut self.scene {
+            if let (Some(lease), true) = (&mut scene.lease, has_failed) {
+                lease.is_not_to_be_lent_again();
+            }
             scene.lease = None;
             scene.turn = None;
         }
@@ -67,14 +80,14 @@ impl World {
     /// Opens the scene with the server that scenarios share.
     pub(super) async fn open(&mut self, kind: RootKind) -> Step {
         let session = self.session()?;
-        let server = session.server(kind).await;
+        let server = session.server(kind, self.core.transcript.attempt()).await;
         self.enter_scene(&session, server, kind)
     }
 
     /// Opens the scene with a server of its own.
     pub(super) async fn open_own(&mut self) -> Step {
         let session = self.session()?;
-        let lease = session.own_server().await;
+        let lease = session.own_server(self.core.transcript.attempt()).await;
         let server = lease.as_ref().map(|lease| Arc::clone(&lease.server)).map_err(Clone::clone);
         self.enter_scene(&session, server, RootKind::First)?;
         self.scene()?.lease = lease.ok();
@@ -99,7 +112,7 @@ impl World {
         match server {
             Ok(server) => {
                 self.scene =
-                    Some(Scene::new(session, server, kind, &self.core.scenario, self.core.written()));
+                    Some(Scene::new(session, server, kind, &self.core.identity(), self.core.written()));
                 Ok(())
             }
             Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),

@@ -33,14 +33,6 @@ pub fn shorten(value: &Value) -> Value {
     }
 }
 
-/// A command line, cut at 4000 characters: what is longer nobody pastes.
-pub fn shorten_line(text: &str) -> String {
-    match text.char_indices().nth(4000) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}… ({} bytes)", &text[..end], text.len()),
-    }
-}
-
 /// A text, cut at 400 characters.
 pub fn shorten_text(text: &str) -> String {
     match text.char_indices().nth(EXCERPT_STRING) {

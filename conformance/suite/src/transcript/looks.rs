@@ -59,11 +59,19 @@ fn is_step() -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Looks {
+    /// How often the scenario was run before this time.
+    #[serde(default, skip_serializing_if = "is_first")]
+    pub attempt: u32,
     /// Messages that were there at each look.
     pub seen: Vec<u32>,
     /// What steps were told beside messages, by what it is about.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<String, VecDeque<Value>>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
+fn is_first(attempt: &u32) -> bool {
+    *attempt == 0
 }
 
 /// What becomes of looks.
@@ -178,8 +186,8 @@ impl Looking {
 
 impl Transcript {
     /// A transcript that keeps what steps see.
-    pub fn kept() -> Self {
-        Self::looked_at(Looking::Kept(Mutex::default()))
+    pub fn kept(attempt: u32) -> Self {
+        Self::looked_at(attempt, Looking::Kept(Mutex::new(Looks { attempt, ..Looks::default() })))
     }
 
     /// A transcript that is read again: its messages, and what steps saw of them.
@@ -187,7 +195,7 @@ impl Transcript {
         let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
         let unsaid = ours.cloned().map(Message::from).collect();
         let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, strayed: None };
-        let transcript = Self::looked_at(Looking::Again(Mutex::new(again)));
+        let transcript = Self::looked_at(looks.attempt, Looking::Again(Mutex::new(again)));
         {
             let mut own = lock(&transcript.frames);
             own.seen = frames.len();

@@ -136,7 +136,8 @@ impl Capture {
         if size > MAX_FILE {
             return Err(fault(format!("it has {size} bytes, more than {MAX_FILE}")));
         }
-        let mut reader = BufReader::new(file);
+        // Not every file says how long it is.
+        let mut reader = BufReader::new(file.take(MAX_FILE));
         let mut capture = Self::declared(table);
         for number in 1.. {
             let mut line = Vec::new();

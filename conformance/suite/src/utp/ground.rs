@@ -15,9 +15,10 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::session::SessionError;
-use crate::manifest::PlatformKind;
+use crate::manifest::{PlatformKind, UtpTable};
 use crate::target::{Running, Surroundings, Target};
 use crate::transcript::{Message, Transcript};
+use crate::utp::credentials;
 use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE, nats};
 use crate::utp::upstream::{Upstream, UpstreamPlan};
 use crate::wire::{Straight, Wire};
@@ -54,6 +55,18 @@ pub struct GroundFound {
     version: String,
     nonce: String,
     upstream: Option<UpstreamPlan>,
+}
+
+impl GroundFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
+        (self.version != table.protocol_version).then(|| {
+            format!(
+                "it spoke version `{}`, and `utp.protocol_version` is `{}`",
+                self.version, table.protocol_version
+            )
+        })
+    }
 }
 
 /// Broker, platform and target.
@@ -105,7 +118,8 @@ impl Ground {
             version: plan.version.clone(),
             environment: plan.environment,
         };
-        client.flush().await.map_err(|error| fault(&error))?;
+        // A target may ask for a card as soon as it runs.
+        nats::settle(&client).await;
         let mut target = plan.target;
         target.start(&around).await.map_err(SessionError::Start)?;
         Ok(Arc::new(Self {
@@ -130,7 +144,14 @@ impl Ground {
     pub fn project_of(&self, scenario: &str, suffix: &str, transcript: Arc<Transcript>) -> Arc<Project> {
         let digest = crate::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
         let stable = digest[..STABLE].to_owned();
-        let unique = format!("{stable}{}", self.nonce);
+        // The stable part stands in reports, which are the same however often a scenario was run.
+        let nonce = match transcript.attempt() {
+            0 => self.nonce.clone(),
+            attempt => crate::library::hex(&Sha256::digest(format!("{}/{attempt}", self.nonce).as_bytes()))
+                [..6]
+                .to_owned(),
+        };
+        let unique = format!("{stable}{nonce}");
         self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
     }
 
@@ -236,7 +257,7 @@ fn digest() -> String {
 
 async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
     let flag = Arc::clone(lost);
-    let options = ConnectOptions::new()
+    let options = credentials::of_url(ConnectOptions::new(), url)
         .name("callmark")
         .no_echo()
         .connection_timeout(CONNECT_DEADLINE)

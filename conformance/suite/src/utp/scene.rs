@@ -9,9 +9,11 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
 
+use super::by_hand;
 use super::call::{self, AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
 use super::session::{Counter, UtpSession};
 use super::tool::{Role, Tool};
+use crate::by_hand::ByHand;
 use crate::transcript::{self, Frame, Kind, Message};
 use crate::utp::judge::seen::{self, Calls};
 use crate::utp::platform::Project;
@@ -134,6 +136,11 @@ impl Scene {
         call
     }
 
+    /// How messages of the scenario are sent by hand.
+    pub fn by_hand(&self) -> ByHand {
+        by_hand::by_hand(&self.project.id, self.call.iter().map(|call| call.card.clone()).collect())
+    }
+
     /// What the manifest says of a probe.
     pub fn table(&self, tool: Tool) -> &ToolTable {
         &self.tools[&tool]
@@ -195,7 +202,7 @@ impl Scene {
         if transcript.with(reflected).is_some() {
             // Its report follows; waiting for it keeps it out of what comes next. One that does not come is
             // not the sentinel's business.
-            let _ = transcript.wait(session.pace.quiet, reported).await;
+            let _ = transcript.linger(session.pace.quiet, reported).await;
             return Pulse::Steady(began.elapsed());
         }
         // The report is there. A card that follows it may still show the work.
@@ -221,23 +228,33 @@ impl Scene {
 
     /// Waits for the report of the call under test. `false` when none came in time.
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
-        self.answer_within(session.pace.answer + self.patience, session, call).await
-    }
-
-    /// As [`Scene::answer`], with a patience of its own.
-    pub async fn answer_within(&self, patience: Duration, session: &UtpSession, call: &Call) -> bool {
+        let patience = session.pace.answer + self.patience;
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
         if session.ground.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
             return false;
         }
+        self.card_follows(session, &calls).await;
+        true
+    }
+
+    /// As [`Scene::answer`], of a call that need not be answered.
+    pub async fn late_answer(&self, session: &UtpSession, call: &Call) {
+        let calls = Calls { subject: call, others: &self.others };
+        let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
+        let waiting = self.project.transcript.linger(session.pace.late, found);
+        if session.ground.unless_ended(waiting).await.is_some() {
+            self.card_follows(session, &calls).await;
+        }
+    }
+
+    async fn card_follows(&self, session: &UtpSession, calls: &Calls<'_>) {
         // A card that comes after its report breaks one rule; the others are judged with the card there.
         let complete = |frames: &[Frame]| {
-            let report = seen::report(frames, &calls)?;
+            let report = seen::report(frames, calls)?;
             seen::card_of(frames, report).map(|_| ())
         };
         let _ = self.project.transcript.wait(session.pace.late.max(session.pace.quiet), complete).await;
-        true
     }
 
     /// Waits for a report of this turn.
@@ -251,7 +268,9 @@ impl Scene {
 
     /// Makes a call that counts and reads the number; `None` when the probe gives none.
     pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
-        if self.project.transcript.told("counter fails", || session.counter_fails()) {
+        // A reading that was late beside others is no reason not to read again alone.
+        let is_first = self.project.transcript.attempt() == 0;
+        if self.project.transcript.told("counter fails", || is_first && session.counter_fails()) {
             return None;
         }
         let read = self.read_counter_once(session).await;
@@ -285,7 +304,7 @@ impl Scene {
         let transcript = &self.project.transcript;
         session.ground.unless_ended(transcript.wait(session.pace.answer, over)).await?;
         let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
-        match transcript.wait(patience, pointed).await {
+        match transcript.linger(patience, pointed).await {
             Some(read) => read,
             None => transcript.with(named),
         }

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use cucumber::World as CucumberWorld;
 
-use crate::judge::{Cause, Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Cause, Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
@@ -37,7 +37,7 @@ impl FamilyWorld for World {
             nonce: project.map(|project| project.name.nonce().to_owned()),
             late: self.late.clone(),
             subject: self.command(),
-            reproduce: None,
+            reproduce: self.scene.as_ref().map(Scene::by_hand),
         }
     }
 
@@ -161,8 +161,10 @@ impl World {
         match self.unanswered().await? {
             None => Ok(()),
             Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if fails => {
-                let message = "the target does not answer a call that cannot succeed".to_owned();
-                Err(self.halt(Trouble::NotApplicable(message)))
+                self.settled().await?;
+                self.judge_call(|frames, calls| {
+                    Err(Alternative::UnansweredFailure.seen_in(seen::life_after(frames, calls)))
+                })
             }
             Some(trouble) => Err(self.halt(trouble)),
         }
@@ -218,7 +220,7 @@ impl World {
         let session = self.session()?;
         let call = self.call()?.clone();
         // None need come, so that none came is not judged here.
-        let _ = self.scene()?.answer_within(session.pace.late, &session, &call).await;
+        self.scene()?.late_answer(&session, &call).await;
         Ok(())
     }
 

@@ -9,7 +9,7 @@ use async_nats::{Client, Message, Subscriber};
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::{
-    Caller, L0, L0Config, Log, PlatformConfig, ToolService, ToolServiceConfig, rows,
+    Caller, L0, L0Config, Log, PlatformConfig, ToolService, ToolServiceConfig, round_trip, rows,
 };
 use futures::StreamExt;
 use serde_json::Value;
@@ -79,9 +79,10 @@ impl Platform {
         ToolService::start(self.config()).await.expect("a service")
     }
 
+    /// Returns when the broker has read the subscription, so that nothing that is published from now on is missed.
     pub(crate) async fn subscribe(&self, subject: &str) -> Subscriber {
         let subscriber = self.client.subscribe(subject.to_owned()).await.expect("a subscription");
-        self.client.flush().await.expect("a flush");
+        round_trip(&self.client).await.expect("an answer of the broker");
         subscriber
     }
 

@@ -9,7 +9,9 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::caller::CallOutcome;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::openapi::rows;
-use callmark_reference::utp::{Caller, Environment, L0, L0Config, OpenApi, OpenApiConfig, Upstream};
+use callmark_reference::utp::{
+    Caller, Environment, L0, L0Config, OpenApi, OpenApiConfig, Upstream, round_trip,
+};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -64,7 +66,7 @@ impl Stage {
         let l0 = L0::start(L0Config::new(broker.url())).await.expect("an L0");
         let client = async_nats::connect(broker.url()).await.expect("a client");
         let bus = client.subscribe("l0.>").await.expect("a subscription");
-        client.flush().await.expect("a flush");
+        round_trip(&client).await.expect("an answer of the broker");
         let caller =
             Caller::connect(&broker.url(), VERSION, l0.handle(), PROJECT, CHANNEL).await.expect("a caller");
         let upstream = MockServer::start().await;

@@ -11,7 +11,7 @@ use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::caller::{CallOutcome, PreparedCall};
 use callmark_reference::utp::message::{RosterRow, ToolRow};
 use callmark_reference::utp::pmo::rows;
-use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig};
+use callmark_reference::utp::{Caller, L0, L0Config, Pmo, PmoConfig, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -144,7 +144,7 @@ impl Stage {
 
     pub(crate) async fn subscribe(&self, subject: &str) -> Subscriber {
         let subscriber = self.client.subscribe(subject.to_owned()).await.expect("a subscription");
-        self.client.flush().await.expect("a flush");
+        round_trip(&self.client).await.expect("an answer of the broker");
         subscriber
     }
 }
@@ -162,7 +162,7 @@ async fn run_turns(
     answers: Arc<Mutex<VecDeque<Value>>>,
 ) -> JoinHandle<()> {
     let mut requests = client.subscribe("l0.v1.*.*.turns.start").await.expect("a subscription");
-    client.flush().await.expect("a flush");
+    round_trip(client).await.expect("an answer of the broker");
     let client = client.clone();
     tokio::spawn(async move {
         let mut known = Vec::new();

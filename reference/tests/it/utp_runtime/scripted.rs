@@ -6,7 +6,8 @@ use callmark_reference::utp::platform::{NatsPlatform, Platform, REQUEST_DEADLINE
 use callmark_reference::utp::subject::{ChannelId, ProjectId, task_event};
 use callmark_reference::utp::trace::TraceHeaders;
 use callmark_reference::utp::{
-    L0, L0Config, Reports, Runtime, RuntimeConfig, ScriptedModel, ToolService, ToolServiceConfig, rows,
+    L0, L0Config, Reports, Runtime, RuntimeConfig, ScriptedModel, ToolService, ToolServiceConfig, round_trip,
+    rows,
 };
 use futures::StreamExt;
 
@@ -36,6 +37,7 @@ async fn a_turn_runs_offline_from_question_to_deliverable() {
     assert_eq!(platform.tools_list(&project).await.expect("rows").len(), rows("prj", "v1r3").len());
     let subject = task_event("v1r3", &project, &channel, "ag_1");
     let mut events = client.subscribe(subject).await.expect("a subscription");
+    round_trip(&client).await.expect("an answer of the broker");
     let request = TurnRequest::new("ag_1", "When is high water in Brest?");
     let receipt = platform.start_turn(&project, &channel, &request, &TraceHeaders::fresh()).await;
     let receipt = receipt.expect("a receipt");

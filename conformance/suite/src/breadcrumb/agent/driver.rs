@@ -10,6 +10,8 @@ use tokio::sync::mpsc;
 use crate::breadcrumb::lines::Input;
 use crate::breadcrumb::room::{Booth, Room};
 use crate::breadcrumb::store::Store;
+use crate::environment;
+use crate::pace::heartbeat;
 use crate::transcript::{Kind, lock};
 
 /// Bytes of what an agent says.
@@ -125,17 +127,17 @@ impl Courier {
 impl Post {
     async fn carry(self: Arc<Self>, booth: Arc<Booth>, mut rest: mpsc::UnboundedReceiver<Value>) {
         while let Some(body) = rest.recv().await {
-            let answer = tokio::time::timeout(self.deadline + self.patience, self.post(&body)).await;
+            let answer = heartbeat::within(self.deadline + self.patience, self.post(&body)).await;
             let said = match answer {
-                Ok(Ok(said)) => {
+                Some(Ok(said)) => {
                     *lock(&self.trouble) = None;
                     said
                 }
-                Ok(Err(why)) => {
+                Some(Err(why)) => {
                     *lock(&self.trouble) = Some(why);
                     None
                 }
-                Err(_) => None,
+                None => None,
             };
             if let Some(said) = said {
                 self.room.heard_in(&booth, Kind::Said, "answer of the agent", BTreeMap::new(), said);
@@ -152,7 +154,10 @@ impl Post {
                 Err(error) if error.is_connect() && began.elapsed() < self.patience => {
                     tokio::time::sleep(AGAIN).await;
                 }
-                Err(error) => return Err(format!("`{}`: {error}", self.url)),
+                Err(error) => {
+                    environment::note(&error);
+                    return Err(format!("`{}`: {error}", self.url));
+                }
             }
         };
         if !response.status().is_success() {

@@ -28,7 +28,7 @@ use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::CrumbAgentTable;
 use crate::pace::Pace;
-use crate::target::{Offspring, Opening};
+use crate::target::{self, Handing, Offspring, Opening};
 use crate::transcript::{Transcript, lock};
 use crate::wire::Straight;
 
@@ -149,9 +149,16 @@ impl CrumbAgentSession {
     }
 
     async fn opening(plan: Opening<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    }
+
+    async fn opening_on(
+        plan: Opening<CrumbAgentTable>,
+        handing: Handing,
+    ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        let mut session = start::set_up(plan).await?;
+        let mut session = start::set_up(plan, handing).await?;
         let learned = session.learn(&limits, within).await;
         if learned.is_err() {
             session.close().await;

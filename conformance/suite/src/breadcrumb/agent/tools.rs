@@ -43,7 +43,7 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
-        let Some(fresh) = play.booth.transcript.wait(LONG, fresh).await else { return };
+        let Some(fresh) = play.booth.transcript.linger(LONG, fresh).await else { return };
         for frame in &fresh {
             done = frame.n;
             for thought in thoughts(frame) {
@@ -148,7 +148,7 @@ async fn siblings(play: &Play, tasks: &[Task], task: usize, stage: usize, patien
         let ledger = Ledger::of(frames, tasks);
         (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
     };
-    play.booth.transcript.wait(patience, is_whole).await;
+    play.booth.transcript.linger(patience, is_whole).await;
     let ledger = play.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
 }

@@ -9,6 +9,7 @@ use super::scene::Scene;
 use super::session::CrumbAgentSession;
 use super::task::Task;
 use crate::breadcrumb::world::by_hand;
+use crate::by_hand::ByHand;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
@@ -37,7 +38,8 @@ impl FamilyWorld for World {
             nonce: None,
             late: Vec::new(),
             subject: subject.map(|frame| frame.body.clone()),
-            reproduce: subject.filter(|_| scene.session.table.drive.is_none()).map(by_hand),
+            // What is sent to an agent with a `drive` is no breadcrumb.
+            reproduce: scene.session.table.drive.is_none().then(|| ByHand::new(|_, frame| by_hand(frame))),
         }
     }
 }
@@ -49,7 +51,7 @@ impl World {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
         self.goes_on(session.ended())?;
-        self.scene = Some(Scene::new(&session, &self.core.scenario, self.core.written()));
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
     }
 
@@ -78,7 +80,7 @@ impl World {
         let scene = self.scene()?;
         let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
         let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
-            Ok(()) | Err(Trouble::NotApplicable(_)) => Some(()),
+            Ok(()) | Err(Trouble::NotApplicable(_) | Trouble::Permitted(_)) => Some(()),
             Err(_) => None,
         };
         scene.play.booth.transcript.wait(moment, settled).await;

@@ -15,7 +15,8 @@ pub fn missing(frames: &[Frame], call: &Call) -> Trouble {
         "store a `tool.response.v1` whose `context.request_id` is the `requestId` of the request, for a success and for \
          a failure alike",
     )
-    .expected(call.id());
+    .expected(call.id())
+    .about_silence();
     // What came in its place tells more than nothing.
     if let Some(frame) = frames.iter().rev().find(|frame| frame.kind == Kind::Crumb) {
         finding = finding.actual(Some(&frame.body)).frame(frame);

@@ -5,7 +5,7 @@ use serde_json::Value;
 use crate::breadcrumb::answer::Answer;
 use crate::breadcrumb::call::Call;
 use crate::breadcrumb::value::tells;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::manifest::STANDARD_TOOLS;
 use crate::transcript::{Frame, Kind};
 
@@ -68,7 +68,7 @@ pub fn is_denied(call: &Call, answer: &Answer<'_>) -> bool {
 /// What failed, so that what is said of failures can be judged.
 pub fn has_failed(call: &Call, answer: &Answer<'_>) -> Judgement {
     if is_denied(call, answer) {
-        return Err(Trouble::NotApplicable("the tool tells of the failure in its output".to_owned()));
+        return Err(Alternative::FailureInOutput.seen_in([answer.frame]));
     }
     if answer.succeeded() {
         return Err(Trouble::NotObserved("the call succeeded".to_owned()));

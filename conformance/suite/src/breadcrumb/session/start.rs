@@ -19,9 +19,10 @@ use crate::breadcrumb::room::{Booth, Room};
 use crate::breadcrumb::store::{Posting, Store, is_blank};
 use crate::breadcrumb::system::System;
 use crate::breadcrumb::upstream::Upstream;
+use crate::files;
 use crate::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
+use crate::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
 use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
@@ -32,7 +33,10 @@ const KEYS: usize = 2;
 const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// A session before anything was learnt.
-pub(super) async fn set_up(plan: Opening<BreadcrumbTable>) -> Result<RunnerSession, RunnerError> {
+pub(super) async fn set_up(
+    plan: Opening<BreadcrumbTable>,
+    handing: Handing,
+) -> Result<RunnerSession, RunnerError> {
     let Opening { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let mut listening = JoinSet::new();
@@ -63,10 +67,13 @@ pub(super) async fn set_up(plan: Opening<BreadcrumbTable>) -> Result<RunnerSessi
             let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
             stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
         }
+        log.hide(keys.iter().cloned());
         for (number, key) in keys.iter().enumerate() {
             store.shelf.keep_secret(&secret_id(number), &format!("key-{number}"), key);
         }
-        process = start(&table, &directory, log, &store, upstream.as_ref())?;
+        let port = Port::take(handing).map_err(RunnerError::Start)?;
+        process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
+            .map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(Offspring::pipes) {
             Some((input, output)) => {
                 let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
@@ -157,15 +164,15 @@ async fn follow(
 fn start(
     table: &BreadcrumbTable,
     directory: &Path,
-    log: std::path::PathBuf,
+    log: Log,
     store: &Store,
     upstream: Option<&Upstream>,
+    listen: &str,
 ) -> Result<Option<Offspring>, RunnerError> {
     let Some(command) = &table.start else { return Ok(None) };
-    // What an earlier run left there says nothing about this one.
-    let _ = std::fs::remove_file(&log);
+    log.clear();
     let mut words: BTreeMap<&str, String> =
-        BTreeMap::from([("store_url", store.url()), ("listen", free_address().map_err(RunnerError::Start)?)]);
+        BTreeMap::from([("store_url", store.url()), ("listen", listen.to_owned())]);
     words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
     let fill = |text: &String| {
         words.iter().fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
@@ -191,11 +198,7 @@ pub(in crate::breadcrumb) fn fixtures(file: Option<&Path>, directory: &Path) -> 
     let Some(file) = file else { return Ok(Vec::new()) };
     let path = directory.join(file);
     let shown = file.display();
-    let size = std::fs::metadata(&path).map_err(|error| format!("`{shown}`: {error}"))?.len();
-    if size > MAX_FIXTURES {
-        return Err(format!("`{shown}` is {size} bytes long, more than {MAX_FIXTURES}"));
-    }
-    let text = std::fs::read_to_string(&path).map_err(|error| format!("`{shown}`: {error}"))?;
+    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
     match serde_json::from_str(&text) {
         Ok(Value::Array(all)) => Ok(all),
         Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::super::call::{Call, filled};
 use super::super::world::World;
-use crate::judge::Trouble;
+use crate::judge::Undeclared;
 use crate::parameters::Json;
 use crate::world::{FamilyWorld as _, Halt, Step};
 
@@ -207,8 +207,7 @@ fn id_of_a_form(world: &mut World, form: Form) -> Step {
 pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
     let table = &world.session()?.table;
     if !table.catalog.contains(tool) && !table.extra.contains_key(tool) {
-        let message = format!("`breadcrumb.catalog` has no `{tool}`");
-        return Err(world.halt(Trouble::NotApplicable(message)));
+        return Err(world.halt(Undeclared::CatalogTool.of(tool)));
     }
     let call = world.scene()?.usual_call(tool);
     if tool != "breadcrumb-update" {

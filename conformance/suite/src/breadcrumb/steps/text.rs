@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use super::super::call::filled;
 use super::super::judge::outcome;
 use super::super::world::World;
-use crate::judge::Trouble;
+use crate::judge::Undeclared;
 use crate::world::{FamilyWorld as _, Step};
 
 /// A text that is easily altered.
@@ -112,7 +112,7 @@ fn stored(world: &mut World) -> Step {
     let title = title(&world.scene()?.unique);
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {
-        return Err(world.halt(Trouble::NotApplicable("there is no `breadcrumb-create`".to_owned())));
+        return Err(world.halt(Undeclared::CatalogTool.of("breadcrumb-create")));
     }
     world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context()))
 }

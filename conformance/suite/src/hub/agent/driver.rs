@@ -10,6 +10,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
+use crate::by_hand::quoted;
+use crate::environment;
+use crate::pace::heartbeat;
 use crate::target::{Launch, Pipes};
 
 /// Bytes of an answer that are read.
@@ -114,6 +117,7 @@ impl Endpoint {
             request = request.bearer_auth(key);
         }
         let response = request.send().await.map_err(|error| {
+            environment::note(&error);
             let is_connect = error.is_connect();
             let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
             let why = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
@@ -186,7 +190,7 @@ impl Driver {
                 Self::Nobody(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
             }
         };
-        tokio::time::timeout(deadline, answer).await.unwrap_or(Err(Unanswered::Late(deadline)))
+        heartbeat::within(deadline, answer).await.unwrap_or(Err(Unanswered::Late(deadline)))
     }
 
     /// Method and path, as transcripts name the channel.
@@ -202,21 +206,23 @@ impl Driver {
     }
 
     /// A command line that makes the call by hand.
-    pub(super) fn by_hand(&self, body: &Value) -> String {
+    pub(super) fn by_hand(&self) -> (String, String) {
         match self {
             Self::Http(endpoint) | Self::Chat(endpoint) => {
-                let key = if endpoint.key.is_some() { " -H 'Authorization: Bearer ***'" } else { "" };
-                format!(
-                    "curl -sS {} -H 'Content-Type: application/json'{key} -d {}",
-                    quoted(&endpoint.shown),
-                    quoted(&body.to_string())
-                )
+                let has_key = endpoint.key.is_some();
+                let key = if has_key { " -H \"Authorization: Bearer ${CALLMARK_AGENT_KEY}\"" } else { "" };
+                let url = quoted(&endpoint.shown);
+                let line = format!("curl -sS {url} -H 'Content-Type: application/json'{key} --data-raw ");
+                (line, String::new())
             }
             Self::Command(hook) => {
                 let words: Vec<String> = hook.launch.command.iter().map(|word| quoted(word)).collect();
-                format!("printf '%s\\n' {} | {}", quoted(&body.to_string()), words.join(" "))
+                let directory = hook.launch.directory.display().to_string();
+                let enter =
+                    if directory == "." { String::new() } else { format!("cd {} && ", quoted(&directory)) };
+                ("printf '%s\\n' ".to_owned(), format!(" | ({enter}{})", words.join(" ")))
             }
-            Self::Nobody(_) => String::new(),
+            Self::Nobody(_) => <(String, String)>::default(),
         }
     }
 }
@@ -230,10 +236,6 @@ fn printed(text: &str) -> Value {
     let last = text.lines().next_back().unwrap_or_default();
     let json = serde_json::from_str(text).or_else(|_| serde_json::from_str(last));
     json.unwrap_or_else(|_| Value::from(text))
-}
-
-fn quoted(text: &str) -> String {
-    format!("'{}'", text.replace('\'', r"'\''"))
 }
 
 #[cfg(test)]

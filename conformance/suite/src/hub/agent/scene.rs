@@ -16,6 +16,7 @@ use super::mock::script::{Script, ScriptAnswer};
 use super::model::Conversation;
 use super::room::{Booth, PAGES};
 use super::session::AgentSession;
+use crate::by_hand::{ByHand, body_text, quoted};
 use crate::transcript::{self, Frame, Kind, Transcript, lock};
 use crate::wire::STATUS;
 
@@ -137,11 +138,11 @@ impl Scene {
         self.booth.transcript.heard("ended", looks).await
     }
 
-    /// A command line that makes the call under test by hand.
-    pub(super) fn by_hand(&self) -> Option<String> {
-        let made = self.made.get(self.subject)?;
-        let by_hand = || self.session.driver.by_hand(&body(&self.session, &self.booth, made));
-        Some(self.booth.transcript.told("by hand", by_hand))
+    /// How a call is made by hand.
+    pub(super) fn by_hand(&self) -> Option<ByHand> {
+        self.made.get(self.subject)?;
+        let (before, after) = self.booth.transcript.told("by hand", || self.session.driver.by_hand());
+        Some(ByHand::new(move |_, frame| format!("{before}{}{after}", quoted(&body_text(&frame.body)))))
     }
 }
 
@@ -186,6 +187,9 @@ pub(super) async fn drive(
         return Err(Unanswered::Failed("the call was lost".to_owned()));
     };
     let answer = driver.drive(&sent.body, deadline).await;
+    if answer.is_err() {
+        booth.transcript.note_silence();
+    }
     let status = answer.as_ref().ok().and_then(|answer| answer.status).map(|status| status.to_string());
     let brought = lock(&booth.now).conversation.take().and_then(|conversation| conversation.outcome);
     let (status, body) = match (&answer, driver.is_chat(), brought) {

@@ -23,7 +23,7 @@ use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::AgentTable;
 use crate::pace::Pace;
-use crate::target::Opening;
+use crate::target::{self, Handing, Opening};
 use crate::transcript::{Frame, lock};
 use crate::wire::Straight;
 
@@ -173,9 +173,24 @@ impl AgentSession {
     }
 
     async fn opening(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> Result<Arc<Self>, AgentError> {
+        if agent.is_some() {
+            return Self::opening_on(plan, agent, Handing::Free).await;
+        }
+        let why = |error: &AgentError| match error {
+            AgentError::Start(why) | AgentError::Reach(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), None, handing), why).await
+    }
+
+    async fn opening_on(
+        plan: Opening<AgentTable>,
+        agent: Option<StartAgent>,
+        handing: Handing,
+    ) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        let mut session = start::set_up(plan, agent).await?;
+        let mut session = start::set_up(plan, agent, handing).await?;
         let learned = session.learn(&limits, within).await;
         if learned.is_err() {
             session.close().await;

@@ -10,7 +10,7 @@ use super::judge::outcome::LOST;
 use super::judge::{Deed, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::judge::{Cause, Judgement, Trouble};
+use crate::judge::{Cause, Judgement, Trouble, Undeclared};
 use crate::transcript::{Frame, Kind};
 use crate::wire::STATUS;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
@@ -69,7 +69,7 @@ impl World {
         let Some(session) = self.core.stage.agent.clone() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
-        let scene = Scene::enter(&session, &self.core.scenario, self.core.written()).await;
+        let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
         if let Some(message) = session.ended() {
             // What it breaks by that was told by the scenario in which it ended.
             return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
@@ -94,8 +94,7 @@ impl World {
         };
         let has = scene.session.table.tools.contains(&call.tool);
         if matches!(choice, Choice::Tool(_)) && !has {
-            let message = format!("`hub.agent.tools` does not name `{}`", call.tool);
-            return Err(self.halt(Trouble::NotApplicable(message)));
+            return Err(self.halt(Undeclared::AgentTool.of(&call.tool)));
         }
         scene.call = Some(call);
         Ok(())

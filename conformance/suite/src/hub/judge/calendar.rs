@@ -48,9 +48,8 @@ struct Period {
     end: Written,
 }
 
-fn periods(reply: &Reply<'_>, list: &str) -> Result<Vec<Period>, Trouble> {
-    // Nobody knows from outside whether there must be any.
-    let items = envelope::some_items(reply, list, Empty::Possible)?;
+fn periods(reply: &Reply<'_>, list: &str, empty: Empty) -> Result<Vec<Period>, Trouble> {
+    let items = envelope::some_items(reply, list, empty)?;
     items.iter().enumerate().map(|(index, item)| period(reply, list, index, item)).collect()
 }
 
@@ -89,8 +88,8 @@ fn at_item(finding: Finding, list: &str, index: usize, reply: &Reply<'_>) -> Tro
 }
 
 /// Busy times are date-times with zone, and each starts before it ends.
-pub fn are_periods(reply: &Reply<'_>) -> Judgement {
-    for period in periods(reply, "busy_periods")? {
+pub fn are_periods(reply: &Reply<'_>, empty: Empty) -> Judgement {
+    for period in periods(reply, "busy_periods", empty)? {
         if period.start.at >= period.end.at {
             let finding = reply.finding("a busy period ends before it starts", "give `start` before `end`");
             return Err(at_item(finding, "busy_periods", period.index, reply));
@@ -100,14 +99,14 @@ pub fn are_periods(reply: &Reply<'_>) -> Judgement {
 }
 
 /// Busy times overlap the range that was asked for.
-pub fn overlap_the_range(reply: &Reply<'_>) -> Judgement {
+pub fn overlap_the_range(reply: &Reply<'_>, empty: Empty) -> Judgement {
     let zone = zone(reply)?;
     let (Some(first), Some(last)) = (day(reply, "/start_date"), day(reply, "/end_date")) else {
         return Ok(());
     };
     let midnight = |date: Date| date.to_zoned(zone.clone()).map(|at| at.timestamp().as_second());
     let (Ok(from), Ok(to)) = (midnight(first), midnight(last)) else { return Ok(()) };
-    for period in periods(reply, "busy_periods")? {
+    for period in periods(reply, "busy_periods", empty)? {
         let (start, end) = (second(&period.start), second(&period.end));
         if end <= from || start >= to + DAY {
             let finding = reply
@@ -132,9 +131,9 @@ fn zone(reply: &Reply<'_>) -> Result<TimeZone, Trouble> {
 }
 
 /// Busy times are written in the time zone that was asked for.
-pub fn are_in_the_zone(reply: &Reply<'_>) -> Judgement {
+pub fn are_in_the_zone(reply: &Reply<'_>, empty: Empty) -> Judgement {
     let zone = zone(reply)?;
-    for period in periods(reply, "busy_periods")? {
+    for period in periods(reply, "busy_periods", empty)? {
         for written in [&period.start, &period.end] {
             let expected = zone.to_offset(written.at.timestamp());
             if written.at.offset() != expected {
@@ -185,15 +184,45 @@ pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
         .into())
 }
 
-/// What the provider said is busy is listed.
-pub fn lists(reply: &Reply<'_>, from: &str, to: &str, apart: &str) -> Judgement {
-    let (Some(from), Some(to)) = (moment(from), moment(to)) else { return Ok(()) };
-    let items = envelope::items(reply, "busy_periods")?;
-    let covers = |item: &Value| {
+/// A busy period from before `from` to after `to`.
+fn covering<'a>(reply: &Reply<'a>, from: Timestamp, to: Timestamp) -> Result<Option<&'a Value>, Trouble> {
+    let covers = |item: &&Value| {
         let read = |name: &str| item.get(name).and_then(Value::as_str).and_then(moment);
         read("start").is_some_and(|start| start <= from) && read("end").is_some_and(|end| end >= to)
     };
-    if let Some(item) = items.iter().find(|item| covers(item)) {
+    Ok(envelope::items(reply, "busy_periods")?.iter().find(covers))
+}
+
+/// The event that was made before is among the busy times, so that these have to do with what was asked.
+pub fn has_the_event(reply: &Reply<'_>, [from, to]: [&str; 2]) -> Judgement {
+    let (Some(start), Some(end)) = (moment(from), moment(to)) else { return Ok(()) };
+    match covering(reply, start, end)? {
+        Some(_) => Ok(()),
+        None => Err(Trouble::NotObserved(format!(
+            "`calendar_create_event` has made an event from {from} to {to}, and no busy period covers it"
+        ))),
+    }
+}
+
+/// The event that was made before is listed. An empty list has the form that the contract asks for, so it is a
+/// recommendation.
+pub fn lists_the_event(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
+    has_the_event(reply, times).map_err(|trouble| match trouble {
+        Trouble::NotObserved(message) => reply
+            .finding(message, "list all busy times of the range, those of events that were just made as well")
+            .expected(times.join(" to "))
+            .actual(reply.body().pointer("/result/busy_periods"))
+            .at("/result/busy_periods")
+            .recommended()
+            .into(),
+        other => other,
+    })
+}
+
+/// What the provider said is busy is listed.
+pub fn lists(reply: &Reply<'_>, from: &str, to: &str, apart: &str) -> Judgement {
+    let (Some(start), Some(end)) = (moment(from), moment(to)) else { return Ok(()) };
+    if let Some(item) = covering(reply, start, end)? {
         return keeps_apart(reply, item, apart);
     }
     Err(reply
@@ -261,7 +290,7 @@ const SUGGESTIONS: &str = "suggestions";
 /// Each suggestion lasts as long as was asked for.
 pub fn last_as_asked(reply: &Reply<'_>) -> Judgement {
     let minutes = input(reply, "/duration_minutes").and_then(Value::as_i64).unwrap_or_default();
-    for period in periods(reply, SUGGESTIONS)? {
+    for period in periods(reply, SUGGESTIONS, Empty::Surprising)? {
         if second(&period.end) - second(&period.start) != minutes * 60 {
             let finding = reply
                 .finding(
@@ -280,7 +309,7 @@ pub fn lie_in_the_range(reply: &Reply<'_>) -> Judgement {
     let (Some(first), Some(last)) = (day(reply, "/date_range/start"), day(reply, "/date_range/end")) else {
         return Ok(());
     };
-    for period in periods(reply, SUGGESTIONS)? {
+    for period in periods(reply, SUGGESTIONS, Empty::Surprising)? {
         // A time in UTC does not tell which day it is where the people are.
         let slack = if period.start.is_utc { Span::new().hours(EAST) } else { Span::new() };
         let (start, end) = (
@@ -304,8 +333,8 @@ pub fn lie_in_the_range(reply: &Reply<'_>) -> Judgement {
 }
 
 /// Scores lie between 0 and 1.
-pub fn have_scores_up_to_one(reply: &Reply<'_>) -> Judgement {
-    for (index, item) in envelope::items(reply, SUGGESTIONS)?.iter().enumerate() {
+pub fn have_scores_up_to_one(reply: &Reply<'_>, empty: Empty) -> Judgement {
+    for (index, item) in envelope::some_items(reply, SUGGESTIONS, empty)?.iter().enumerate() {
         if item.get("score").and_then(Value::as_f64).is_some_and(|score| !(0.0..=1.0).contains(&score)) {
             let finding =
                 reply.finding("a score is not between 0 and 1", "scale scores to 0 to 1").recommended();
@@ -323,7 +352,7 @@ pub fn have_conflicts_of_attendees(reply: &Reply<'_>) -> Judgement {
         .flatten()
         .filter_map(Value::as_str)
         .collect();
-    for (index, item) in envelope::items(reply, SUGGESTIONS)?.iter().enumerate() {
+    for (index, item) in envelope::some_items(reply, SUGGESTIONS, Empty::Surprising)?.iter().enumerate() {
         let conflicts = item.get("conflicts").and_then(Value::as_array);
         let is_sound = |conflict: &Value| {
             let attendee = conflict.get("attendee").and_then(Value::as_str);
@@ -375,7 +404,7 @@ fn misfit(periods: &[Period], fits: impl Fn(&Zoned, &Zoned) -> bool) -> Option<u
 
 /// No suggestion is on a Monday.
 pub fn avoid_mondays(reply: &Reply<'_>) -> Judgement {
-    let periods = periods(reply, SUGGESTIONS)?;
+    let periods = periods(reply, SUGGESTIONS, Empty::Surprising)?;
     match misfit(&periods, |start, _| start.weekday() != Weekday::Monday) {
         None => Ok(()),
         Some(index) => {
@@ -392,7 +421,7 @@ pub fn keep_preferred_hours(reply: &Reply<'_>) -> Judgement {
         format!("{text}:00").parse().ok()
     };
     let (Some(from), Some(to)) = (hour("start"), hour("end")) else { return Ok(()) };
-    let periods = periods(reply, SUGGESTIONS)?;
+    let periods = periods(reply, SUGGESTIONS, Empty::Surprising)?;
     let fits =
         |start: &Zoned, end: &Zoned| start.time() >= from && end.time() <= to && end.date() == start.date();
     match misfit(&periods, fits) {

@@ -3,10 +3,10 @@
 use serde_json::Value;
 
 use super::shape::Shape;
-use crate::hub::client::{CUSTOMER, MARKED};
+use crate::hub::client::{CUSTOMER, MARKED, ODD};
 use crate::hub::contract;
 use crate::hub::reply::Reply;
-use crate::judge::{Judgement, Trouble};
+use crate::judge::{Alternative, Judgement, Trouble, Undeclared};
 
 /// The call succeeds: 2xx, and `success` true.
 pub fn is_executed(reply: &Reply<'_>) -> Judgement {
@@ -35,7 +35,7 @@ pub fn is_served(reply: &Reply<'_>) -> Judgement {
         _ => false,
     };
     if !is_elsewhere {
-        return Ok(());
+        return reply.is_no_breakdown();
     }
     Err(reply
         .finding(
@@ -50,7 +50,7 @@ pub fn is_served(reply: &Reply<'_>) -> Judgement {
 pub fn takes_the_secret(reply: &Reply<'_>) -> Judgement {
     let is_about_the_customer = reply.code().is_some_and(|code| contract::status_of(code).is_some());
     if is_about_the_customer || !matches!(reply.status(), Some(401 | 403)) {
-        return Ok(());
+        return reply.is_no_breakdown();
     }
     Err(reply
         .finding(
@@ -119,8 +119,8 @@ pub fn member_is(reply: &Reply<'_>, path: &str, shape: Shape) -> Judgement {
 }
 
 /// Each item of an array of the result has a member of a form.
-pub fn each_has(reply: &Reply<'_>, list: &str, name: &str, shape: Shape) -> Judgement {
-    let items = items(reply, list)?;
+pub fn each_has(reply: &Reply<'_>, list: &str, name: &str, shape: Shape, empty: Empty) -> Judgement {
+    let items = some_items(reply, list, empty)?;
     for (index, item) in items.iter().enumerate() {
         let value = item.get(name);
         if !shape.holds(value) {
@@ -161,10 +161,17 @@ pub fn items<'a>(reply: &Reply<'a>, list: &str) -> Result<&'a Vec<Value>, Troubl
 /// What it means that a list is empty.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Empty {
-    /// Nobody knows whether there should be something in it.
+    /// The Hub is a stub, and a stub may have nothing.
     Possible,
     /// There is something that belongs into it.
     Surprising,
+}
+
+impl Empty {
+    /// What it means at a Hub that is a stub, or none.
+    pub fn at(stub: bool) -> Self {
+        if stub { Self::Possible } else { Self::Surprising }
+    }
 }
 
 /// The items of an array of the result, of which there must be some.
@@ -176,7 +183,7 @@ pub fn some_items<'a>(reply: &Reply<'a>, list: &str, empty: Empty) -> Result<&'a
     let message = || format!("`result.{list}` is empty, so there is nothing to look at");
     match empty {
         _ if !items.is_empty() => Ok(items),
-        Empty::Possible => Err(Trouble::NotApplicable(message())),
+        Empty::Possible => Err(Undeclared::HubStub.of(format!("result.{list}"))),
         Empty::Surprising => Err(Trouble::NotObserved(message())),
     }
 }
@@ -216,6 +223,14 @@ pub fn is_json(reply: &Reply<'_>) -> Judgement {
             )
             .into());
     }
+    if header(ODD).is_some() {
+        return Err(reply
+            .finding(
+                "the body holds `NaN` or `Infinity`, which is no JSON",
+                "write `null`, or leave the member out, where a number has no value",
+            )
+            .into());
+    }
     let kind = header("content-type");
     if kind.is_some_and(|kind| kind.to_ascii_lowercase().contains("json")) {
         return Ok(());
@@ -245,16 +260,18 @@ pub fn is_error(reply: &Reply<'_>, code: &str) -> Judgement {
         .into())
 }
 
-/// No answer says that the integration is not connected.
-pub fn is_not_error(reply: &Reply<'_>, code: &str) -> Judgement {
+/// No answer is this error. `alike` are the tools that get it whatever is asked of them.
+pub fn is_not_error(reply: &Reply<'_>, code: &str, alike: &[&str]) -> Judgement {
     if reply.code() != Some(code) {
-        return Ok(());
+        return reply.is_no_breakdown();
     }
+    let hint = if alike.contains(&reply.tool()) {
+        format!("offer all tools of the contract; these are missing: `{}`", alike.join("`, `"))
+    } else {
+        format!("`{code}` has another meaning in the contract's table of codes")
+    };
     Err(reply
-        .finding(
-            format!("`{}` is answered by `{code}`", reply.tool()),
-            format!("`{code}` has another meaning in the contract's table of codes"),
-        )
+        .finding(format!("`{}` is answered by `{code}`", reply.tool()), hint)
         .actual(reply.body().pointer("/error"))
         .at("/error/code")
         .into())
@@ -264,7 +281,7 @@ pub fn is_not_error(reply: &Reply<'_>, code: &str) -> Judgement {
 pub fn code_fits_status(reply: &Reply<'_>) -> Judgement {
     let Some(code) = reply.code() else {
         // That the six errors have one is another rule's business; others need none.
-        return Err(Trouble::NotApplicable(format!("there is no `error.code`: {}", reply.told())));
+        return Err(Alternative::NoErrorCode.seen_in(reply.answer));
     };
     let known = contract::status_of(code);
     match known {

@@ -7,6 +7,7 @@ use serde_json::Value;
 use super::envelope::{self, Empty};
 use super::shape::moment;
 use crate::hub::reply::Reply;
+use crate::hub::scene::Known;
 use crate::judge::{Judgement, Trouble};
 
 const MESSAGES: &str = "messages";
@@ -85,13 +86,33 @@ pub fn tell_of_attachments(reply: &Reply<'_>, with: Option<&str>, without: Optio
     if any {
         return Ok(());
     }
-    Err(Trouble::NotApplicable("neither of the two messages that the manifest names is listed".to_owned()))
+    Err(Trouble::NotObserved(
+        "neither of the two messages that the manifest names is listed under the sender of its attachment"
+            .to_owned(),
+    ))
 }
 
-/// Nothing is found.
-pub fn is_empty(reply: &Reply<'_>) -> Judgement {
-    if envelope::items(reply, MESSAGES)?.is_empty() {
+/// A mail that is there is listed, so that the search has to do with what was asked.
+pub fn lists_the_known(reply: &Reply<'_>, known: &Known) -> Judgement {
+    // Wherever it says so: that its members are right is the business of other rules.
+    let is_it = |item: &Value| item.to_string().to_lowercase().contains(&known.text.to_lowercase());
+    if envelope::items(reply, MESSAGES)?.iter().any(is_it) {
         return Ok(());
+    }
+    Err(Trouble::NotObserved(format!(
+        "a search by `{}` does not list a mail that is there; where it does not look through mails that were sent, name \
+         `hub.fixtures.sender` in the manifest",
+        known.member
+    )))
+}
+
+/// Nothing is found, by a Hub that finds what is there.
+pub fn is_empty(reply: &Reply<'_>, after: Option<&Reply<'_>>, known: &Known) -> Judgement {
+    if envelope::items(reply, MESSAGES)?.is_empty() {
+        return match after {
+            Some(after) => lists_the_known(after, known),
+            None => Err(Trouble::NotObserved("there is no mail to search for".to_owned())),
+        };
     }
     Err(reply
         .finding("messages are listed for a query that matches none", "list only what the query finds")
@@ -295,7 +316,7 @@ pub fn finds_replies(reply: &Reply<'_>) -> Judgement {
 pub fn are_newer(reply: &Reply<'_>) -> Judgement {
     let since = reply.request.body.pointer("/inputs/since").and_then(Value::as_str);
     let Some(since) = since.and_then(moment) else { return Ok(()) };
-    for (index, item) in envelope::items(reply, REPLIES)?.iter().enumerate() {
+    for (index, item) in envelope::some_items(reply, REPLIES, Empty::Surprising)?.iter().enumerate() {
         let date = item.get("date").and_then(Value::as_str).and_then(moment);
         // That it is a date is another rule's business.
         if date.is_some_and(|date| date < since) {

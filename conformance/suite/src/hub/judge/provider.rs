@@ -244,6 +244,17 @@ pub fn goes_out_as_an_answer(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
         .into())
 }
 
+/// The same request, sent as it should be, reaches the provider: what it does can be seen there.
+pub fn is_reached(seen: &[&Frame]) -> Judgement {
+    if seen.iter().any(|frame| frame.text("/effect").is_some_and(|effect| effect != "read")) {
+        return Ok(());
+    }
+    Err(Trouble::NotObserved(
+        "the same request with the right secret does not reach the provider either, so that nothing arrives shows nothing"
+            .to_owned(),
+    ))
+}
+
 /// Nothing is made, changed or sent.
 pub fn has_no_effect(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
     let changes = |frame: &&&Frame| frame.text("/effect").is_some_and(|effect| effect != "read");

@@ -5,10 +5,11 @@ use serde_json::Value;
 use crate::hub::reply::Reply;
 use crate::judge::{Judgement, Trouble};
 
-/// The Hub was alive: a valid request after it gets another answer.
+/// The Hub was alive: a valid request after it gets another answer, and not that of a breakdown.
 fn is_alive(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     let Some(after) = after else { return Ok(()) };
     let differs = after.answer.is_some()
+        && !after.is_broken_down()
         && (after.is_executed() || after.status() != reply.status() || after.code() != reply.code());
     if differs {
         return Ok(());

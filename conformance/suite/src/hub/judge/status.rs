@@ -125,6 +125,10 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
     let Some(connected) = status.body().pointer(&pointer).and_then(Value::as_bool) else {
         return Err(Trouble::NotObserved(format!("the status says nothing about `{slug}`")));
     };
+    if connected {
+        // That it is not `INTEGRATION_NOT_CONNECTED` says nothing where the Hub fails altogether.
+        execution.is_no_breakdown()?;
+    }
     let missing = execution.code() == Some("INTEGRATION_NOT_CONNECTED");
     // The limit comes first for a customer who has hit it, and says nothing about integrations.
     if connected != missing || execution.is_limited() {

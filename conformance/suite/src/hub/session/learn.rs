@@ -61,6 +61,7 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Pace::calibrated(slowest, limits);
+        self.missing = self.find_missing(&agent).await;
         self.expiry_told = self.meet_the_others(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
@@ -81,6 +82,22 @@ impl HubSession {
             return Err(HubError::Unasked);
         }
         Ok(())
+    }
+
+    /// Asks for each tool without inputs, so that nothing is done: a tool that is there refuses its inputs.
+    async fn find_missing(&self, agent: &Agent) -> BTreeSet<String> {
+        let mut missing = BTreeSet::new();
+        for tool in contract::TOOLS {
+            let request = self.request(tool, Customer::Connected, &json!({}));
+            let call = self.exchange(agent, &request).await;
+            let code = |frames: &[crate::transcript::Frame]| {
+                Reply::of(frames, call).and_then(|reply| reply.code().map(str::to_owned))
+            };
+            if agent.transcript.with(code).as_deref() == Some(contract::TOOL_NOT_FOUND) {
+                missing.insert(tool.to_owned());
+            }
+        }
+        missing
     }
 
     /// Asks the Hub for its own ids of what is in the provider's mailbox: it may have others than the provider.

@@ -32,6 +32,13 @@ async fn sends_bad(world: &mut World) -> Step {
     Ok(())
 }
 
+#[when("the agent sends the request, and then one for a mail that is there")]
+async fn searches_both(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    world.scene()?.search_both(&request).await;
+    Ok(())
+}
+
 #[when(expr = "the agent sends the request {secret}")]
 async fn sends_with(world: &mut World, secret: Secret) -> Step {
     let right = world.session()?.secret().to_owned();

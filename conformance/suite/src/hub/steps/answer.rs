@@ -4,10 +4,11 @@ use std::str::FromStr;
 
 use cucumber::{Parameter, then};
 
-use super::super::judge::envelope;
+use super::super::judge::envelope::{self, Empty};
 use super::super::judge::shape::Shape;
 use super::super::world::World;
 use super::Code;
+use crate::judge::{Alternative, Trouble};
 use crate::world::{FamilyWorld as _, Step};
 
 /// A property of one answer.
@@ -83,7 +84,7 @@ fn is_error(world: &mut World, code: Code) -> Step {
 
 #[then(expr = "the answer is not {code}")]
 fn is_not_error(world: &mut World, code: Code) -> Step {
-    world.judge_reply(|reply| envelope::is_not_error(reply, code.0))
+    world.judge_presence(code.0)
 }
 
 #[then(expr = "the customer is served, and the other one gets {code}")]
@@ -101,7 +102,15 @@ fn other_is_served(world: &mut World) -> Step {
             envelope::is_error(before, "RATE_LIMITED").map_err(super::refusal::unseen)?;
             let served = envelope::is_executed(last);
             // A failure that is not about limits, such as a provider that is given a rest, says nothing here.
-            if last.is_limited() { served } else { served.map_err(super::refusal::unseen_here) }
+            if last.is_limited() {
+                served
+            } else {
+                last.is_no_breakdown()?;
+                served.map_err(|trouble| match trouble {
+                    Trouble::Broken(_) => Alternative::NotServed.seen_in(last.answer),
+                    other => other,
+                })
+            }
         }
         _ => Ok(()),
     })
@@ -114,7 +123,8 @@ fn member_is(world: &mut World, path: String, shape: Shape) -> Step {
 
 #[then(expr = "each of {string} has {string}, {shape}")]
 fn each_has(world: &mut World, list: String, name: String, shape: Shape) -> Step {
-    world.judge_reply(|reply| envelope::each_has(reply, &list, &name, shape))
+    let empty = Empty::at(world.session()?.table.stub);
+    world.judge_reply(|reply| envelope::each_has(reply, &list, &name, shape, empty))
 }
 
 #[then("whether the Hub is a stub is noted")]

@@ -3,11 +3,13 @@
 use std::str::FromStr;
 
 use cucumber::{Parameter, given};
+use jiff::ToSpan as _;
+use jiff::civil::Date;
 use serde_json::Value;
 
 use super::super::world::World;
 use super::{Code, Customer};
-use crate::judge::Trouble;
+use crate::judge::Undeclared;
 use crate::manifest;
 use crate::parameters::Json;
 use crate::world::{FamilyWorld as _, Step};
@@ -38,10 +40,15 @@ impl FromStr for Fixture {
 
 /// What a search is for.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "search", regex = "mails of the sender|mails with the subject word|nothing")]
+#[param(
+    name = "search",
+    regex = "mails of the sender|mails of who sent the attachment|mails with the subject word|a mail that is there|nothing"
+)]
 enum Search {
     Sender,
+    Attachment,
     Subject,
+    Known,
     Nothing,
 }
 
@@ -51,7 +58,9 @@ impl FromStr for Search {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(match text {
             "mails of the sender" => Self::Sender,
+            "mails of who sent the attachment" => Self::Attachment,
             "mails with the subject word" => Self::Subject,
+            "a mail that is there" => Self::Known,
             "nothing" => Self::Nothing,
             other => return Err(format!("`{other}` is nothing to search for")),
         })
@@ -122,11 +131,21 @@ fn member_of_the_mailbox(world: &mut World, path: String, fixture: Fixture) -> S
 }
 
 #[given(expr = "it searches for {search}")]
-fn searches(world: &mut World, search: Search) -> Step {
+async fn searches(world: &mut World, search: Search) -> Step {
     let fixtures = world.session()?.fixtures.clone();
     let query = match search {
         Search::Sender => format!("from:{}", fixtures.sender.unwrap_or_default()),
+        Search::Attachment => {
+            let sender = world.scene()?.sender_of_the_attachment().await;
+            let sender = sender.map_err(|trouble| world.halt(trouble))?;
+            format!("from:{sender}")
+        }
         Search::Subject => format!("subject:{}", fixtures.subject_word.unwrap_or_default()),
+        Search::Known => {
+            let known = world.scene()?.need_known_mail().await;
+            world.judge(known)?;
+            world.scene()?.known.query()
+        }
         Search::Nothing => format!("zq{}", world.scene()?.unique),
     };
     set(world, "inputs.query", Value::from(query))
@@ -163,13 +182,23 @@ async fn event_on(world: &mut World, day: String) -> Step {
     world.judge(made)
 }
 
+/// The range ends a day later, since a Hub may leave out the last day.
+#[given("it asks about the days around the event")]
+fn around_the_event(world: &mut World) -> Step {
+    let day = world.scene()?.subjects.day.parse::<Date>().unwrap_or_default();
+    for (name, days) in [("start_date", -1), ("end_date", 2)] {
+        let limit = day.checked_add(days.days()).unwrap_or(day);
+        set(world, &format!("inputs.{name}"), Value::from(limit.to_string()))?;
+    }
+    Ok(())
+}
+
 #[given(expr = "the provider answers it with status {int}")]
 fn provider_fails(world: &mut World, status: u16) -> Step {
     let session = world.session()?;
     let unique = world.scene()?.unique.clone();
     let Some(provider) = &session.provider else {
-        let message = "the suite is not the Hub's provider".to_owned();
-        return Err(world.halt(Trouble::NotApplicable(message)));
+        return Err(world.halt(Undeclared::HubProvider.into()));
     };
     provider.fail(&unique, status);
     Ok(())

@@ -4,7 +4,9 @@ use std::str::FromStr;
 
 use cucumber::{Parameter, then};
 
+use super::super::contract;
 use super::super::judge::calendar;
+use super::super::judge::envelope::Empty;
 use super::super::world::World;
 use crate::world::Step;
 
@@ -68,15 +70,32 @@ impl FromStr for Suggested {
 
 #[then(expr = "the busy periods {busy}")]
 fn busy(world: &mut World, property: Busy) -> Step {
+    let empty = Empty::at(world.session()?.table.stub);
     world.judge_reply(|reply| match property {
-        Busy::Ordered => calendar::are_periods(reply),
-        Busy::Overlap => calendar::overlap_the_range(reply),
-        Busy::Zone => calendar::are_in_the_zone(reply),
+        Busy::Ordered => calendar::are_periods(reply, empty),
+        Busy::Overlap => calendar::overlap_the_range(reply, empty),
+        Busy::Zone => calendar::are_in_the_zone(reply, empty),
         // What the suite's calendar holds in the range of every availability request.
         Busy::Complete => {
             let [start, end] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
             calendar::lists(reply, start, end, "2031-03-04T10:00:00+01:00")
         }
+    })
+}
+
+/// A stub need not know what was made.
+#[then(regex = "^the event is (among them|listed)$")]
+fn event_is_listed(world: &mut World, how: String) -> Step {
+    if world.session()?.table.stub {
+        return Ok(());
+    }
+    let times = contract::times_of_event(&world.scene()?.subjects.day);
+    world.judge_replies(|replies| {
+        let times = [times[0].as_str(), &times[1]];
+        replies.iter().try_for_each(|reply| match how.as_str() {
+            "listed" => calendar::lists_the_event(reply, times),
+            _ => calendar::has_the_event(reply, times),
+        })
     })
 }
 
@@ -97,10 +116,11 @@ fn confirmed(world: &mut World) -> Step {
 
 #[then(expr = "the suggestions {suggested}")]
 fn suggested(world: &mut World, property: Suggested) -> Step {
+    let empty = Empty::at(world.session()?.table.stub);
     world.judge_reply(|reply| match property {
         Suggested::Duration => calendar::last_as_asked(reply),
         Suggested::Range => calendar::lie_in_the_range(reply),
-        Suggested::Scores => calendar::have_scores_up_to_one(reply),
+        Suggested::Scores => calendar::have_scores_up_to_one(reply, empty),
         Suggested::Conflicts => calendar::have_conflicts_of_attendees(reply),
         Suggested::NoMondays => calendar::avoid_mondays(reply),
         Suggested::Hours => calendar::keep_preferred_hours(reply),

@@ -14,7 +14,7 @@ use crate::world::Step;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "listed",
-    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|are none|have no body|have a body|tell of their attachments"
+    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|match the query|are none|have no body|have a body|tell of their attachments"
 )]
 enum Listed {
     Limited,
@@ -22,6 +22,7 @@ enum Listed {
     Sender,
     Subject,
     None,
+    Known,
     NoBody,
     Body,
     Attachments,
@@ -36,6 +37,7 @@ impl FromStr for Listed {
             "are no more than the total" => Self::Total,
             "are of the sender" => Self::Sender,
             "have the subject word" => Self::Subject,
+            "match the query" => Self::Known,
             "are none" => Self::None,
             "have no body" => Self::NoBody,
             "have a body" => Self::Body,
@@ -81,14 +83,16 @@ impl FromStr for Found {
 #[then(expr = "the messages {listed}")]
 fn listed(world: &mut World, property: Listed) -> Step {
     let fixtures = world.session()?.fixtures.clone();
-    world.judge_reply(|reply| match property {
+    let known = world.scene()?.known.clone();
+    world.judge_refusal(|reply, after| match property {
         Listed::Limited => mail::are_at_most_as_asked(reply),
         Listed::Total => mail::total_covers_the_list(reply),
         Listed::Sender => mail::all_match(reply, "from", fixtures.sender.as_deref().unwrap_or_default()),
         Listed::Subject => {
             mail::all_match(reply, "subject", fixtures.subject_word.as_deref().unwrap_or_default())
         }
-        Listed::None => mail::is_empty(reply),
+        Listed::None => mail::is_empty(reply, after, &known),
+        Listed::Known => mail::all_match(reply, known.member, &known.text),
         Listed::NoBody => mail::have_no_body(reply),
         Listed::Body => mail::have_a_body(reply),
         Listed::Attachments => mail::tell_of_attachments(
@@ -97,6 +101,12 @@ fn listed(world: &mut World, property: Listed) -> Step {
             fixtures.message_id.as_deref(),
         ),
     })
+}
+
+#[then("the mail is among them")]
+fn mail_is_listed(world: &mut World) -> Step {
+    let known = world.scene()?.known.clone();
+    world.judge_reply(|reply| mail::lists_the_known(reply, &known))
 }
 
 #[then(expr = "the result {found}")]

@@ -3,7 +3,9 @@
 use cucumber::then;
 use serde_json::Value;
 
+use super::super::client::Request;
 use super::super::judge::provider;
+use super::super::scene::inputs;
 use super::super::world::World;
 use crate::world::Step;
 
@@ -37,7 +39,14 @@ async fn read(world: &mut World) -> Step {
 
 #[then("the message stays unread")]
 async fn unread(world: &mut World) -> Step {
-    world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await
+    world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await?;
+    let mut request = world.draft()?.clone();
+    if let Some(inputs) = inputs(&mut request) {
+        inputs.insert("mark_as_read".to_owned(), Value::Bool(true));
+    }
+    world.scene()?.send(&request).await;
+    // That it would become read is this rule's business as well.
+    world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
 }
 
 #[then("the answer goes out as one")]
@@ -47,7 +56,11 @@ async fn answers(world: &mut World) -> Step {
 
 #[then("nothing arrives at the provider")]
 async fn no_effect(world: &mut World) -> Step {
-    world.judge_provider(false, |_, reply, seen| provider::has_no_effect(reply, seen)).await
+    world.judge_provider(false, |_, reply, seen| provider::has_no_effect(reply, seen)).await?;
+    let authorization = Some(world.session()?.authorization());
+    let request = Request { authorization, ..world.draft()?.clone() };
+    world.scene()?.exchange(&request).await;
+    world.judge_provider(true, |_, _, seen| provider::is_reached(seen)).await
 }
 
 #[then("it arrives at the provider once")]

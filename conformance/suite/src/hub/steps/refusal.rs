@@ -66,11 +66,3 @@ pub(super) fn unseen(trouble: Trouble) -> Trouble {
         other => other,
     }
 }
-
-/// As [`unseen`], where the target took a way of its own.
-pub(super) fn unseen_here(trouble: Trouble) -> Trouble {
-    match trouble {
-        Trouble::Broken(finding) => Trouble::NotApplicable(finding.message),
-        other => other,
-    }
-}

@@ -6,7 +6,7 @@ use super::super::seen;
 use super::super::turn::Turn;
 use super::super::world::View;
 use super::command;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::{mentions, saved_cards};
 use crate::utp::trace::Traceparent;
@@ -49,7 +49,7 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
         return Ok(());
     }
     let Some(first) = values.first() else {
-        return Err(Trouble::NotApplicable(format!("the call has no `{variable}`")));
+        return Err(Alternative::NoSuchVariable.seen_in([frame]));
     };
     Err(Finding::new(
         format!("`{{{variable}}}` was not filled in"),

@@ -8,7 +8,7 @@ use super::super::world::View;
 use super::command;
 use crate::judge::{Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
-use crate::utp::judge::seen::{card_type, saved_cards};
+use crate::utp::judge::seen::{card_type, mentions, saved_cards};
 use crate::utp::subject;
 
 /// The values of `after_execution` (UTP §3.1).
@@ -109,7 +109,11 @@ pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
         }
         "tool_call_card_id" => {
             let saved = value.and_then(Value::as_str).is_some_and(|id| seen::saved(frames, id).is_some());
-            let wrong = || meaningless(frame, member, value).expected("the id of a card that was saved");
+            let wrong = || {
+                let finding = meaningless(frame, member, value).expected("the id of a card that was saved");
+                let own = saved_cards(frames).filter(|(_, card)| mentions(card, &view.call.token)).last();
+                super::with(finding, own.map(|(frame, _)| frame))
+            };
             return if saved { Ok(()) } else { Err(wrong().into()) };
         }
         _ => return Ok(()),
@@ -199,11 +203,15 @@ pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
     if own == frame.text("/tool_call_id") && card_type(card) == Some("tool.call") {
         return Ok(());
     }
-    Err(Finding::new("the card behind the command is not the tool.call card of the call", hint)
-        .expected(serde_json::json!({"type": "tool.call", "tool_call_id": frame.text("/tool_call_id")}))
-        .actual(Some(&serde_json::json!({"type": card_type(card), "tool_call_id": own})))
-        .frame(frame)
-        .into())
+    let finding = Finding::new(
+        "the card behind the command is not the tool.call card of the call",
+        "save the card with `type` `tool.call` and with the `tool_call_id` that the command names",
+    )
+    .expected(serde_json::json!({"type": "tool.call", "tool_call_id": frame.text("/tool_call_id")}))
+    .actual(Some(&serde_json::json!({"type": card_type(card), "tool_call_id": own})))
+    .at("/card");
+    let saving = saved_cards(frames).filter(|(_, own)| own.get("card_id") == card.get("card_id")).last();
+    Err(super::with(finding, saving.map(|(frame, _)| frame)).frame(frame).into())
 }
 
 /// The card's content is a `ToolCallContent`.

@@ -6,7 +6,7 @@ use super::super::seen::{self, Behaviour};
 use super::super::turn::{ToolCall, Turn};
 use super::super::world::View;
 use super::with;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::{call_id, card_type, mentions, saved_cards};
 
@@ -37,8 +37,7 @@ pub fn does_as(
     seen: Behaviour,
 ) -> Judgement {
     if expected == other {
-        let message = "a plain `suspend` and a plain `terminate` look alike on this runtime".to_owned();
-        return Err(Trouble::NotApplicable(message));
+        return Err(Alternative::LookAlike.seen_in(seen::goings_on(frames, view.turn)));
     }
     if seen == expected {
         return Ok(());

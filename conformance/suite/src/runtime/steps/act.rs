@@ -3,7 +3,7 @@
 use cucumber::{given, when};
 use serde_json::json;
 
-use crate::judge::{Cause, Trouble};
+use crate::judge::{Alternative, Cause, Trouble};
 use crate::runtime::seen::{self, Behaviour};
 use crate::runtime::world::World;
 use crate::world::{FamilyWorld as _, HasCore as _, Step};
@@ -19,7 +19,9 @@ async fn calls_perhaps(world: &mut World) -> Step {
     if matches!(world.core().trouble, Some(Trouble::Broken(_))) {
         world.core_mut().trouble = None;
         world.settled().await?;
-        return Err(world.halt(Trouble::NotApplicable("the worker does not make the call".to_owned())));
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::NoCall.seen_in(seen::requests(&frames, &own))));
     }
     Err(halt)
 }

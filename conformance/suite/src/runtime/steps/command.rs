@@ -2,7 +2,7 @@
 
 use cucumber::then;
 
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::parameters::Json;
 use crate::runtime::judge::{arguments, command};
 use crate::runtime::model::SUBMIT;
@@ -140,10 +140,5 @@ fn submitted(world: &mut World) -> Step {
     if arguments::is_offered(&frames, &turn, SUBMIT) {
         return Ok(());
     }
-    let asked = seen::requests(&frames, &turn).next().is_some();
-    Err(world.halt(if asked {
-        Trouble::NotApplicable("the worker does not offer `submit_result` to the model".to_owned())
-    } else {
-        Trouble::NotObserved("the model was not asked in this turn".to_owned())
-    }))
+    Err(world.halt(Alternative::NoSubmit.seen_in(seen::requests(&frames, &turn))))
 }

@@ -2,7 +2,7 @@
 
 use cucumber::{Parameter, then, when};
 
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::runtime::judge::inbox::{self, TraceProperty};
 use crate::runtime::judge::{turn, wakeup};
 use crate::runtime::seen;
@@ -147,8 +147,9 @@ async fn read(world: &mut World) -> Step {
     let is_served = scene.is_served;
     world.unless_ended().await?;
     if is_served && !session.baseline.keeps_consumed {
-        let message = "the Inbox does not show records that a turn has gone on with".to_owned();
-        return Err(world.halt(Trouble::NotApplicable(message)));
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::ConsumedHidden.seen_in(seen::goings_on(&frames, &own))));
     }
     let finding = crate::judge::Finding::new(
         "the Inbox shows no record of the callback",

@@ -5,7 +5,7 @@ use std::time::Duration;
 use cucumber::then;
 
 use super::CallKind;
-use crate::judge::Trouble;
+use crate::judge::{Alternative, Trouble};
 use crate::runtime::judge::{refusal, turn};
 use crate::runtime::seen::{self, Behaviour};
 use crate::runtime::world::{View, World};
@@ -62,8 +62,9 @@ async fn not_terminated(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     let session = world.session()?;
     if session.baseline.suspend == session.baseline.terminate {
-        let message = "a plain `suspend` and a plain `terminate` look alike on this runtime".to_owned();
-        return Err(world.halt(Trouble::NotApplicable(message)));
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
     }
     world.settled().await?;
     let scene = world.scene()?;

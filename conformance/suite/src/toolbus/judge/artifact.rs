@@ -316,10 +316,14 @@ pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement
         .into())
 }
 
-/// Nothing was written outside the root.
-pub fn stays_inside(reply: &Reply<'_>, outside: &[String]) -> Judgement {
+/// Nothing was written outside the root. That counts only where the server writes artifacts at all.
+pub fn stays_inside(reply: &Reply<'_>, outside: &[String], leaves_artifacts: bool) -> Judgement {
     match outside.first() {
-        None => Ok(()),
+        None if leaves_artifacts => Ok(()),
+        None => Err(Trouble::NotObserved(
+            "a plain call leaves no artifact below the context root, so that none lies outside it shows nothing"
+                .to_owned(),
+        )),
         Some(path) => Err(reply
             .finding(
                 "an artifact was written outside the context root",

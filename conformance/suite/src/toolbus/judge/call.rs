@@ -3,8 +3,8 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::judge::{Judgement, Trouble};
-use crate::toolbus::answer::{Answer, integer};
+use crate::judge::{Alternative, Judgement, Trouble, Undeclared};
+use crate::toolbus::answer::{self, Answer, integer};
 use crate::toolbus::call::Probe;
 
 /// JSON-RPC: invalid params.
@@ -28,7 +28,7 @@ pub fn succeeds(reply: &Reply<'_>) -> Judgement {
 /// A server that refuses a large result has bounded it, and there is nothing more to look at.
 pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
     if reply.made.call.probe == Some(Probe::Large) && reply.answer.is_refusal() {
-        return Err(Trouble::NotApplicable("the server refuses a large result".to_owned()));
+        return Err(Alternative::RefusesLarge.seen_in(answer::frame(reply.frames, reply.made.id)));
     }
     Ok(())
 }
@@ -194,8 +194,7 @@ pub fn still_serves(failed: &Reply<'_>, next: &Reply<'_>) -> Judgement {
 /// Each call runs the tool that it names.
 pub fn run_different_tools(replies: &[Reply<'_>]) -> Judgement {
     if replies.iter().all(|reply| reply.tool() == replies[0].tool()) {
-        let reason = "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart";
-        return Err(Trouble::NotApplicable(reason.to_owned()));
+        return Err(Undeclared::OtherProbe.into());
     }
     let mut tools = Vec::new();
     for reply in replies {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Reply, call};
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::toolbus::answer::{self, Answer};
 use crate::transcript::shorten_text;
 
@@ -57,9 +57,7 @@ pub fn is_strict_json(reply: &Reply<'_>) -> Judgement {
     };
     let whole = answer::frame(reply.frames, reply.made.id).and_then(answer::text_bytes);
     if whole.is_some_and(|whole| whole > text.len()) {
-        return Err(Trouble::NotApplicable(
-            "the text is too long to be kept; whether it may be is another rule".to_owned(),
-        ));
+        return Err(Alternative::LongText.seen_in(answer::frame(reply.frames, reply.made.id)));
     }
     match answer::strict(text) {
         Ok(Value::Object(_)) => Ok(()),
@@ -148,8 +146,7 @@ pub fn returns_the_id(reply: &Reply<'_>, name: &str) -> Judgement {
         // Resolution A3: a plain string stands for the trace id.
         Some(text @ Value::String(_)) if name == "trace_id" => (Some(text), reply.trace_pointer.to_owned()),
         Some(Value::String(_)) => {
-            let reason = format!("`trace` is a plain string, so there is no place for `{name}`");
-            return Err(Trouble::NotApplicable(reason));
+            return Err(Alternative::PlainTrace.seen_in(answer::frame(reply.frames, reply.made.id)));
         }
         _ => (None, format!("{}/{name}", reply.trace_pointer)),
     };

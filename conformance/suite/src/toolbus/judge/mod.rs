@@ -40,9 +40,11 @@ impl<'a> Reply<'a> {
     /// A finding with the frames of the call.
     pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
         let mut finding = Finding::new(message, hint);
-        let own = [answer::request(self.frames, self.made.id), answer::frame(self.frames, self.made.id)];
-        for frame in own.into_iter().flatten() {
-            finding = finding.frame(frame);
+        if let Some(request) = answer::request(self.frames, self.made.id) {
+            finding = finding.about(request).frame(request);
+        }
+        if let Some(answer) = answer::frame(self.frames, self.made.id) {
+            finding = finding.frame(answer);
         }
         finding
     }

@@ -96,10 +96,11 @@ pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, Tro
     let members = envelope.pointer(result_pointer).and_then(Value::as_object);
     match members {
         Some(members) if members.len() > 1 => Ok(members.keys().next().cloned().unwrap_or_default()),
-        Some(_) => {
-            Err(Trouble::NotApplicable("the result has one key, so picking one shows nothing".to_owned()))
-        }
-        None => Err(Trouble::NotApplicable(
+        Some(_) => Err(Trouble::NotObserved(
+            "the result has one key, so picking one shows nothing; name a call whose result has several"
+                .to_owned(),
+        )),
+        None => Err(Trouble::NotObserved(
             "the result is no object at `result_pointer`, so there is no key to pick".to_owned(),
         )),
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::judge::Judgement;
+use crate::judge::{Judgement, Trouble};
 use crate::toolbus::answer;
 
 /// The state holds this value.
@@ -30,10 +30,26 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
     Err(finding.into())
 }
 
-/// The state holds nothing that came from the call.
-pub fn does_not_hold(reply: &Reply<'_>, read: Option<&Value>, why: &str) -> Judgement {
+/// What is wrong where a scope still holds what a call stored: it was stored there, or in another scope.
+pub fn why_it_is_there(reply: &Reply<'_>, scope: &str) -> &'static str {
+    let stored_in = reply.made.call.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
+    if stored_in == Some(scope) {
+        "what was stored in a scope that ends with the server outlives its restart"
+    } else {
+        "what was stored in one scope is read from another"
+    }
+}
+
+/// The state holds nothing that came from the call. That counts only where what is stored on purpose is read back on the
+/// same way.
+pub fn does_not_hold(reply: &Reply<'_>, read: Option<&Value>, is_read_back: bool, why: &str) -> Judgement {
     match read {
-        None => Ok(()),
+        None if is_read_back => Ok(()),
+        None => Err(Trouble::NotObserved(
+            "a result that `store_as` stores is not read back by `toolbus.probes.state` either, so an empty state shows \
+             nothing"
+                .to_owned(),
+        )),
         Some(read) => Err(reply
             .finding(
                 why.to_owned(),

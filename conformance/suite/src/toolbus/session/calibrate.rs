@@ -7,10 +7,14 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{ToolbusError, ToolbusSession};
+use crate::manifest::ToolbusTable;
 use crate::pace::Pace;
 use crate::toolbus::answer::{self, Answer};
 use crate::toolbus::call::{self, Filling, Markers, Probe};
 use crate::toolbus::server::{Client, Server};
+
+/// Where results are unless the manifest says otherwise.
+const RESULT: &str = "/result";
 
 impl ToolbusSession {
     pub(super) async fn learn(&mut self, server: &Server) -> Result<(), ToolbusError> {
@@ -50,6 +54,7 @@ impl ToolbusSession {
         if self.echoed.is_err() {
             return Ok(());
         }
+        self.check_path_base(server).await?;
         let probes =
             [Probe::State, Probe::Other(0), Probe::Other(1), Probe::Large, Probe::Secret, Probe::Partial];
         for probe in probes {
@@ -123,11 +128,48 @@ impl ToolbusSession {
         Ok(Ok(()))
     }
 
-    async fn try_call(
+    /// Where the echoed value lies below the results and the manifest names no `path_base`: whether paths begin there.
+    async fn check_path_base(&self, server: &Server) -> Result<(), ToolbusError> {
+        let is_named = self.table.result_pointer.is_some() || !self.table.path_base.is_empty();
+        let below = self.result_pointer.strip_prefix(RESULT).filter(|below| !below.is_empty());
+        let Some(below) = below.filter(|_| !is_named) else { return Ok(()) };
+        let base = below.trim_start_matches('/').replace('/', ".");
+        if self.reaches(server, "").await || !self.reaches(server, &base).await {
+            return Ok(());
+        }
+        Err(ToolbusError::PathBase { base })
+    }
+
+    /// Whether a path with this base gives one key of the echoed value and not the other.
+    async fn reaches(&self, server: &Server, base: &str) -> bool {
+        let (own, other) = (self.unique("own"), self.unique("other"));
+        let value = json!({"alpha": own, "gamma": other});
+        let table = ToolbusTable { path_base: base.to_owned(), ..self.table.clone() };
+        let output = call::output(&json!({"path": "alpha"}), &table);
+        let answer =
+            self.call(server, Probe::Echo, &value, Some(("output", output)), true, self.pace.answer).await;
+        let shown = answer.shown().to_string();
+        matches!(answer, Answer::Success(_)) && shown.contains(&own) && !shown.contains(&other)
+    }
+
+    pub(super) async fn try_call(
         &self,
         server: &Server,
         probe: Probe,
         value: &Value,
+        correlated: bool,
+        deadline: Duration,
+    ) -> Answer {
+        self.call(server, probe, value, None, correlated, deadline).await
+    }
+
+    /// Makes a call, with a semantic argument if one is named.
+    async fn call(
+        &self,
+        server: &Server,
+        probe: Probe,
+        value: &Value,
+        semantic: Option<(&str, Value)>,
         correlated: bool,
         deadline: Duration,
     ) -> Answer {
@@ -145,6 +187,7 @@ impl ToolbusSession {
             arguments.insert("trace_id".to_owned(), Value::from(format!("tr-{nonce}")));
             arguments.insert("span_id".to_owned(), Value::from(format!("sp-{nonce}")));
         }
+        arguments.extend(semantic.map(|(name, value)| (name.to_owned(), value)));
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
         let client = Client { scenario: nonce, transcript: Arc::default() };

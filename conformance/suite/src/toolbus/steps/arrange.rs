@@ -9,7 +9,7 @@ use super::super::scene::Call;
 use super::super::session::RootKind;
 use super::super::world::World;
 use super::{ProbeName, Scope};
-use crate::judge::Trouble;
+use crate::judge::Undeclared;
 use crate::parameters::Json;
 use crate::world::{FamilyWorld as _, Step};
 
@@ -250,8 +250,7 @@ fn secret(world: &mut World, place: String) -> Step {
     let Some(table) = Probe::Secret.table(&session.table) else { return Ok(()) };
     let placeholder = format!("{{{place}}}");
     if !call::holds(&table, &placeholder) && !call::holds(&table, "{marker}") {
-        let reason = format!("the call of `toolbus.probes.secret` puts no secret under `{placeholder}`");
-        return Err(world.halt(Trouble::NotApplicable(reason)));
+        return Err(world.halt(Undeclared::SecretPlace.of(placeholder)));
     }
     Ok(())
 }
@@ -259,13 +258,13 @@ fn secret(world: &mut World, place: String) -> Step {
 #[given(expr = "a call of the echo probe with a secret under {string}")]
 fn echo_secret(world: &mut World, key: String) -> Step {
     let marker = world.scene()?.markers.at("password");
-    world.prepare(Probe::Echo, json!({key: marker, "user": "pilot"}))
+    world.prepare(Probe::Echo, json!({key: marker, call::BESIDE.0: call::BESIDE.1}))
 }
 
 #[given(expr = "a call of the echo probe with a secret under {string} in a list")]
 fn echo_secret_in_list(world: &mut World, key: String) -> Step {
     let marker = world.scene()?.markers.at("password");
-    world.prepare(Probe::Echo, json!({"accounts": [{key: marker, "user": "pilot"}]}))
+    world.prepare(Probe::Echo, json!({"accounts": [{key: marker, call::BESIDE.0: call::BESIDE.1}]}))
 }
 
 #[given("the client has made the call")]

@@ -1,15 +1,18 @@
 //! What a call leaves below the context root.
 
 use cucumber::then;
+use serde_json::{Value, json};
 
+use super::super::answer;
 use super::super::artifacts::{self, Form};
-use super::super::call::SECRET_PLACES;
+use super::super::call::{BESIDE, Probe, SECRET_PLACES};
 use super::super::judge::{artifact, call, secret};
 use super::super::world::World;
 use super::Artifact;
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::transcript::{Frame, Kind};
-use crate::world::{FamilyWorld as _, Step};
+use crate::wire::CALL;
+use crate::world::{FamilyWorld as _, Halt, Step};
 
 /// Whether a frame is a file of the store.
 pub(super) fn is_artifact(frame: &Frame) -> bool {
@@ -96,17 +99,21 @@ async fn bounded(world: &mut World, form: Artifact) -> Step {
 async fn holds_no_secret(world: &mut World, form: Artifact, place: String) -> Step {
     look(world).await?;
     let markers = world.scene()?.markers.clone();
+    let call = Probe::Secret.table(&world.session()?.table);
     world.judge_call(|reply| {
         [place.as_str(), "marker"]
             .into_iter()
-            .try_for_each(|place| artifact::holds_no_secret(reply, form.0, &markers.at(place)))
+            .try_for_each(|place| artifact::holds_no_secret(reply, form.0, &markers.at(place)))?;
+        secret::is_handled(reply, call.as_ref())
     })
 }
 
 #[then("neither the response nor an artifact holds a secret")]
 async fn nowhere(world: &mut World) -> Step {
     look(world).await?;
+    let session = world.session()?;
     let markers = world.scene()?.markers.clone();
+    let tried = ask_for_what_is_beside(world).await?;
     world.judge_call(|reply| {
         let mut places = SECRET_PLACES.to_vec();
         places.push("marker");
@@ -119,8 +126,22 @@ async fn nowhere(world: &mut World) -> Step {
                 }
             }
         }
-        Ok(())
+        if let Some(tried) = tried {
+            return secret::is_reached(reply, tried);
+        }
+        let probe = reply.made.call.probe.and_then(|probe| probe.table(&session.table));
+        secret::is_handled(reply, probe.as_ref())
     })
+}
+
+/// Asks by `output` for what stands beside the secret in its place; nothing where the call has no `output`.
+async fn ask_for_what_is_beside(world: &mut World) -> Result<Option<i64>, Halt> {
+    let made = world.made()?;
+    let mut call = made[made.len() - 1].call.clone();
+    let Some(output) = call.arguments.get("output") else { return Ok(None) };
+    let beside = SECRET_PLACES.iter().fold(output.to_string(), |text, place| text.replace(place, BESIDE.0));
+    call.arguments.insert("output".to_owned(), serde_json::from_str(&beside).unwrap_or_default());
+    Ok(Some(world.scene()?.try_out(call).await.id))
 }
 
 #[then("no artifact holds the secret of its arguments")]
@@ -132,7 +153,7 @@ async fn no_argument(world: &mut World) -> Step {
         let kept: Vec<Form> =
             forms.into_iter().filter(|form| !artifact::of(reply, *form).is_empty()).collect();
         if kept.is_empty() {
-            return Err(Trouble::NotApplicable("a call that fails leaves no artifacts".to_owned()));
+            return Err(Alternative::NoArtifacts.seen_in(answer::frame(reply.frames, reply.made.id)));
         }
         kept.into_iter().try_for_each(|form| artifact::holds_no_secret(reply, form, &marker))
     })
@@ -150,14 +171,30 @@ fn noted(world: &mut World) -> Step {
 }
 
 #[then("nothing is written outside the context root")]
-fn stays_inside(world: &mut World) -> Step {
+async fn stays_inside(world: &mut World) -> Step {
     let session = world.session()?;
     let made = world.made()?;
     let outside = artifacts::escaped(world.scene()?, &made[made.len() - 1], session.wire());
+    let leaves = leaves_artifacts(world).await?;
     world.judge_call(|reply| {
         if !reply.answer.is_failure() {
             call::succeeds(reply)?;
         }
-        artifact::stays_inside(reply, &outside)
+        artifact::stays_inside(reply, &outside, leaves)
     })
+}
+
+/// Whether a plain call of the same server leaves an artifact below the root.
+async fn leaves_artifacts(world: &mut World) -> Result<bool, Halt> {
+    let scene = world.scene()?;
+    let Some(mut call) = scene.prepare(Probe::Echo, json!({"note": "afterwards"})) else { return Ok(false) };
+    for name in ["trace_id", "span_id"] {
+        let id = scene.id("plain");
+        call.arguments.insert(name.to_owned(), Value::from(id));
+    }
+    let made = scene.try_out(call).await;
+    world.look_for_artifacts(&made).await?;
+    let found = made.id.to_string();
+    let frames = world.scene()?.frames();
+    Ok(frames.iter().any(|frame| is_artifact(frame) && frame.headers.get(CALL) == Some(&found)))
 }

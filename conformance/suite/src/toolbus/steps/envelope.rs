@@ -2,9 +2,10 @@
 
 use cucumber::{Parameter, then};
 
+use super::super::answer;
 use super::super::judge::{artifact, call, envelope, shape};
 use super::super::world::World;
-use crate::judge::Trouble;
+use crate::judge::{Alternative, Trouble};
 use crate::world::Step;
 
 /// A property of one response.
@@ -95,7 +96,7 @@ fn still_the_value(world: &mut World) -> Step {
     world.judge_call(|reply| match reply.result()? {
         Some(_) => shape::is_echoed(reply, &base),
         // Trimming is reserved, so that nothing is there is the business of another rule.
-        None => Err(Trouble::NotApplicable("the compact envelope leaves the result out".to_owned())),
+        None => Err(Alternative::LeavesResultOut.seen_in(answer::frame(reply.frames, reply.made.id))),
     })
 }
 
@@ -119,9 +120,9 @@ fn different_artifacts(world: &mut World) -> Step {
             )
         };
         let (Some(left), Some(right)) = (uri(first)?, uri(second)?) else {
-            return Err(Trouble::NotApplicable(
-                "the calls name no artifacts to tell them apart by".to_owned(),
-            ));
+            // With a context root each envelope names one, by another rule.
+            let message = "the calls name no artifacts to tell them apart by";
+            return Err(Trouble::NotObserved(message.to_owned()));
         };
         let hint = "give each call without ids a span id of its own";
         envelope::differ(second.finding("two calls without ids share their artifact", hint), &left, &right)

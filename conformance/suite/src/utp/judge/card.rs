@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::callback::{AFTER_EXECUTION, STATUSES, quoted};
 use super::children;
 use super::seen::{self, Calls};
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::Frame;
 
 /// The result card of the call.
@@ -32,18 +32,32 @@ pub fn precedes_report(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let report = seen::report(frames, calls)
         .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
     let before = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
-    if seen::card_of(&frames[..before], report).is_some() {
-        return Ok(());
+    let hint = "save the tool.result card, wait for the card store's answer, then report";
+    let last = seen::card_of(frames, report);
+    let Some((frame, card)) = seen::card_of(&frames[..before], report) else {
+        let finding =
+            Finding::new("when the report came, the card that it points to was not in the card store", hint)
+                .expected("the card in the store at the time of the report")
+                .actual(report.body.pointer("/payload/tool_result_card_id"))
+                .at("/payload/tool_result_card_id")
+                .frame(report);
+        // What was saved in its place, or after it.
+        let saved = last.or_else(|| seen::result_card(frames, calls));
+        return Err(saved.into_iter().fold(finding, |finding, (frame, _)| finding.frame(frame)).into());
+    };
+    match last {
+        Some((later, outcome)) if seen::holds_outcome(outcome) && !seen::holds_outcome(card) => {
+            Err(Finding::new("when the report came, the card that it points to held no outcome yet", hint)
+                .expected(outcome.get("content").cloned().unwrap_or_default())
+                .actual(card.get("content").or(Some(&Value::Null)))
+                .at("/card/content")
+                .frame(frame)
+                .frame(report)
+                .frame(later)
+                .into())
+        }
+        _ => Ok(()),
     }
-    Err(Finding::new(
-        "when the report came, the card that it points to was not in the card store",
-        "save the tool.result card, wait for the card store's answer, then report",
-    )
-    .expected("the card in the store at the time of the report")
-    .actual(report.body.pointer("/payload/tool_result_card_id"))
-    .at("/payload/tool_result_card_id")
-    .frame(report)
-    .into())
 }
 
 /// The pointer of every callback addresses a tool.result card of this call.
@@ -52,6 +66,10 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if reports.is_empty() {
         return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
     }
+    let is_typed = |card: &Value| seen::card_type(card) == Some("tool.result");
+    let is_of_call = |card: &Value| seen::call_id(card) == Some(&calls.subject.tool_call_id);
+    // Where the right card is there, the pointer is wrong; where there is none, the card that it points to is.
+    let right = seen::saved_cards(frames).filter(|(_, card)| is_typed(card) && is_of_call(card)).last();
     for report in reports {
         let pointer = "/payload/tool_result_card_id";
         let wrong = |message: &str, expected: &str, actual: Option<&Value>| {
@@ -66,17 +84,42 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         };
         let Some((frame, card)) = seen::card_of(frames, report) else {
             let message = "`tool_result_card_id` addresses no card that the target saved";
-            return Err(wrong(message, "the id of a saved card", report.body.pointer(pointer)).into());
+            let finding = wrong(message, "the id of a saved card", report.body.pointer(pointer));
+            let saved = right.or_else(|| seen::result_card(frames, calls));
+            return Err(saved.into_iter().fold(finding, |finding, (frame, _)| finding.frame(frame)).into());
         };
-        if seen::card_type(card) != Some("tool.result") {
+        let in_card = |message: &str, member: &str, expected: &str, actual: Option<&Value>| {
+            Finding::new(message, format!("save the card of the result with `{member}` `{expected}`"))
+                .expected(expected)
+                .actual(actual)
+                .at(format!("/card/{member}"))
+                .frame(frame)
+                .frame(report)
+        };
+        if !is_typed(card) {
             let kind = seen::card_type(card).map(Value::from);
             let message = "`tool_result_card_id` addresses a card that is no tool.result";
-            return Err(wrong(message, "type `tool.result`", kind.as_ref()).frame(frame).into());
+            return Err(match right {
+                Some((right, _)) => {
+                    wrong(message, "type `tool.result`", kind.as_ref()).frame(frame).frame(right)
+                }
+                None => {
+                    in_card("the card of the result has another type", "type", "tool.result", kind.as_ref())
+                }
+            }
+            .into());
         }
-        if seen::call_id(card) != Some(&calls.subject.tool_call_id) {
+        if !is_of_call(card) {
             let id = seen::call_id(card).map(Value::from);
+            let own = &calls.subject.tool_call_id;
             let message = "`tool_result_card_id` addresses a card of another call";
-            return Err(wrong(message, &calls.subject.tool_call_id, id.as_ref()).frame(frame).into());
+            let finding = if let Some((right, _)) = right {
+                wrong(message, own, id.as_ref()).frame(frame).frame(right)
+            } else {
+                let message = "the card of the result names another call, or none";
+                in_card(message, "tool_call_id", own, id.as_ref())
+            };
+            return Err(finding.into());
         }
     }
     Ok(())
@@ -258,7 +301,7 @@ pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Jud
         children::nothing_new_shows(frames, calls, token)?;
     }
     let Some((frame, card)) = seen::result_card(frames, calls) else {
-        return Err(Trouble::NotApplicable("the target does not answer a call without arguments".to_owned()));
+        return Err(Alternative::UnansweredBare.seen_in(seen::life_after(frames, calls)));
     };
     let result = card.pointer("/content/result");
     if !result.is_some_and(|result| seen::mentions(result, token)) {

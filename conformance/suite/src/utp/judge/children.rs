@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::callback::MEMBERS;
 use super::refusal::inline_used;
 use super::seen::{self, Calls};
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::utp::call::{AGENT, Call, HELPER};
 use crate::utp::platform::children::answer_to;
@@ -254,7 +254,7 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
                 .frame(report)
                 .into(),
             // Whether it has to, the documents leave open.
-            None => Trouble::NotApplicable("the built-in says nothing of what it has done".to_owned()),
+            None => Alternative::SaysNothing.seen_in([frame]),
         });
     }
     let answers = answers(frames, calls);

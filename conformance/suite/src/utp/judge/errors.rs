@@ -4,8 +4,9 @@ use serde_json::Value;
 
 use super::callback::quoted;
 use super::seen::{self, Calls};
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::Frame;
+use crate::utp::tool::Tool;
 
 /// The common error codes (UTP §5). The list is extensible.
 pub const COMMON_CODES: [&str; 5] =
@@ -24,12 +25,18 @@ const STRAY_DETAIL: [&str; 6] = [
 
 /// The failed result card of the call.
 fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
-    seen::result_card(frames, calls)
-        .filter(|(_, card)| {
-            let status = card.pointer("/content/status").and_then(Value::as_str);
-            !matches!(status, Some("success" | "partial"))
-        })
-        .ok_or_else(|| Trouble::NotApplicable("the call has no failed tool.result card".to_owned()))
+    let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
+        Trouble::NotObserved("the target saved no tool.result card for the call".to_owned())
+    })?;
+    let status = card.pointer("/content/status").and_then(Value::as_str);
+    match status {
+        Some("success" | "partial") if calls.subject.tool == Tool::Fail => Err(Trouble::NotObserved(
+            "the `fail` probe does not fail: name a tool that does in `utp.tool-service.probes.fail`"
+                .to_owned(),
+        )),
+        Some("success" | "partial") => Err(Alternative::NotFailed.seen_in([frame])),
+        _ => Ok((frame, card)),
+    }
 }
 
 /// A failed card has a member of the error structure, for example `error.code`.

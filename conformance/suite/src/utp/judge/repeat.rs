@@ -50,7 +50,9 @@ impl<'a> Outcome<'a> {
     fn of(frames: &'a [Frame], report: &'a Frame) -> Self {
         // The card as it was when this report pointed to it, so that overwriting it does not hide a second run.
         let end = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
-        let card = seen::card_of(&frames[..end], report).or_else(|| seen::card_of(frames, report));
+        // One that said nothing yet breaks the rule that the card comes first, and not this one.
+        let then = seen::card_of(&frames[..end], report).filter(|(_, card)| seen::holds_outcome(card));
+        let card = then.or_else(|| seen::card_of(frames, report));
         Self {
             status: report.body.pointer("/payload/status"),
             result: card.and_then(|(_, card)| card.pointer("/content/result")),
@@ -87,6 +89,11 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     .at("/payload/tool_result_card_id");
     for report in reports {
         finding = finding.frame(report);
+    }
+    for (frame, _) in seen::result_cards(frames)
+        .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
+    {
+        finding = finding.frame(frame);
     }
     Err(finding.into())
 }

@@ -5,6 +5,7 @@ use std::time::Duration;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
+use super::callback::STATUSES;
 use crate::transcript::{Frame, Kind};
 use crate::utp::call::Call;
 use crate::utp::tool::Tool;
@@ -87,6 +88,25 @@ pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Fr
     pointed
         .or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
         .or_else(|| result_cards(frames).find(|(frame, _)| !calls.is_foreign(frames, frame)))
+}
+
+/// Whether a card says how a call ended, and is not saved only to be filled later.
+pub fn holds_outcome(card: &Value) -> bool {
+    let status = card.pointer("/content/status").and_then(Value::as_str);
+    let holds = |member: &str| card.pointer(member).is_some_and(|value| !value.is_null());
+    status.is_some_and(|status| STATUSES.contains(&status))
+        && (holds("/content/result") || holds("/content/error"))
+}
+
+/// The answer of the card store that showed the target the card which a command points to.
+pub fn card_shown<'a>(frames: &'a [Frame], command: &Frame) -> Option<&'a Frame> {
+    let id = command.text("/tool_call_card_id")?;
+    let holds = |card: &Value| card.get("card_id").and_then(Value::as_str) == Some(id);
+    frames.iter().find(|frame| {
+        let cards = frame.body.get("cards").and_then(Value::as_array);
+        frame.kind == Kind::CardsReply
+            && (cards.is_some_and(|cards| cards.iter().any(holds)) || holds(&frame.body))
+    })
 }
 
 /// The tool_call_id of a card: a member of its own or of its metadata.
@@ -196,6 +216,21 @@ pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
     let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
     let done = work(frames, call).next()?;
     Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
+}
+
+/// What the target did for other calls after the command of the call under test: it is alive, and past that command.
+pub fn life_after<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &'a Frame> {
+    let is_other = |frame: &Frame| {
+        let id = frame.text("/tool_call_id");
+        id.is_some_and(|id| calls.others.iter().any(|other| other == id))
+    };
+    let command = frames.iter().rposition(|frame| frame.kind == Kind::Command && !is_other(frame));
+    let after = &frames[command.unwrap_or_default()..];
+    after.iter().filter(|frame| match frame.kind {
+        Kind::Report | Kind::CardSave => calls.is_foreign(frames, frame),
+        Kind::TurnStart | Kind::RosterSave => frame.direction == Direction::FromTarget,
+        _ => false,
+    })
 }
 
 /// Whether the target sent anything at all.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::seen::{self, Calls};
-use crate::judge::{Cause, Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Cause, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::utp::upstream::{ALLOWED, Key, Variable};
 use crate::wire::CALL;
@@ -55,8 +55,7 @@ pub fn asks(frames: &[Frame], calls: &Calls<'_>, expected: &str, complete: bool)
         return Ok(());
     }
     if own.is_empty() && !complete && !succeeded(frames, calls) {
-        let message = "the target makes no request for a row without `base_url`".to_owned();
-        return Err(Trouble::NotApplicable(message));
+        return Err(Alternative::NoRequest.seen_in(seen::reports(frames, calls)));
     }
     let hint = "`search` goes to `s.jina.ai`, `reader` to `r.jina.ai`";
     let Some(frame) = own.first() else {
@@ -272,9 +271,7 @@ fn was_used(frames: &[Frame], key: &Key) -> Judgement {
     if all(frames).any(|frame| key.forms().iter().any(|form| holds(frame, form))) {
         return Ok(());
     }
-    let message =
-        format!("the target does not send the value of `{}`, so it has nothing to hide", key.variable.name());
-    Err(Trouble::NotApplicable(message))
+    Err(Alternative::KeyNotSent.seen_in(all(frames)))
 }
 
 /// Nothing that the target sent anywhere but to the upstream holds the key.

@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::desk::{Desk, Operation};
 use super::reply::{MAX_BODY, Refusal, Reply, too_large};
+use crate::http_connections::Accepting;
 use crate::transcript::Kind;
 
 /// How much of a body that is too large is taken in, so that its sender gets to read the answer.
@@ -42,7 +43,7 @@ pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(Soc
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         // Serving ends with the task; an error of one connection is that connection's own.
-        let _ = axum::serve(listener, router).await;
+        let _ = axum::serve(Accepting(listener), router).await;
     });
     Ok((address, tasks))
 }

@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use async_nats::{Client, HeaderMap, Message as NatsMessage, Subscriber};
+use async_nats::{Client, HeaderMap, Message as NatsMessage, Request, Subscriber};
 use bytes::Bytes;
 use futures::StreamExt as _;
 use serde_json::Value;
@@ -40,6 +41,20 @@ pub async fn serve(
     tasks.spawn(watch(Arc::clone(desk), buckets));
     tasks.spawn(publish(client.clone(), wakeups));
     Ok(tasks)
+}
+
+/// Longest wait for the broker in [`settle`].
+const SETTLE_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Returns once the broker has read everything that this client sent before, subscriptions above all.
+///
+/// A flush only empties the client's own buffer, so what others publish right after it may still be missed.
+/// The broker answers a request that nobody listens for after it has read what was sent ahead of it; one that never
+/// says so (permissions may forbid the request) is waited for no longer than two seconds.
+pub async fn settle(client: &Client) {
+    let request = Request::new().timeout(Some(SETTLE_DEADLINE));
+    // No responders is the expected answer, and there is nothing to do about another one.
+    let _ = client.send_request(client.new_inbox(), request).await;
 }
 
 /// JSON where it is JSON, else the text.

@@ -7,6 +7,7 @@ use serde_json::{Value, json};
 
 use super::Probe;
 use crate::parameters::Json;
+use crate::transcript::Transcript;
 use crate::utp::call::Call;
 use crate::utp::scene::Scene;
 use crate::utp::tool::Role;
@@ -173,7 +174,11 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            let elsewhere = session.ground.project_of(&project.name.stable, "-elsewhere", Arc::default());
+            let elsewhere = session.ground.project_of(
+                &project.name.stable,
+                "-elsewhere",
+                Arc::new(Transcript::of_attempt(project.transcript.attempt())),
+            );
             elsewhere.seed_card(&call.card);
             return Ok(());
         }

@@ -2,7 +2,7 @@
 
 use cucumber::then;
 
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::utp::judge::{card, repeat, seen};
 use crate::utp::world::World;
 use crate::world::{FamilyWorld as _, Step};
@@ -67,9 +67,7 @@ async fn any_inherits(world: &mut World, member: String) -> Step {
     world.lingered().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => card::inherits(frames, calls, &member),
-        None => {
-            Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned()))
-        }
+        None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),
     })
 }
 

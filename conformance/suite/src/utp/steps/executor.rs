@@ -7,7 +7,7 @@ use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
 use super::arrange::keep_card;
-use crate::judge::Trouble;
+use crate::judge::{Cause, Trouble};
 use crate::parameters::Json;
 use crate::transcript::{Kind, Message};
 use crate::utp::judge::late::LateCheck;
@@ -313,7 +313,8 @@ async fn read_log(world: &mut World, key: &Key) -> Step {
     let project = std::sync::Arc::clone(&world.scene()?.project);
     let log = session.ground.log().await;
     if !project.transcript.told("log", || log.is_some()) {
-        return Err(world.halt(Trouble::NotApplicable("the target's log cannot be read".to_owned())));
+        let message = "the target's log cannot be read".to_owned();
+        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Config, message }));
     }
     let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];

@@ -2,7 +2,7 @@
 
 use cucumber::then;
 
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::transcript::Frame;
 use crate::utp::judge::{errors, seen, upstream};
 use crate::utp::world::World;
@@ -68,13 +68,10 @@ async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
 async fn is_uniform(world: &mut World) -> Step {
     world.settled().await?;
     all_refused(world).await?;
-    let frames = world.frames();
-    if errors::failed_cards(&frames) < 2 {
-        return Err(
-            world.halt(Trouble::NotApplicable("fewer than two commands got a failed result".to_owned()))
-        );
-    }
-    world.judge(errors::is_uniform(&frames))
+    world.judge_call(|frames, calls| match errors::failed_cards(frames) {
+        0 | 1 => Err(Alternative::FewFailures.seen_in(seen::life_after(frames, calls))),
+        _ => errors::is_uniform(frames),
+    })
 }
 
 /// Gives the failed cards of two commands the chance to come.
@@ -82,7 +79,7 @@ async fn all_refused(world: &mut World) -> Step {
     let session = world.session()?;
     let both = |frames: &[Frame]| (errors::failed_cards(frames) >= 2).then_some(());
     // None need come, so that none came is not judged here.
-    let _ = world.scene()?.project.transcript.wait(session.pace.late, both).await;
+    let _ = world.scene()?.project.transcript.linger(session.pace.late, both).await;
     Ok(())
 }
 
@@ -91,8 +88,6 @@ async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
     world.lingered().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => Ok(()),
-        None => {
-            Err(Trouble::NotApplicable("the target saves no card for a command that it refuses".to_owned()))
-        }
+        None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),
     })
 }

@@ -126,7 +126,7 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
         let waiting = project.transcript.heard("a child waits", one).await;
         // The others of them, and an answer that does not wait, are given the time to come.
         let window = session.pace.quiet_after(began.elapsed());
-        let early = project.transcript.wait(window, reported).await;
+        let early = project.transcript.linger(window, reported).await;
         let end = || session.ground.desk.end_child(&project, order.0);
         if !waiting || early.is_some() || !project.transcript.told("a child ends", end) {
             break;

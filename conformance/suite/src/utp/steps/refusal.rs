@@ -3,7 +3,7 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
-use crate::judge::Trouble;
+use crate::judge::Alternative;
 use crate::utp::judge::late::LateCheck;
 use crate::utp::judge::{refusal, seen};
 use crate::utp::world::World;
@@ -60,8 +60,6 @@ pub(super) async fn any_callback(world: &mut World) -> Step {
     world.lingered().await?;
     world.judge_call(|frames, calls| match seen::report(frames, calls) {
         Some(_) => Ok(()),
-        None => {
-            Err(Trouble::NotApplicable("the target does not answer a command that it refuses".to_owned()))
-        }
+        None => Err(Alternative::UnansweredRefusal.seen_in(seen::life_after(frames, calls))),
     })
 }

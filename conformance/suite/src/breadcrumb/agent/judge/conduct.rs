@@ -7,7 +7,7 @@ use crate::breadcrumb::agent::said::Utterance;
 use crate::breadcrumb::agent::stock::meant;
 use crate::breadcrumb::agent::task::{Reply, number};
 use crate::breadcrumb::agent::told::{leaves, read};
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 
 /// The first stage of the first task.
@@ -307,10 +307,8 @@ pub(in crate::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Judgement {
 /// What the fallback brought is told.
 pub(in crate::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<'_>) -> Judgement {
     let first = seen.answer(FIRST)?;
-    if seen.call(SECOND).is_err() && seen.after(first.n).next().is_some() {
-        return Err(Trouble::NotApplicable(
-            "the agent tells of the failure and tries no fallback".to_owned(),
-        ));
+    if let (Err(_), Some(said)) = (seen.call(SECOND), seen.after(first.n).next()) {
+        return Err(Alternative::NoFallback.seen_in([said.frame]));
     }
     let answer = seen.answer(SECOND)?;
     let brought = number(&seen.tasks[0].mark, "first").to_string();

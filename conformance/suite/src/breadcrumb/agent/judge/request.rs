@@ -10,7 +10,7 @@ use super::Seen;
 use crate::breadcrumb::agent::said::{Request, Utterance};
 use crate::breadcrumb::agent::stock::{TOOLS, meant, misfit};
 use crate::breadcrumb::crumb::CONFIG;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 
 /// A member of a call, as features name it.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -191,7 +191,7 @@ pub(in crate::breadcrumb::agent) fn are_apart(seen: &Seen<'_>) -> Judgement {
         return Ok(());
     }
     // The user asked for one message; who makes two has nothing to tell apart in either.
-    Err(Trouble::NotApplicable("the agent does not make several calls in one message".to_owned()))
+    Err(Alternative::OneCall.seen_in(seen.invocations()?.into_iter().map(|said| said.frame)))
 }
 
 /// No id is used again in its session.
@@ -238,7 +238,7 @@ fn configured(seen: &Seen<'_>, judgement: impl Fn(&Place<'_>, &Value) -> Judgeme
     if any {
         return Ok(());
     }
-    Err(Trouble::NotApplicable("the agent names no configuration".to_owned()))
+    Err(Alternative::NoConfiguration.seen_in(seen.invocations()?.into_iter().map(|said| said.frame)))
 }
 
 /// A configuration is named by a UUID.

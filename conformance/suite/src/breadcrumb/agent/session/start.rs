@@ -21,11 +21,14 @@ use crate::breadcrumb::store::{Posting, Store};
 use crate::http_server::HttpServer;
 use crate::manifest::{Capture, CrumbAgentTable};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Opening, Pipes, free_address};
+use crate::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
 use crate::transcript::Kind;
 
 /// A session before anything was learnt.
-pub(super) async fn set_up(plan: Opening<CrumbAgentTable>) -> Result<CrumbAgentSession, CrumbAgentError> {
+pub(super) async fn set_up(
+    plan: Opening<CrumbAgentTable>,
+    handing: Handing,
+) -> Result<CrumbAgentSession, CrumbAgentError> {
     let Opening { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let posting = if table.drive.is_some() {
@@ -45,14 +48,14 @@ pub(super) async fn set_up(plan: Opening<CrumbAgentTable>) -> Result<CrumbAgentS
     let server =
         HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
     let server = server.await.map_err(CrumbAgentError::Listen)?;
+    let port = Port::take(handing).map_err(CrumbAgentError::Start)?;
     let words = BTreeMap::from([
         ("store_url", store.url()),
         ("model_url", format!("{}/v1", server.url())),
-        ("listen", free_address().map_err(CrumbAgentError::Start)?),
+        ("listen", port.address()),
     ]);
     let mut processes = Vec::new();
-    // What an earlier run left there says nothing about this one.
-    let _ = std::fs::remove_file(&log);
+    log.clear();
     let launch = |command: &[String]| launch(&table, command, &directory, &log, &words);
     if let Some(command) = &table.start {
         processes.push(spawn(&launch(command), &words, Pipes::None)?);
@@ -87,6 +90,9 @@ pub(super) async fn set_up(plan: Opening<CrumbAgentTable>) -> Result<CrumbAgentS
     } else {
         Way::Store
     };
+    if let Some(first) = processes.pop() {
+        processes.push(first.on(port));
+    }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(CrumbAgentSession {
         pace: Pace::calibrated(Duration::from_secs(1), &limits),
@@ -141,7 +147,7 @@ fn launch(
     table: &CrumbAgentTable,
     command: &[String],
     directory: &Path,
-    log: &Path,
+    log: &Log,
     words: &BTreeMap<&str, String>,
 ) -> Launch {
     Launch {
@@ -149,7 +155,7 @@ fn launch(
         directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
         environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value, words))).collect(),
         removed: Vec::new(),
-        log: log.to_owned(),
+        log: log.clone(),
     }
 }
 

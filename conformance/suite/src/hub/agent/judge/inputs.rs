@@ -141,6 +141,12 @@ fn members(frame: &Frame) -> Result<&Map<String, Value>, Trouble> {
     }
 }
 
+/// Every input with a documented name has its documented type.
+pub fn are_typed(frame: &Frame, tool: &str) -> Judgement {
+    let Some(inputs) = frame.body.get("inputs").and_then(Value::as_object) else { return Ok(()) };
+    typed(frame, tool, documented(tool), inputs, "/inputs", &mut Vec::new())
+}
+
 /// Every input that is there has a documented name and type. An unknown name is a warning (resolution A22).
 pub fn are_documented(frame: &Frame, tool: &str) -> Judgement {
     let Some(inputs) = frame.body.get("inputs").and_then(Value::as_object) else { return Ok(()) };
@@ -247,6 +253,8 @@ pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
     for (name, value) in &driven {
         let other = match sent.get(name) {
             Some(sent) if same(sent, value) => continue,
+            // Its form is another rule's business.
+            Some(Value::String(sent)) if is_joined(sent, value) => continue,
             None if goes_without_saying(value) => continue,
             other => other,
         };
@@ -264,6 +272,13 @@ pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
         return Err(if other.is_none() && !needed { finding.recommended().into() } else { finding.into() });
     }
     Ok(())
+}
+
+/// Whether a text is what an array of texts comes to.
+fn is_joined(text: &str, texts: &Value) -> bool {
+    let Some(texts) = texts.as_array() else { return false };
+    let words: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
+    words.len() == texts.len() && words.iter().zip(texts).all(|(word, own)| own == word)
 }
 
 /// Values that say what leaving them out says too.

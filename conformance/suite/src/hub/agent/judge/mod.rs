@@ -89,8 +89,16 @@ impl<'a> Deed<'a> {
 
     /// A finding with what the agent was told and what it told.
     pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
-        let frames = self.own(Kind::Drive).chain(self.own(Kind::HubResponse)).chain(self.own(Kind::Outcome));
-        frames.fold(Finding::new(message, hint), Finding::frame)
+        let frames = self
+            .own(Kind::Drive)
+            .chain(self.own(Kind::HubRequest))
+            .chain(self.own(Kind::HubResponse))
+            .chain(self.own(Kind::Outcome));
+        let finding = frames.fold(Finding::new(message, hint), Finding::frame);
+        match self.own(Kind::Drive).next() {
+            Some(drive) => finding.about(drive),
+            None => finding,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use super::inputs::ENVELOPE;
 use super::request::{Expected, Route};
 use super::{Deed, status};
 use crate::hub::contract::TOOLS;
-use crate::judge::{Finding, Judgement, Trouble};
+use crate::judge::{Alternative, Finding, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 
 /// Requests that are taken for one call which cannot succeed (resolution A26).
@@ -256,7 +256,10 @@ pub fn questions_are_for_their_customers(
         }
         status::is_documented(frame, &expected(deed))?;
     }
-    if any { Ok(()) } else { Err(Trouble::NotApplicable("the agent does not ask for the status".to_owned())) }
+    if any {
+        return Ok(());
+    }
+    Err(Alternative::NoStatusQuestion.seen_in(deeds.iter().flat_map(Deed::executions)))
 }
 
 fn questions_of<'a>(deed: &Deed<'a>) -> impl Iterator<Item = &'a Frame> {

@@ -2,7 +2,6 @@
 
 use std::any::Any;
 use std::collections::BTreeMap;
-use std::net::TcpListener;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -17,7 +16,7 @@ use crate::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::hub::agent::room::{Booth, PROVIDER, Room, SEARCH};
 use crate::manifest::{AgentTable, ENV_PLACEHOLDERS};
 use crate::pace::Pace;
-use crate::target::{Launch, Offspring, Opening, Pipes};
+use crate::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
 
 /// What an agent has to know of the parties around it.
 #[derive(Clone, Debug)]
@@ -108,6 +107,7 @@ impl Running {
 pub(super) async fn set_up(
     plan: Opening<AgentTable>,
     agent: Option<StartAgent>,
+    handing: Handing,
 ) -> Result<AgentSession, AgentError> {
     let Opening { table, directory, log, limits, wire, seed } = plan;
     let is_embedded = agent.is_some();
@@ -136,11 +136,12 @@ pub(super) async fn set_up(
     )
     .await
     .map_err(AgentError::Listen)?;
+    let port = Port::take(handing).map_err(AgentError::Listen)?;
     let mut around = Around {
         hub_url: hub.url(),
         secret: secret.clone(),
         model_url: format!("{}/v1", model.url()),
-        listen: free_address().map_err(AgentError::Listen)?,
+        listen: port.address(),
         agent_id: table.agent_id.clone().unwrap_or_else(|| made_up("agent")),
         customer_id: table.customer_id.clone().unwrap_or_else(|| made_up("customer")),
         search_url: format!("{}{SEARCH}", hub.url()),
@@ -153,8 +154,8 @@ pub(super) async fn set_up(
         removed: Vec::new(),
         log: log.clone(),
     };
-    // What an earlier run left there says nothing about this one.
-    let _ = std::fs::remove_file(&log);
+    log.hide(key.iter().chain([&secret]).cloned());
+    log.clear();
     let running = match (agent, &table.start) {
         (Some(start), _) => {
             let embedded = start(around.clone()).await.map_err(AgentError::Start)?;
@@ -165,7 +166,7 @@ pub(super) async fn set_up(
             let variables = around.variables();
             let process =
                 launch(command, &around).spawn(&pairs(&variables), Pipes::None).map_err(AgentError::Start)?;
-            Running::Process(Box::new(process))
+            Running::Process(Box::new(process.on(port)))
         }
         (None, None) => Running::Elsewhere,
     };
@@ -244,10 +245,4 @@ fn environment(table: &AgentTable, around: &Around) -> BTreeMap<String, String> 
 
 fn pairs(variables: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
     variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
-}
-
-/// A loopback address on which nothing listens just now.
-fn free_address() -> Result<String, String> {
-    let listener = TcpListener::bind("127.0.0.1:0").map_err(|error| error.to_string())?;
-    listener.local_addr().map(|address| address.to_string()).map_err(|error| error.to_string())
 }

@@ -5,7 +5,7 @@ use cucumber::then;
 use super::super::judge::{inputs, request, status, traffic};
 use super::super::world::World;
 use super::RequestPart;
-use crate::judge::Trouble;
+use crate::judge::{Alternative, Trouble};
 use crate::world::{FamilyWorld as _, HasCore as _, Step};
 
 #[then(expr = "every execute request has the right {part}")]
@@ -33,6 +33,7 @@ fn documented_inputs(world: &mut World) -> Step {
     world.judge_call(|deed| {
         deed.asked()?.into_iter().try_for_each(|frame| {
             inputs::is_an_object(frame)?;
+            inputs::are_typed(frame, deed.tool())?;
             inputs::serve_the_task(frame, deed)?;
             inputs::are_documented(frame, deed.tool())
         })
@@ -57,7 +58,7 @@ fn status_is_documented(world: &mut World) -> Step {
             })
         })?;
         if traffic::questions(deed.frames).chain(traffic::questions(&early)).next().is_none() {
-            return Err(Trouble::NotApplicable("the agent does not ask for the status".to_owned()));
+            return Err(Alternative::NoStatusQuestion.seen_in(deed.executions()));
         }
         Ok(())
     })

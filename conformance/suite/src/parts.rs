@@ -4,7 +4,7 @@ use aho_corasick::{AhoCorasick, MatchKind};
 
 /// Parts of strings with their names. Where several begin at one place, the longest is meant.
 #[derive(Debug, Default)]
-pub(super) struct Parts {
+pub(crate) struct Parts {
     automaton: Option<AhoCorasick>,
     from: Vec<String>,
     names: Vec<String>,
@@ -12,7 +12,7 @@ pub(super) struct Parts {
 
 impl Parts {
     /// Parts that are empty have no name.
-    pub(super) fn new(parts: impl IntoIterator<Item = (String, String)>) -> Self {
+    pub(crate) fn new(parts: impl IntoIterator<Item = (String, String)>) -> Self {
         let (parts, names): (Vec<String>, Vec<String>) =
             parts.into_iter().filter(|(part, _)| !part.is_empty()).unzip();
         let automaton = AhoCorasick::builder().match_kind(MatchKind::LeftmostLongest).build(&parts).ok();
@@ -20,12 +20,12 @@ impl Parts {
     }
 
     /// Whether there are none.
-    pub(super) fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.from.is_empty()
     }
 
     /// Whether one of them stands in a text.
-    pub(super) fn stand_in(&self, text: &[u8]) -> bool {
+    pub(crate) fn stand_in(&self, text: &[u8]) -> bool {
         match &self.automaton {
             Some(automaton) => automaton.is_match(text),
             // Too many to be looked for at once.
@@ -34,13 +34,27 @@ impl Parts {
     }
 
     /// The name of a text that is one part as a whole.
-    pub(super) fn name(&self, text: &str) -> Option<&str> {
+    pub(crate) fn name(&self, text: &str) -> Option<&str> {
         let found = self.automaton.as_ref()?.find(text).filter(|found| found.range() == (0..text.len()))?;
         self.names.get(found.pattern().as_usize()).map(String::as_str)
     }
 
+    /// The first place from `until` on at which no part is cut in two.
+    pub(crate) fn after(&self, text: &[u8], until: usize) -> usize {
+        let Some(automaton) = &self.automaton else { return until };
+        let begin_before = automaton.find_iter(text).take_while(|found| found.start() < until);
+        begin_before.last().map_or(until, |found| found.end().max(until))
+    }
+
+    /// The names of the parts that stand in a text.
+    pub(crate) fn names_in(&self, text: &str) -> Vec<String> {
+        let Some(automaton) = &self.automaton else { return Vec::new() };
+        let found = automaton.find_iter(text);
+        found.filter_map(|found| self.names.get(found.pattern().as_usize()).cloned()).collect()
+    }
+
     /// The text with the names in place of the parts.
-    pub(super) fn replace(&self, text: String) -> String {
+    pub(crate) fn replace(&self, text: String) -> String {
         match &self.automaton {
             Some(automaton) if automaton.is_match(&text) => automaton.replace_all(&text, &self.names),
             Some(_) => text,

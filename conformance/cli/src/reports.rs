@@ -1,0 +1,95 @@
+//! The directory of `certify --out`: which files are ours there, and how the reports of a run get into it.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use callmark_reports::Format;
+use callmark_reports::record::{RUN_SCHEMA, RunRecord};
+use callmark_suite::run::RunOutput;
+use callmark_suite::stage;
+
+use crate::certificate;
+use crate::exit::Failure;
+use crate::folder::{self, Draft, Folder, Purpose};
+use crate::report;
+
+/// The messages of a run.
+const TRANSCRIPT: &str = "transcript.jsonl";
+/// The list of what `certify` wrote.
+pub(crate) const MARK: &str = "callmark-reports.txt";
+/// How long its scenarios took.
+const TIMINGS: &str = "timings.json";
+
+static REPORTS: Purpose = Purpose {
+    mark: MARK,
+    heading: "# written by `callmark certify`, which replaces and removes these files",
+    command: "callmark certify",
+    files: is_ours,
+    is_older: holds_record,
+    is_shared: false,
+};
+
+/// A directory for the reports of a run.
+pub(crate) fn open(path: &Path) -> Result<Folder, Failure> {
+    let folder = Folder::open(path, &REPORTS)?;
+    folder.mark(names())?;
+    Ok(folder)
+}
+
+/// Every file that a run may write.
+fn names() -> impl Iterator<Item = &'static str> {
+    let reports = Format::ALL.into_iter().map(Format::file_name);
+    reports.chain([TRANSCRIPT, TIMINGS]).chain(certificate::WRITTEN).chain(stage::LOGS)
+}
+
+fn is_ours(name: &str) -> bool {
+    names().any(|own| own == name)
+}
+
+/// Whether there is a record of a run: versions without a mark wrote one as well.
+fn holds_record(path: &Path) -> bool {
+    let record = path.join(Format::Json.file_name());
+    let is_file = std::fs::symlink_metadata(&record).is_ok_and(|record| record.is_file());
+    is_file && report::read(&record).is_ok_and(|record: RunRecord| record.schema == RUN_SCHEMA)
+}
+
+/// Writes every report, the large ones side by side. They get into their places when all of them are whole.
+pub(crate) fn write(folder: &Folder, output: &RunOutput) -> Result<(), Failure> {
+    let features = report::features(&output.record);
+    let draft = |format: Format| {
+        let draft = folder.draft(format.file_name())?;
+        draft.with(|file| format.write(&output.record, &features, file))
+    };
+    let (messages, others): (Vec<_>, Vec<_>) =
+        Format::ALL.into_iter().partition(|format| *format == Format::Messages);
+    let drafts = std::thread::scope(|scope| -> Result<Vec<Draft>, Failure> {
+        let aside = scope.spawn(|| messages.into_iter().map(draft).collect::<Result<Vec<Draft>, Failure>>());
+        let mut drafts = vec![
+            folder.draft(TRANSCRIPT)?.with(|mut file| output.write_transcripts(&mut file))?,
+            folder.draft(TIMINGS)?.with(|file| file.write_all(timings(output).as_bytes()))?,
+        ];
+        for format in others {
+            drafts.push(draft(format)?);
+        }
+        drafts.extend(aside.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?);
+        Ok(drafts)
+    })?;
+    folder::publish(drafts)
+}
+
+/// How long each scenario took, in microseconds, and what was run again. Not part of the record, which is the same for
+/// every run.
+fn timings(output: &RunOutput) -> String {
+    let scenarios: BTreeMap<&String, u128> =
+        output.timings.iter().map(|(id, took)| (id, took.as_micros())).collect();
+    let remarks: Vec<serde_json::Value> = output
+        .remarks
+        .iter()
+        .map(|remark| serde_json::json!({"scenario": remark.scenario, "text": remark.text}))
+        .collect();
+    let mut timings = serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios});
+    if !remarks.is_empty() {
+        timings["remarks"] = remarks.into();
+    }
+    format!("{timings:#}\n")
+}

@@ -1,0 +1,207 @@
+//! What a finding shows is what it is about, and a shell takes its command line as it is pasted.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+use std::sync::Arc;
+
+use crate::support;
+use callmark_cli::bundled::ReferenceWorkshop;
+use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome, TargetInfo};
+use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
+use callmark_suite::saboteur::crooked::Crooked;
+use callmark_suite::saboteur::{Patience, Workshop as _, mutants};
+use serde_json::Value;
+
+/// The findings against the mutants' own rules.
+async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
+    let library = Arc::new(Library::load().expect("a sound library"));
+    let all = mutants(&library.registry).expect("sound mutants");
+    let workshop = ReferenceWorkshop { program: support::program() };
+    let mut bench = workshop.open().await.expect("a bench");
+    let mut found = Vec::new();
+    for id in ids {
+        let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
+        let wire = Arc::new(Crooked::new(mutant.fault.clone()));
+        let stage = bench.stage(profile, wire, Patience::Full).await.expect("a stage");
+        let selection = Selection {
+            profiles: vec![profile.to_owned()],
+            rules: vec![mutant.rule.clone()],
+            ..Selection::default()
+        };
+        let plan = Arc::new(RunPlan {
+            selection,
+            stage,
+            blocked: BTreeMap::new(),
+            target: TargetInfo { name: (*id).to_owned(), version: String::new() },
+            strict: false,
+            jobs: 16,
+            alone: run::ALONE,
+            seed: 1,
+            rerun: "callmark certify".to_owned(),
+            secrets: Vec::new(),
+            progress: Arc::new(Quiet),
+            memory: Arc::default(),
+        });
+        let record = run::run(&library, &plan).await.record;
+        plan.stage.close().await;
+        let rule = record.rules.into_iter().find(|rule| rule.id == mutant.rule).expect("the rule");
+        let broken = |outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
+        let scenario = rule.scenarios.into_iter().find(|scenario| broken(scenario.outcome));
+        let scenario = scenario.unwrap_or_else(|| panic!("`{id}` is not found out"));
+        let evidence = scenario.evidence.expect("evidence");
+        println!("{}", serde_json::to_string_pretty(&evidence).expect("JSON"));
+        found.push(evidence);
+    }
+    found
+}
+
+/// What a shell makes of the line where `nats` and `curl` only write down their arguments, a line for each.
+fn typed(evidence: &Evidence) -> Vec<Vec<String>> {
+    let line = evidence.reproduce.as_deref().expect("a line to reproduce it by hand");
+    let directory = tempfile::tempdir().expect("a directory");
+    let log = directory.path().join("log");
+    for name in ["nats", "curl"] {
+        let stub = format!(
+            "#!/bin/sh\nfor word in {name} \"$@\"; do printf '%s\\0' \"$word\" >> {0}; done\nprintf '\\n' >> {0}\n",
+            log.display()
+        );
+        let path = directory.path().join(name);
+        std::fs::write(&path, stub).expect("a stub");
+        set_executable(&path);
+    }
+    let path = format!("{}:{}", directory.path().display(), std::env::var("PATH").unwrap_or_default());
+    let output = Command::new("sh")
+        .args(["-euc", line])
+        .env("PATH", path)
+        .env("CALLMARK_HUB_SECRET", "it's $a secret")
+        .env("CALLMARK_PLATFORM_URL", "http://platform")
+        .env("CALLMARK_STORE_URL", "http://store")
+        .output()
+        .expect("a shell");
+    assert!(output.status.success(), "{line}\n{}", String::from_utf8_lossy(&output.stderr));
+    let text = std::fs::read_to_string(&log).unwrap_or_default();
+    let words = |line: &str| line.split_terminator('\0').map(str::to_owned).collect();
+    text.split_terminator('\n').map(words).collect()
+}
+
+fn set_executable(path: &Path) {
+    use std::os::unix::fs::PermissionsExt as _;
+    std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).expect("an executable");
+}
+
+fn body(words: &[String]) -> Value {
+    serde_json::from_str(words.last().expect("words")).unwrap_or_else(|error| panic!("{error}: {words:?}"))
+}
+
+fn asked(evidence: &Evidence) -> Vec<&FrameExcerpt> {
+    evidence.frames.iter().filter(|frame| frame.direction == Direction::ToTarget).collect()
+}
+
+#[tokio::test]
+async fn a_tool_service_is_shown_the_card_and_every_delivery() {
+    let found = findings(
+        "utp.tool-service",
+        &[
+            "text-card-means-no-arguments",
+            "every-delivery-runs",
+            "report-before-outcome",
+            "result-card-of-another-type",
+        ],
+    )
+    .await;
+    let [text_card, twice, before, kind] = &found[..] else { panic!("{found:?}") };
+    let shown = text_card.frames.iter().find(|frame| frame.body.get("cards").is_some()).expect("the card");
+    assert!(shown.body["cards"][0]["content"].is_string(), "{shown:?}");
+    let commands = asked(twice).into_iter().filter(|frame| frame.channel.starts_with("cg.")).count();
+    assert_eq!(commands, 2, "{twice:?}");
+    assert_eq!(before.pointer.as_deref(), Some("/card/content"));
+    assert_eq!(before.actual, Some(serde_json::json!({"status": "running"})));
+    assert_eq!(kind.pointer.as_deref(), Some("/card/type"));
+    assert!(kind.hint.contains("save the card"), "{}", kind.hint);
+    for evidence in &found {
+        let lines = typed(evidence);
+        let [save, send] = &lines[..] else { panic!("{lines:?}") };
+        assert_eq!(save[1..4], ["--server", "nats://127.0.0.1:4222", "req"], "{save:?}");
+        let (card, command) = (body(save), body(send));
+        assert_eq!(card["card"]["card_id"], command["tool_call_card_id"], "{lines:?}");
+    }
+}
+
+#[tokio::test]
+async fn a_worker_is_sent_what_came_in() {
+    let ids =
+        ["subject-from-the-name", "card-under-another-id", "tool-command-with-a-foreign-tool_call_card_id"];
+    let found = findings("utp.worker", &ids).await;
+    for evidence in &found {
+        let lines = typed(evidence);
+        let send = lines.last().expect("a line");
+        assert!(send.iter().any(|word| word.ends_with(".turns.start")), "{send:?}");
+        assert!(body(send)["instruction"].is_string(), "{send:?}");
+    }
+    let card = &found[1];
+    assert!(card.frames.iter().any(|frame| frame.body.pointer("/card/tool_call_id").is_some()), "{card:?}");
+}
+
+#[tokio::test]
+async fn an_execution_service_is_sent_the_report() {
+    let found = findings("utp.execution", &["foreign-status-is-success"]).await;
+    let lines = typed(&found[0]);
+    let [save, send] = &lines[..] else { panic!("{lines:?}") };
+    assert!(send.iter().any(|word| word.ends_with(".report")), "{send:?}");
+    assert_eq!(body(save)["card"]["card_id"], body(send)["payload"]["tool_result_card_id"], "{lines:?}");
+}
+
+#[tokio::test]
+async fn a_hub_is_sent_the_request_that_is_judged() {
+    let ids = ["one-credential-for-all", "demands-calendars", "all-calendars", "always-connected"];
+    let found = findings("hub.server", &ids).await;
+    for evidence in &found {
+        let lines = typed(evidence);
+        let [curl] = &lines[..] else { panic!("{lines:?}") };
+        assert!(curl.contains(&"authorization: ServiceSecret it's $a secret".to_owned()), "{curl:?}");
+        let sent = asked(evidence)[0];
+        let (method, path) = sent.channel.split_once(' ').expect("a request");
+        assert_eq!(curl[3], method, "{curl:?}");
+        assert!(curl[4].ends_with(path), "{curl:?}");
+        if !sent.body.is_null() {
+            // What differs from run to run is a variable in the line, and a name in the message.
+            let steady = |mut body: Value| {
+                body["context"]["request_id"] = Value::Null;
+                body
+            };
+            assert_eq!(steady(body(curl)), steady(sent.body.clone()));
+        }
+    }
+    // What was asked without `calendars` is what is judged.
+    assert!(body(&typed(&found[1])[0]).pointer("/inputs/calendars").is_none());
+    // The question for the status is.
+    assert!(asked(&found[3])[0].channel.starts_with("GET "), "{:?}", found[3]);
+}
+
+#[tokio::test]
+async fn an_agent_is_asked_for_the_call_that_is_judged() {
+    let ids = ["local-tools-through-the-hub", "shut-down-on-401", "no-call-after-an-odd-answer"];
+    for evidence in findings("hub.agent", &ids).await {
+        let line = evidence.reproduce.as_deref().expect("a line");
+        let status = Command::new("sh").args(["-n", "-c", line]).status().expect("a shell");
+        assert!(status.success(), "{line}");
+        let drives: Vec<&str> =
+            evidence.frames.iter().filter_map(|frame| frame.body.get("conversation_id")?.as_str()).collect();
+        assert_eq!(drives.len(), 1, "only the call that is judged: {evidence:?}");
+        let tool = asked(&evidence)[0].body["tool"].as_str().expect("a tool");
+        assert!(line.contains(tool), "{line}");
+    }
+}
+
+#[tokio::test]
+async fn the_line_of_a_server_is_answered_by_the_reference() {
+    let found = findings("toolbus.server", &["one-flat-store"]).await;
+    let line = found[0].reproduce.as_deref().expect("a line");
+    let output = Command::new("sh").args(["-c", line]).output().expect("a shell");
+    let text = String::from_utf8(output.stdout).expect("text");
+    let answers: Vec<Value> =
+        text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let answer = answers.iter().find(|answer| answer["id"] == 1).unwrap_or_else(|| panic!("{line}\n{text}"));
+    assert!(answer["result"]["content"].is_array(), "{answer}");
+}

@@ -1,0 +1,292 @@
+//! Verdicts do not depend on luck: how many scenarios run at a time, what the machine has, which ports are free.
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::process::{Command, Output};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+
+use callmark_reference::hub::{Hub, HubConfig};
+use callmark_reports::record::{Outcome, RunRecord, Verdict};
+use callmark_suite::manifest::{Manifest, ProviderTable};
+use callmark_suite::run::{Library, Progress, Quiet, RunOutput};
+use callmark_suite::target::Running;
+use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
+use tokio::net::{TcpListener, TcpStream};
+
+use crate::support::{self, Part};
+
+const SECRET: &str = "s3cr3t-for-tests";
+
+/// What becomes of a connection in place of being let through.
+#[derive(Clone, Copy)]
+enum Fate {
+    /// It is let through.
+    Through,
+    /// Nothing ever comes of it.
+    Silence,
+    /// It is answered by a status of an error.
+    Wrong,
+}
+
+/// The reference's Hub behind a door that decides what becomes of each connection, by how many requests are with the Hub
+/// just then and how many connections came before.
+async fn hub_behind(
+    fate: impl Fn(usize, usize) -> Fate + Send + Sync + 'static,
+) -> (Manifest, Hub, tokio::task::JoinSet<()>) {
+    let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
+    let provider = port.local_addr().expect("an address").to_string();
+    drop(port);
+    let config = HubConfig::new(SECRET.to_owned(), &format!("http://{provider}"));
+    let hub = Hub::start(config, SocketAddr::from(([127, 0, 0, 1], 0))).await.expect("a Hub");
+    let inside: SocketAddr = hub.url().trim_start_matches("http://").parse().expect("an address");
+    let door = TcpListener::bind("127.0.0.1:0").await.expect("a door");
+    let mut manifest = support::manifest();
+    let table = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    table.start = None;
+    table.secret = Some(SECRET.to_owned());
+    table.base_url = Some(format!("http://{}", door.local_addr().expect("an address")));
+    table.provider = Some(ProviderTable { listen: Some(provider) });
+    let mut tasks = tokio::task::JoinSet::new();
+    tasks.spawn(async move {
+        let open = Arc::new(AtomicUsize::new(0));
+        let mut connections = tokio::task::JoinSet::new();
+        for before in 0.. {
+            let Ok((client, _)) = door.accept().await else { return };
+            let fate = fate(open.load(Ordering::SeqCst), before);
+            let asking = matches!(fate, Fate::Through).then(|| Asking::begin(&open));
+            connections.spawn(async move {
+                let _ = Box::pin(carry(client, inside, fate, asking)).await;
+            });
+        }
+    });
+    (manifest, hub, tasks)
+}
+
+/// A request that is with the Hub.
+struct Asking(Arc<AtomicUsize>);
+
+impl Asking {
+    fn begin(open: &Arc<AtomicUsize>) -> Self {
+        open.fetch_add(1, Ordering::SeqCst);
+        Self(Arc::clone(open))
+    }
+}
+
+impl Drop for Asking {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
+async fn carry(
+    mut client: TcpStream,
+    inside: SocketAddr,
+    fate: Fate,
+    asking: Option<Asking>,
+) -> std::io::Result<()> {
+    match fate {
+        Fate::Through => {
+            let hub = TcpStream::connect(inside).await?;
+            let ((mut from_client, mut to_client), (mut from_hub, mut to_hub)) =
+                (client.into_split(), hub.into_split());
+            let sending = async { copy(&mut from_client, &mut to_hub).await.map(|_| ()) };
+            let answering = async {
+                let mut answer = vec![0; 64 * 1024];
+                let first = from_hub.read(&mut answer).await?;
+                // It is over before the client knows, and can ask again.
+                drop(asking);
+                to_client.write_all(&answer[..first]).await?;
+                copy(&mut from_hub, &mut to_client).await.map(|_| ())
+            };
+            tokio::try_join!(sending, answering)?;
+        }
+        Fate::Silence => {
+            let mut read = [0; 1024];
+            while client.read(&mut read).await? > 0 {}
+        }
+        Fate::Wrong => {
+            let mut read = vec![0; 64 * 1024];
+            let _ = client.read(&mut read).await?;
+            client
+                .write_all(b"HTTP/1.1 500 No\r\ncontent-length: 4\r\nconnection: close\r\n\r\nbusy")
+                .await?;
+        }
+    }
+    Ok(())
+}
+
+/// Rules whose scenarios make a few requests each.
+const RULES: [&str; 3] = ["HUB-05", "HUB-14", "HUB-30"];
+
+async fn certify(manifest: &Manifest, jobs: usize) -> RunOutput {
+    let part = Part { rules: &RULES, jobs, ..Part::default() };
+    support::certify_part(manifest, &["hub.server"], "", Box::new(Running), Arc::new(Quiet), part).await
+}
+
+fn unwell(record: &RunRecord) -> Vec<(&str, Outcome, Option<&str>)> {
+    let of = |outcome: Outcome| !matches!(outcome, Outcome::Passed | Outcome::Noted);
+    let unwell = record.rules.iter().filter(|rule| of(rule.outcome));
+    unwell.map(|rule| (rule.id.as_str(), rule.outcome, rule.reason.as_deref())).collect()
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn silence_beside_others_is_no_verdict() {
+    let beside = |open: usize, _: usize| if open > 0 { Fate::Silence } else { Fate::Through };
+    let (manifest, hub, _door) = hub_behind(beside).await;
+    let together = certify(&manifest, 8).await;
+    assert_eq!(unwell(&together.record), [], "{:?}", together.remarks);
+    let told = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(told("is answered alone, and was not beside"), "{:?}", together.remarks);
+    assert!(told("`serial = true`"), "{:?}", together.remarks);
+    let alone = certify(&manifest, 1).await;
+    assert_eq!(alone.remarks, []);
+    assert_eq!(callmark_reports::json(&together.record), callmark_reports::json(&alone.record));
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_wrong_answer_beside_others_stays_wrong() {
+    let beside = |open: usize, _: usize| if open > 0 { Fate::Wrong } else { Fate::Through };
+    let (manifest, hub, _door) = hub_behind(beside).await;
+    let together = certify(&manifest, 8).await;
+    let told = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(!told("is answered alone"), "{:?}", together.remarks);
+    // A machine that held the suite up gives everything a second chance.
+    assert!(together.record.verdict == Verdict::Nonconformant || told("held the suite up"));
+    hub.shutdown().await;
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_that_hangs_is_reported_once() {
+    let library = Library::load().expect("a library");
+    let own =
+        |rule: &&str| library.catalogue.cases().iter().any(|case| case.rules.iter().any(|own| own == rule));
+    assert!(RULES.iter().all(own));
+    // The session's own calls, and those of some scenarios, are answered.
+    let first = |_: usize, before: usize| if before >= 60 { Fate::Silence } else { Fate::Through };
+    let (manifest, hub, _door) = hub_behind(first).await;
+    let part = Part { rules: &[], jobs: 8, ..Part::default() };
+    let output =
+        support::certify_part(&manifest, &["hub.server"], "", Box::new(Running), Arc::new(Quiet), part).await;
+    assert_eq!(output.record.verdict, Verdict::Incomplete, "{:?}", output.remarks);
+    let unwell = unwell(&output.record);
+    assert!(unwell.iter().all(|(_, outcome, _)| *outcome != Outcome::Failed), "{unwell:?}");
+    let hung = output.remarks.iter().filter(|remark| remark.text.contains("answers nothing any more"));
+    assert_eq!(hung.count(), 1, "{:?}", output.remarks);
+    hub.shutdown().await;
+}
+
+/// Which scenarios run just now, and which of those that come last had company.
+#[derive(Default)]
+struct Watch {
+    last: BTreeSet<String>,
+    now: Mutex<BTreeSet<String>>,
+    seen: AtomicUsize,
+    overlaps: Mutex<Vec<String>>,
+}
+
+impl Progress for Watch {
+    fn begin(&self, _: usize) {}
+
+    fn started(&self, id: &str) {
+        if self.last.contains(id) {
+            let mut now = self.now.lock().expect("no panic");
+            if !now.is_empty() {
+                self.overlaps.lock().expect("no panic").push(id.to_owned());
+            }
+            now.insert(id.to_owned());
+            self.seen.fetch_add(1, Ordering::SeqCst);
+        }
+    }
+
+    fn scenario(&self, id: &str, _: Outcome) {
+        self.now.lock().expect("no panic").remove(id);
+    }
+
+    fn end(&self) {}
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn what_may_end_a_target_runs_alone_in_every_family() {
+    let library = Library::load().expect("a library");
+    let cases = library.catalogue.cases().iter().filter(|case| case.profile == "hub.server");
+    let last = cases.filter(|case| case.tags.contains("last"));
+    let watch = Arc::new(Watch { last: last.map(|case| case.id.clone()).collect(), ..Watch::default() });
+    let (manifest, hub, _door) = hub_behind(|_, _| Fate::Through).await;
+    let part = Part { rules: &["HUB-54"], jobs: 64, ..Part::default() };
+    let progress = Arc::clone(&watch) as Arc<dyn Progress>;
+    support::certify_part(&manifest, &["hub.server"], "", Box::new(Running), progress, part).await;
+    assert!(watch.seen.load(Ordering::SeqCst) > 1, "several of them ran");
+    assert_eq!(*watch.overlaps.lock().expect("no panic"), Vec::<String>::new());
+    hub.shutdown().await;
+}
+
+/// The command line in a shell that has set a limit.
+fn limited(limit: &str, arguments: &str) -> Output {
+    let home = tempfile::tempdir().expect("a directory");
+    let program = support::program();
+    let line =
+        format!("ulimit {limit} && exec {} certify --bundled {arguments} --out out", program.display());
+    Command::new("sh").args(["-c", &line]).current_dir(home.path()).output().expect("the binary runs")
+}
+
+#[test]
+fn a_soft_limit_of_files_is_raised() {
+    let output = limited("-Sn 32", "--profile hub.server --rule HUB-05");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(!told.contains("scenarios at a time"), "{told}");
+}
+
+#[test]
+fn a_hard_limit_of_files_is_named_where_it_is_too_small() {
+    let output = limited("-n 32", "--profile hub.server --rule HUB-05");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert!(told.contains("this process may open 32 files") && told.contains("ulimit -Hn"), "{told}");
+}
+
+#[test]
+fn a_limit_of_files_decides_how_many_scenarios_run_at_a_time() {
+    let output = limited("-n 128", "--profile hub.server --rule HUB-05 --rule HUB-30 --jobs 1000");
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{told}");
+    assert!(told.contains("scenarios at a time, not 1000"), "{told}");
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_target_whose_port_is_taken_is_started_again() {
+    let home = tempfile::tempdir().expect("a directory");
+    let mut manifest = support::manifest();
+    let table = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    let line = format!(
+        "test -e second || {{ touch second; echo 'OSError: [Errno 98] Address already in use' >&2; exit 1; }}; exec {} serve hub",
+        support::program().display()
+    );
+    table.start = Some(["sh", "-c", &line].map(str::to_owned).to_vec());
+    manifest.directory = home.path().to_owned();
+    let output = certify(&manifest, 8).await;
+    assert_eq!(unwell(&output.record), []);
+    assert!(home.path().join("second").is_file(), "it was started before");
+}
+
+/// Garbles each success that comes after a failure.
+const GARBLES: &str = r#"x; /bad/{x; s/"text":"{/"text":"none","was":"{/; b}; x; /"error":{\|"isError":true/{p; s/.*/bad/; h; d}"#;
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn a_server_that_an_earlier_scenario_harmed_fails_nobody_else() {
+    let mut manifest = support::manifest();
+    let table = manifest.toolbus.as_mut().expect("the bundled manifest has a server");
+    let line =
+        format!("{} serve toolbus --stdio | LC_ALL=C sed -u '{GARBLES}'", support::program().display());
+    table.command = Some(["sh", "-c", &line].map(str::to_owned).to_vec());
+    // One at a time, so that the second has the server of the first.
+    // A failure, and after it two calls whose answers are compared.
+    let part = Part { rules: &["BUS-71", "BUS-37"], jobs: 1, ..Part::default() };
+    let (target, quiet) = (Box::new(Running), Arc::new(Quiet));
+    let output = support::certify_part(&manifest, &["toolbus.server"], "", target, quiet, part).await;
+    assert_eq!(unwell(&output.record), [], "{:?}", output.remarks);
+    let told = output.remarks.iter().any(|remark| remark.text.contains("may have harmed"));
+    assert!(told, "{:?}", output.remarks);
+}

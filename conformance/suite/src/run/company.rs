@@ -1,0 +1,76 @@
+//! Who ran beside whom.
+
+use std::collections::HashMap;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use crate::transcript::lock;
+use crate::world::Family;
+
+/// Scenarios that ran beside one, at most at a time.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct Beside {
+    /// Of the whole run.
+    pub any: usize,
+    /// Of its own family, thus against the same target.
+    pub family: usize,
+}
+
+/// The scenarios that run just now.
+#[derive(Debug, Default)]
+pub(super) struct Company {
+    now: Mutex<HashMap<String, (Family, Beside)>>,
+    left: AtomicUsize,
+}
+
+impl Company {
+    /// A scenario begins.
+    pub(super) fn enter(&self, id: &str, family: Family) {
+        let mut now = lock(&self.now);
+        let of = |wanted: Family, now: &HashMap<String, (Family, Beside)>| {
+            now.values().filter(|(own, _)| *own == wanted).count()
+        };
+        let beside = Beside { any: now.len(), family: of(family, &now) };
+        now.insert(id.to_owned(), (family, beside));
+        let (any, mine) = (now.len() - 1, of(family, &now) - 1);
+        for (own, beside) in now.values_mut() {
+            beside.any = beside.any.max(any);
+            if *own == family {
+                beside.family = beside.family.max(mine);
+            }
+        }
+    }
+
+    /// A scenario has ended. Who was there with it, and how many had ended before.
+    pub(super) fn leave(&self, id: &str) -> (Beside, usize) {
+        let beside = lock(&self.now).remove(id).map(|(_, beside)| beside);
+        (beside.unwrap_or_default(), self.left.fetch_add(1, Ordering::Relaxed))
+    }
+
+    /// Who of a family runs just now.
+    pub(super) fn of(&self, family: Family) -> Vec<String> {
+        let now = lock(&self.now);
+        let mut own: Vec<String> =
+            now.iter().filter(|(_, (own, _))| *own == family).map(|(id, _)| id.clone()).collect();
+        own.sort();
+        own
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_most_that_were_there_at_a_time_are_counted() {
+        let company = Company::default();
+        company.enter("a", Family::Hub);
+        company.enter("b", Family::Utp);
+        assert_eq!(company.leave("b"), (Beside { any: 1, family: 0 }, 0));
+        company.enter("c", Family::Hub);
+        assert_eq!(company.leave("a"), (Beside { any: 1, family: 1 }, 1));
+        assert_eq!(company.leave("c"), (Beside { any: 1, family: 1 }, 2));
+        company.enter("d", Family::Hub);
+        assert_eq!(company.leave("d"), (Beside::default(), 3));
+    }
+}
