@@ -17,7 +17,7 @@ use std::time::Duration;
 
 use async_nats::{ConnectOptions, ServerAddr};
 use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
-use callmark_suite::target::guard::Guarded;
+use callmark_suite::target::guard::{self, Guarded};
 use callmark_suite::utp::credentials;
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
@@ -316,7 +316,10 @@ fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf,
 
 async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> {
     // Port -1 lets the server take a free one, so there is no race for it; the log says which.
+    let starting = guard::Starting::new();
+    let (name, value) = guard::variable();
     let mut child = Command::new(binary)
+        .env(name, value)
         .args(["--addr", "127.0.0.1", "--port", "-1"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())
@@ -326,7 +329,7 @@ async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> 
         .spawn()
         .map_err(|source| BrokerStartError::ServerSpawn { binary: binary.into(), source })?;
     let group = child.id().and_then(|id| i32::try_from(id).ok());
-    let guarded = group.map(Guarded::group);
+    let guarded = group.map(|group| starting.started(group));
     let spawn_failed = |source| BrokerStartError::ServerSpawn { binary: binary.into(), source };
     let stderr = child
         .stderr

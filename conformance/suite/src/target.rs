@@ -178,11 +178,14 @@ impl Launch {
         self.removed.iter().for_each(|name| {
             command.env_remove(name);
         });
+        let starting = guard::Starting::new();
+        let (name, value) = guard::variable();
         let child = command
             .args(arguments)
             .current_dir(&self.directory)
             .envs(around.iter().copied())
             .envs(&self.environment)
+            .env(name, value)
             .stdin(input)
             .stdout(output)
             .stderr(errors)
@@ -192,7 +195,7 @@ impl Launch {
             .inspect_err(|error| environment::note(error))
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
-        let guarded = group.map(|group| Guarded::group(group.as_raw()));
+        let guarded = group.map(|group| starting.started(group.as_raw()));
         Ok(Offspring {
             child,
             group,
