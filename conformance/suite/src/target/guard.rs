@@ -117,7 +117,11 @@ fn say(line: &str) {
 fn start() -> Option<Mutex<ChildStdin>> {
     let mut command = Command::new("/bin/sh");
     let (name, value) = variable();
-    command.args(["-c", SCRIPT, "callmark-guard"]).arg(format!("{name}={value}")).current_dir("/").process_group(0);
+    command
+        .args(["-c", SCRIPT, "callmark-guard"])
+        .arg(format!("{name}={value}"))
+        .current_dir("/")
+        .process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
     command.spawn().ok()?.stdin.take().map(Mutex::new)
 }
