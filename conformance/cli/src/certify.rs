@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
+use callmark_suite::families;
 use callmark_suite::manifest::{BreadcrumbTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
@@ -16,7 +17,6 @@ use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Se
 use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
-use callmark_suite::world::Family;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
@@ -347,13 +347,10 @@ pub(crate) async fn certify(
 
 /// What the selected profiles need descriptors for.
 fn need(selection: &Selection, is_bundled: bool) -> Need {
-    let mut families: Vec<Family> = Vec::new();
-    for family in selection.profiles.iter().map(|profile| Family::of(profile)) {
-        if !families.contains(&family) {
-            families.push(family);
-        }
-    }
-    Need { families: families.len(), is_bundled }
+    let is_selected = |profile: &&str| selection.profiles.iter().any(|own| own == profile);
+    let families =
+        families::ALL.iter().filter(|family| family.profiles().iter().any(|own| is_selected(&own)));
+    Need { families: families.count(), is_bundled }
 }
 
 fn interrupted() -> Failure {

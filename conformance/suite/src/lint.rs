@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Level;
-use cucumber::World as _;
+use cucumber::step::Location;
 
 use crate::catalogue::is_rule_tag;
+use crate::engine::family::Families;
 use crate::registry::PROFILES;
+use crate::run::vocabulary::{Definition, Finder};
 use crate::run::{ABSENCE, Library};
-use crate::world::Family;
-use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
 /// Everything that is wrong, one sentence each; empty when all is well.
 pub fn faults(library: &Library) -> Vec<String> {
@@ -101,11 +101,7 @@ fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
 }
 
 fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
-    let (utp, toolbus) = (utp::world::World::collection(), toolbus::world::World::collection());
-    let (hub, agent) = (hub::world::World::collection(), hub::agent::world::World::collection());
-    let (runtime, management) = (runtime::world::World::collection(), management::world::World::collection());
-    let (runner, crumb_agent) =
-        (breadcrumb::world::World::collection(), breadcrumb::agent::world::World::collection());
+    let mut finders: BTreeMap<&str, Finder> = BTreeMap::new();
     let mut used = BTreeSet::new();
     for case in library.catalogue.cases() {
         for step in &case.scenario().steps {
@@ -117,68 +113,28 @@ fn unmatched_steps(library: &Library, faults: &mut Vec<String>) {
             {
                 faults.push(format!("{place}: a typed doc string puts its type into the payload"));
             }
-            let found = match Family::of(&case.profile) {
-                Family::Utp => utp.find(step).map(|found| found.map(|found| found.2)),
-                Family::Runtime => runtime.find(step).map(|found| found.map(|found| found.2)),
-                Family::Management => management.find(step).map(|found| found.map(|found| found.2)),
-                Family::Toolbus => toolbus.find(step).map(|found| found.map(|found| found.2)),
-                Family::Hub => hub.find(step).map(|found| found.map(|found| found.2)),
-                Family::Agent => agent.find(step).map(|found| found.map(|found| found.2)),
-                Family::Runner => runner.find(step).map(|found| found.map(|found| found.2)),
-                Family::CrumbAgent => crumb_agent.find(step).map(|found| found.map(|found| found.2)),
-            };
-            match found {
+            // A scenario of no family has an unknown profile, which is a fault already.
+            let Some(family) = library.families.of(&case.profile) else { continue };
+            let find = finders.entry(family.id()).or_insert_with(|| family.vocabulary().finder());
+            match find(step) {
                 Ok(Some(location)) => {
-                    used.insert(location.map(|location| (location.path, location.line)));
+                    used.insert((location.path, location.line));
                 }
                 Ok(None) => faults.push(format!("{place}: no step definition for `{}`", step.value)),
                 Err(error) => faults.push(format!("{place}: {error}")),
             }
         }
     }
-    for (path, line, text) in definitions() {
-        if !used.contains(&Some((path, line))) {
+    for definition in definitions(library.families) {
+        let Location { path, line, .. } = definition.at;
+        if !used.contains(&(path, line)) {
+            let text = &definition.expression;
             faults.push(format!("{path}:{line}: step definition `{text}` is not used"));
         }
     }
 }
 
-/// All step definitions with their places.
-pub fn definitions() -> Vec<(&'static str, u32, String)> {
-    use cucumber::codegen::WorldInventory;
-    let mut all = Vec::new();
-    macro_rules! gather {
-        ($world:ty, $kind:ident) => {
-            for step in cucumber::codegen::inventory::iter::<<$world as WorldInventory>::$kind> {
-                use cucumber::codegen::StepConstructor as _;
-                let (location, regex, _) = step.inner();
-                all.push((location.path, location.line, regex().to_string()));
-            }
-        };
-    }
-    gather!(utp::world::World, Given);
-    gather!(utp::world::World, When);
-    gather!(utp::world::World, Then);
-    gather!(runtime::world::World, Given);
-    gather!(runtime::world::World, When);
-    gather!(runtime::world::World, Then);
-    gather!(management::world::World, Given);
-    gather!(management::world::World, When);
-    gather!(management::world::World, Then);
-    gather!(toolbus::world::World, Given);
-    gather!(toolbus::world::World, When);
-    gather!(toolbus::world::World, Then);
-    gather!(hub::world::World, Given);
-    gather!(hub::world::World, When);
-    gather!(hub::world::World, Then);
-    gather!(hub::agent::world::World, Given);
-    gather!(hub::agent::world::World, When);
-    gather!(hub::agent::world::World, Then);
-    gather!(breadcrumb::world::World, Given);
-    gather!(breadcrumb::world::World, When);
-    gather!(breadcrumb::world::World, Then);
-    gather!(breadcrumb::agent::world::World, Given);
-    gather!(breadcrumb::agent::world::World, When);
-    gather!(breadcrumb::agent::world::World, Then);
-    all
+/// All step definitions.
+pub fn definitions(families: Families) -> Vec<Definition> {
+    families.iter().flat_map(|family| family.vocabulary().definitions()).collect()
 }

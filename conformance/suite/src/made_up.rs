@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
+use crate::engine::family::Naming;
 use crate::transcript::Frame;
 
 /// Shorter ids may stand in any text.
@@ -20,18 +21,37 @@ pub(crate) struct MadeUp {
     pub(crate) measured: &'static [&'static str],
     /// Which values of such ids were made by a program.
     pub(crate) is_made: fn(&str) -> bool,
+    /// Frames of which it made nothing.
+    pub(crate) is_foreign: fn(&Frame) -> bool,
 }
 
-impl MadeUp {
-    /// Names for the ids that the frames show, in the order of their first appearance.
-    pub(crate) fn minted<'a>(&self, frames: impl Iterator<Item = &'a Frame>) -> BTreeMap<String, String> {
+impl Naming for MadeUp {
+    fn ids(&self, frames: &[Frame]) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
-        for frame in frames {
+        for frame in frames.iter().filter(|frame| !(self.is_foreign)(frame)) {
             self.meet(&frame.body, &mut names);
         }
         names
     }
 
+    fn normalized(&self, body: &Value) -> Value {
+        match body {
+            Value::Object(members) => members
+                .iter()
+                .map(|(name, member)| match member {
+                    Value::Number(_) | Value::String(_) if self.measured.contains(&name.as_str()) => {
+                        (name.clone(), Value::from("<time>"))
+                    }
+                    other => (name.clone(), self.normalized(other)),
+                })
+                .collect(),
+            Value::Array(items) => items.iter().map(|item| self.normalized(item)).collect(),
+            plain => plain.clone(),
+        }
+    }
+}
+
+impl MadeUp {
     fn meet(&self, value: &Value, names: &mut BTreeMap<String, String>) {
         match value {
             Value::Object(members) => members.iter().for_each(|(name, member)| match member {
@@ -45,23 +65,6 @@ impl MadeUp {
             }),
             Value::Array(items) => items.iter().for_each(|item| self.meet(item, names)),
             _ => {}
-        }
-    }
-
-    /// A body with a name in place of what is measured.
-    pub(crate) fn steady(&self, body: &Value) -> Value {
-        match body {
-            Value::Object(members) => members
-                .iter()
-                .map(|(name, member)| match member {
-                    Value::Number(_) | Value::String(_) if self.measured.contains(&name.as_str()) => {
-                        (name.clone(), Value::from("<time>"))
-                    }
-                    other => (name.clone(), self.steady(other)),
-                })
-                .collect(),
-            Value::Array(items) => items.iter().map(|item| self.steady(item)).collect(),
-            plain => plain.clone(),
         }
     }
 }

@@ -98,9 +98,9 @@ impl Stage {
     /// Why nothing that the target does counts as a pass in `profile`.
     pub fn idle(&self, profile: &str) -> Option<&'static str> {
         let never_echoed = "the target never did the work of its echo probe, so nothing counts as a pass";
-        let (idle, why) = match Family::of(profile) {
-            Family::Utp if profile == "utp.schema" => (false, never_echoed),
-            Family::Utp => {
+        let (idle, why) = match profile {
+            "utp.schema" => (false, never_echoed),
+            "utp.tool-service" | "utp.pmo" | "utp.openapi" => {
                 let session = Role::of(profile).and_then(|role| self.utp.get(&role));
                 let stirs = |session: &Arc<UtpSession>| session.liveness == Liveness::Stirs;
                 (
@@ -108,31 +108,34 @@ impl Stage {
                     session.map_or(never_echoed, |session| session.role.never_worked()),
                 )
             }
-            Family::Runtime => (
+            "utp.worker" | "utp.execution" => (
                 self.runtime.as_ref().is_some_and(|session| !session.works()),
                 "no tool call of the model came out as a command, so nothing counts as a pass",
             ),
-            Family::Management => (
+            "utp.registry" => (
                 self.management.as_ref().is_some_and(|session| !session.works()),
                 "no uploaded definition could be read back, so nothing counts as a pass",
             ),
-            Family::Toolbus => (self.toolbus.as_ref().is_some_and(|session| !session.works()), never_echoed),
-            Family::Hub => (
+            "toolbus.server" | "toolbus.artifacts" => {
+                (self.toolbus.as_ref().is_some_and(|session| !session.works()), never_echoed)
+            }
+            "hub.server" => (
                 self.hub.as_ref().is_some_and(|session| !session.works()),
                 "the Hub answers different requests alike, so nothing counts as a pass",
             ),
-            Family::Agent => (
+            "hub.agent" => (
                 self.agent.as_ref().is_some_and(|session| !session.works()),
                 "the agent never did what it was asked to, so nothing counts as a pass",
             ),
-            Family::Runner => (
+            "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => (
                 self.runner.as_ref().is_some_and(|session| !session.works()),
                 "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
             ),
-            Family::CrumbAgent => (
+            "breadcrumb.agent" => (
                 self.crumb_agent.as_ref().is_some_and(|session| !session.works()),
                 "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
             ),
+            _ => return None,
         };
         idle.then_some(why)
     }
@@ -148,55 +151,6 @@ impl Stage {
         let crumb_agent = self.crumb_agent.iter().map(|own| own.close().boxed());
         let all = ground.chain(management).chain(toolbus).chain(hub).chain(agent).chain(runner);
         futures::future::join_all(all.chain(crumb_agent)).await;
-    }
-}
-
-/// Protocols that share a World.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Family {
-    /// Who answers UTP commands.
-    Utp,
-    /// Who sends them: worker and execution.
-    Runtime,
-    /// Where tools are registered.
-    Management,
-    /// The tool bus over MCP.
-    Toolbus,
-    /// The Hub's side of the Tool Execution Contract.
-    Hub,
-    /// The agent's side of it.
-    Agent,
-    /// A tool runner, its tools and its workflow.
-    Runner,
-    /// An agent that writes invocations for one.
-    CrumbAgent,
-}
-
-impl Family {
-    /// All families that have features.
-    pub const ALL: [Self; 8] = [
-        Self::Utp,
-        Self::Runtime,
-        Self::Management,
-        Self::Toolbus,
-        Self::Hub,
-        Self::Agent,
-        Self::Runner,
-        Self::CrumbAgent,
-    ];
-
-    /// The family of a profile.
-    pub fn of(profile: &str) -> Self {
-        match profile {
-            "hub.server" => Self::Hub,
-            "hub.agent" => Self::Agent,
-            "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => Self::Runner,
-            "breadcrumb.agent" => Self::CrumbAgent,
-            "utp.worker" | "utp.execution" => Self::Runtime,
-            "utp.registry" => Self::Management,
-            _ if profile.starts_with("toolbus.") => Self::Toolbus,
-            _ => Self::Utp,
-        }
     }
 }
 

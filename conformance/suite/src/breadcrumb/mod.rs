@@ -29,3 +29,28 @@ mod system;
 pub mod upstream;
 pub mod value;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// A tool runner, its tools and its workflow.
+#[derive(Debug)]
+pub struct Runner;
+
+impl Family for Runner {
+    fn id(&self) -> &'static str {
+        "breadcrumb.runner"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::NAMING
+    }
+}

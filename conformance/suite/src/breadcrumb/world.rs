@@ -9,6 +9,7 @@ use super::call::Call;
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::by_hand::{ByHand, body_text, quoted};
+use crate::engine::family::Naming as _;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::{Frame, Kind};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
@@ -111,7 +112,7 @@ impl World {
 
 /// A command line that stores a breadcrumb by hand.
 pub(super) fn by_hand(frame: &Frame) -> String {
-    let body = quoted(&body_text(&super::evidence::steady(&frame.body)));
+    let body = quoted(&body_text(&super::evidence::NAMING.normalized(&frame.body)));
     format!(
         "curl -X POST \"${{CALLMARK_STORE_URL}}/breadcrumbs\" -H 'content-type: application/json' --data-raw {body}"
     )

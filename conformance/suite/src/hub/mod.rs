@@ -15,3 +15,28 @@ pub mod scene;
 pub mod session;
 mod steps;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// The Hub's side of the Tool Execution Contract.
+#[derive(Debug)]
+pub struct Server;
+
+impl Family for Server {
+    fn id(&self) -> &'static str {
+        "hub.server"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["hub.server"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::NAMING
+    }
+}

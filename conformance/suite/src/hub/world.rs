@@ -12,6 +12,7 @@ use super::reply::Reply;
 use super::scene::Scene;
 use super::session::HubSession;
 use crate::by_hand::{ByHand, body_text, quoted, quoted_without};
+use crate::engine::family::Naming as _;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::manifest::Customer;
 use crate::secrets;
@@ -228,5 +229,5 @@ fn by_hand(frame: &Frame, session: &HubSession) -> String {
     if frame.body.is_null() {
         return line;
     }
-    format!("{line} --data-raw {}", quoted(&body_text(&evidence::steady(&frame.body))))
+    format!("{line} --data-raw {}", quoted(&body_text(&evidence::NAMING.normalized(&frame.body))))
 }

@@ -2,11 +2,23 @@
 
 use serde_json::Value;
 
+use crate::engine::family::Naming;
+
 /// Ends of the names of members whose values are ids or times of the registry's own.
 const MADE_UP: [&str; 7] = ["_at", "At", "id", "Id", "time", "timestamp", "etag"];
 
+/// Names for it. Its ids have none of their own.
+#[derive(Debug)]
+pub(crate) struct Made;
+
+impl Naming for Made {
+    fn normalized(&self, body: &Value) -> Value {
+        steady(body)
+    }
+}
+
 /// A body with a name in place of what the registry made up.
-pub fn steady(body: &Value) -> Value {
+fn steady(body: &Value) -> Value {
     match body {
         Value::Object(members) => Value::Object(
             members

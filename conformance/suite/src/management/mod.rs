@@ -16,3 +16,28 @@ mod steps;
 pub mod upload;
 pub mod world;
 pub mod yaml;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Where tools are registered.
+#[derive(Debug)]
+pub struct Registry;
+
+impl Family for Registry {
+    fn id(&self) -> &'static str {
+        "utp.registry"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["utp.registry"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::Made
+    }
+}

@@ -7,27 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::LocalBoxFuture;
 
 use super::Remark;
-use super::engine::Driven;
-use super::remains::Remains;
+use super::remains::{Reason, Remains};
+use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::catalogue::Case;
-use crate::environment;
-use crate::judge::{Basis, Cause, Trouble};
-use crate::pace::heartbeat;
-use crate::world::{Core, Family};
-
-/// Why a scenario is run again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
-    /// It ended in silence.
-    Silence,
-    /// It was given something that an earlier scenario may have harmed.
-    Borrowed,
-    /// The machine lacked something meanwhile.
-    Shortage,
-    /// The suite was held up, so that its own parties may have been late.
-    HeldUp,
-}
+use crate::engine::family::{Families, Family};
+use crate::judge::{Cause, Trouble};
 
 /// What ended in silence.
 struct Silent<'a> {
@@ -41,14 +26,19 @@ struct Silent<'a> {
 
 /// Who runs scenarios again.
 pub(super) trait Drive {
+    /// The families of the run.
+    fn families(&self) -> Families;
+
+    /// Whether what the target does counts for this profile.
+    fn counts(&self, profile: &str) -> bool;
+
     /// Runs scenarios of one family again, one at a time.
-    fn drive<'a>(&'a self, family: Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven>;
+    fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven>;
 }
 
 /// Runs again what has to be, at most `limit` scenarios, and puts what comes of it in place of what was. Gives back what is to be said of it.
 pub(super) async fn settle(
     limit: usize,
-    counts: &dyn Fn(&str) -> bool,
     cases: &[&Case],
     driven: &mut Driven,
     drive: &impl Drive,
@@ -58,40 +48,40 @@ pub(super) async fn settle(
     }
     let mut remarks = Vec::new();
     let mut again: Vec<&Case> = Vec::new();
-    for family in Family::ALL {
+    for family in drive.families().iter() {
         let own: Vec<&Case> =
-            cases.iter().filter(|case| Family::of(&case.profile) == family).copied().collect();
+            cases.iter().filter(|case| family.profiles().contains(&case.profile.as_str())).copied().collect();
         let profiles: BTreeSet<&str> = own.iter().map(|case| case.profile.as_str()).collect();
         // Of a target that never worked nothing counts anyway.
-        for profile in profiles.into_iter().filter(|profile| counts(profile)) {
+        for profile in profiles.into_iter().filter(|profile| drive.counts(profile)) {
             let own: Vec<&Case> = own.iter().filter(|case| case.profile == profile).copied().collect();
             let silent = silent(&own, driven);
-            if !silent.is_empty() && is_hung(&own, driven, drive).await {
+            if !silent.is_empty() && is_hung(family, &own, driven, drive).await {
                 remarks.extend(give_up(profile, &silent, driven));
                 continue;
             }
             again.extend(silent.iter().filter(|silent| silent.in_company).map(|silent| silent.case));
             let is_other = |case: &&Case| {
-                let remains = driven.1.get(&case.id);
+                let remains = driven.remains.get(&case.id);
                 remains.is_some_and(|own| own.again.is_some_and(|reason| reason != Reason::Silence))
             };
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
     }
     // What would be a failure comes first, should there be too many.
-    again.sort_by_key(|case| urgency(driven.0.get(&case.at)));
+    again.sort_by_key(|case| urgency(driven.facts.get(&case.at)));
     let beyond = again.split_off(again.len().min(limit));
     let mut confirmed = true;
-    for family in Family::ALL {
+    for family in drive.families().iter() {
         let own: Vec<&Case> =
-            again.iter().filter(|case| Family::of(&case.profile) == family).copied().collect();
+            again.iter().filter(|case| family.profiles().contains(&case.profile.as_str())).copied().collect();
         if own.is_empty() {
             continue;
         }
-        let (facts, mut remains) = drive.drive(family, &own).await;
+        let Driven { facts, mut remains } = drive.drive(family, &own).await;
         for case in own {
             let (Some(facts), Some(now)) = (facts.get(&case.at), remains.remove(&case.id)) else { continue };
-            let before = driven.1.get(&case.id).map(|own| (own.again, own.beside));
+            let before = driven.remains.get(&case.id).map(|own| (own.again, own.beside));
             // Who was alone with the target when it ended is not excused by that end.
             if now.has_ended && before.is_some_and(|(_, beside)| beside.family == 0) {
                 continue;
@@ -101,8 +91,8 @@ pub(super) async fn settle(
             if let (Some((Some(reason), beside)), false) = (before, is_confirmed) {
                 remarks.push(remark(case, reason, beside.any));
             }
-            driven.0.insert(case.at.clone(), facts.clone());
-            driven.1.insert(case.id.clone(), now);
+            driven.facts.insert(case.at.clone(), facts.clone());
+            driven.remains.insert(case.id.clone(), now);
         }
     }
     if !beyond.is_empty() {
@@ -150,7 +140,7 @@ fn remark(case: &Case, reason: Reason, beside: usize) -> Remark {
 /// What ended in silence, in the order in which it ended.
 fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
     let of = |case: &&'a Case| {
-        let remains = driven.1.get(&case.id).filter(|own| own.again == Some(Reason::Silence))?;
+        let remains = driven.remains.get(&case.id).filter(|own| own.again == Some(Reason::Silence))?;
         Some(Silent {
             case,
             in_company: remains.beside.any > 0,
@@ -164,14 +154,14 @@ fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
 }
 
 /// Whether the target answers nothing any more: a scenario that it passed ends in silence now.
-async fn is_hung(cases: &[&Case], driven: &Driven, drive: &impl Drive) -> bool {
+async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, drive: &impl Drive) -> bool {
     let passed = |case: &&&Case| {
-        let facts = driven.0.get(&case.at);
+        let facts = driven.facts.get(&case.at);
         facts.is_some_and(|facts| facts.finished && facts.trouble.is_none())
             && !DEAR.iter().any(|tag| case.tags.contains(*tag))
     };
     let Some(control) = cases.iter().find(passed) else { return false };
-    let (_, remains) = drive.drive(Family::of(&control.profile), &[control]).await;
+    let Driven { remains, .. } = drive.drive(family, &[control]).await;
     // One that has ended says so in every scenario.
     remains.get(&control.id).is_some_and(|own| own.again == Some(Reason::Silence) && !own.has_ended)
 }
@@ -185,7 +175,7 @@ fn give_up(profile: &str, silent: &[Silent<'_>], driven: &mut Driven) -> Option<
     for silent in rest {
         could_not_run(driven, silent.case, message.clone());
     }
-    let flight = driven.1.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
+    let flight = driven.remains.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
     let text = format!("{profile}: {message}{flight}");
     Some(Remark { scenario: None, text })
 }
@@ -202,14 +192,14 @@ fn in_flight(ids: &[String]) -> String {
 pub(super) fn ends(cases: &[&Case], driven: &Driven) -> Vec<Remark> {
     let mut first: BTreeMap<&str, (&Case, &Remains)> = BTreeMap::new();
     for case in cases {
-        let Some(remains) = driven.1.get(&case.id).filter(|own| own.has_ended) else { continue };
+        let Some(remains) = driven.remains.get(&case.id).filter(|own| own.has_ended) else { continue };
         let known = first.entry(case.profile.as_str()).or_insert((case, remains));
         if remains.order < known.1.order {
             *known = (case, remains);
         }
     }
     let text = |(profile, (case, remains)): (&str, (&Case, &Remains))| {
-        let trouble = driven.0.get(&case.at).and_then(|facts| facts.trouble.as_ref());
+        let trouble = driven.facts.get(&case.at).and_then(|facts| facts.trouble.as_ref());
         let Some(Trouble::CouldNotRun { message, .. }) = trouble else { return None };
         let text = format!("{profile}: {message}{}", in_flight(&remains.flight));
         Some(Remark { scenario: Some(case.id.clone()), text })
@@ -224,7 +214,7 @@ const DEAR: [&str; 2] = ["last", "holds"];
 const FLIGHT: usize = 8;
 
 fn could_not_run(driven: &mut Driven, case: &Case, message: String) {
-    if let Some(facts) = driven.0.get_mut(&case.at) {
+    if let Some(facts) = driven.facts.get_mut(&case.at) {
         facts.trouble = Some(Trouble::CouldNotRun { cause: Cause::Implementation, message });
     }
 }
@@ -238,36 +228,12 @@ fn urgency(facts: Option<&Facts>) -> u8 {
     }
 }
 
-/// Looks back at a scenario that has ended.
-pub(super) fn look_back(remains: &mut Remains, core: &Core, borrowed: bool) {
-    remains.shortage = environment::lacked_since(core.transcript.began()).map(str::to_owned);
-    let trouble = core.trouble.as_ref();
-    remains.has_ended = matches!(trouble, Some(Trouble::CouldNotRun { cause: Cause::Implementation, .. }));
-    remains.again = reason(remains, core, borrowed);
-}
-
-/// Why what came of a scenario is not believed yet.
-fn reason(remains: &Remains, core: &Core, borrowed: bool) -> Option<Reason> {
-    let trouble = core.trouble.as_ref()?;
-    if remains.shortage.is_some() {
-        return Some(Reason::Shortage);
-    }
-    if borrowed && !matches!(trouble, Trouble::NotApplicable(_) | Trouble::Permitted(_)) {
-        return Some(Reason::Borrowed);
-    }
-    if Basis::of(trouble, &core.transcript) == Basis::Silence {
-        return Some(Reason::Silence);
-    }
-    let is_verdict = matches!(trouble, Trouble::Broken(_) | Trouble::NotObserved(_));
-    (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(Reason::HeldUp)
-}
-
 /// Trouble of this machine is not the target's.
 pub(super) fn blame_the_machine(driven: &mut Driven, cases: &[&Case]) {
     let places: BTreeMap<&str, &Case> = cases.iter().map(|case| (case.id.as_str(), *case)).collect();
-    for (id, remains) in &driven.1 {
+    for (id, remains) in &driven.remains {
         let (Some(shortage), Some(case)) = (&remains.shortage, places.get(id.as_str())) else { continue };
-        let Some(facts) = driven.0.get_mut(&case.at) else { continue };
+        let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
         if !matches!(facts.trouble, None | Some(Trouble::NotApplicable(_) | Trouble::Permitted(_))) {
             facts.trouble =
                 Some(Trouble::CouldNotRun { cause: Cause::Environment, message: shortage.clone() });
@@ -284,6 +250,7 @@ mod tests {
     use super::super::company::Beside;
     use super::*;
     use crate::catalogue::Catalogue;
+    use crate::families;
     use crate::judge::Finding;
 
     /// How scenarios end that are run again.
@@ -293,7 +260,15 @@ mod tests {
     }
 
     impl Drive for Alone<'_> {
-        fn drive<'a>(&'a self, _: Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
+        fn families(&self) -> Families {
+            families::ALL
+        }
+
+        fn counts(&self, _: &str) -> bool {
+            true
+        }
+
+        fn drive<'a>(&'a self, _: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
             let mut driven = Driven::default();
             for case in cases {
                 self.ran.borrow_mut().push(case.id.clone());
@@ -305,9 +280,9 @@ mod tests {
 
     fn put(driven: &mut Driven, case: &Case, again: Option<Reason>, beside: usize, order: usize) {
         let trouble = again.map(|_| Finding::new("nothing came", "answer").into());
-        driven.0.insert(case.at.clone(), Facts::ended(trouble));
+        driven.facts.insert(case.at.clone(), Facts::ended(trouble));
         let beside = Beside { any: beside, family: beside };
-        driven.1.insert(case.id.clone(), Remains { beside, order, again, ..Remains::default() });
+        driven.remains.insert(case.id.clone(), Remains { beside, order, again, ..Remains::default() });
     }
 
     /// Scenarios of a Hub of which the first one passes and the others are silent beside `beside` others; those that
@@ -333,9 +308,9 @@ mod tests {
         let place = |id: &str| cases.iter().position(|case| case.id == id).unwrap_or_default();
         let ends = |id: &str| ends(place(id)).then_some(Reason::Silence);
         let alone = Alone { ends: &ends, ran: RefCell::default() };
-        let remarks = settle(limit, &|_| true, &cases, &mut driven, &alone).await;
+        let remarks = settle(limit, &cases, &mut driven, &alone).await;
         let ended = |wanted: fn(&Trouble) -> bool| {
-            let of = |case: &&Case| driven.0[&case.at].trouble.as_ref().is_some_and(wanted);
+            let of = |case: &&Case| driven.facts[&case.at].trouble.as_ref().is_some_and(wanted);
             cases.iter().enumerate().filter(|(_, case)| of(case)).map(|(place, _)| place).collect()
         };
         let failed = ended(|trouble| matches!(trouble, Trouble::Broken(_)));

@@ -5,7 +5,6 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::transcript::lock;
-use crate::world::Family;
 
 /// Scenarios that ran beside one, at most at a time.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -16,18 +15,18 @@ pub(super) struct Beside {
     pub family: usize,
 }
 
-/// The scenarios that run just now.
+/// The scenarios that run just now, with the ids of their families.
 #[derive(Debug, Default)]
 pub(super) struct Company {
-    now: Mutex<HashMap<String, (Family, Beside)>>,
+    now: Mutex<HashMap<String, (&'static str, Beside)>>,
     left: AtomicUsize,
 }
 
 impl Company {
     /// A scenario begins.
-    pub(super) fn enter(&self, id: &str, family: Family) {
+    pub(super) fn enter(&self, id: &str, family: &'static str) {
         let mut now = lock(&self.now);
-        let of = |wanted: Family, now: &HashMap<String, (Family, Beside)>| {
+        let of = |wanted: &str, now: &HashMap<String, (&'static str, Beside)>| {
             now.values().filter(|(own, _)| *own == wanted).count()
         };
         let beside = Beside { any: now.len(), family: of(family, &now) };
@@ -48,7 +47,7 @@ impl Company {
     }
 
     /// Who of a family runs just now.
-    pub(super) fn of(&self, family: Family) -> Vec<String> {
+    pub(super) fn of(&self, family: &'static str) -> Vec<String> {
         let now = lock(&self.now);
         let mut own: Vec<String> =
             now.iter().filter(|(_, (own, _))| *own == family).map(|(id, _)| id.clone()).collect();
@@ -64,13 +63,13 @@ mod tests {
     #[test]
     fn the_most_that_were_there_at_a_time_are_counted() {
         let company = Company::default();
-        company.enter("a", Family::Hub);
-        company.enter("b", Family::Utp);
+        company.enter("a", "hub.server");
+        company.enter("b", "utp.service");
         assert_eq!(company.leave("b"), (Beside { any: 1, family: 0 }, 0));
-        company.enter("c", Family::Hub);
+        company.enter("c", "hub.server");
         assert_eq!(company.leave("a"), (Beside { any: 1, family: 1 }, 1));
         assert_eq!(company.leave("c"), (Beside { any: 1, family: 1 }, 2));
-        company.enter("d", Family::Hub);
+        company.enter("d", "hub.server");
         assert_eq!(company.leave("d"), (Beside::default(), 3));
     }
 }

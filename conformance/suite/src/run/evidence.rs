@@ -3,7 +3,7 @@
 //! Ids and times that the target mints differ from run to run; they are replaced by names, so that two
 //! runs of one target give the same bytes.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::sync::Arc;
 
@@ -13,16 +13,15 @@ use serde_json::Value;
 use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
+use crate::engine::family::Naming;
 use crate::judge::Finding;
 use crate::management::client::EXCHANGE;
 use crate::parts::Parts;
 use crate::secrets::Redactor;
 use crate::transcript::{Frame, Kind, shorten};
-use crate::utp::judge::{children, seen};
+use crate::utp::judge::seen;
 use crate::utp::platform::{STABLE, http::decode};
 use crate::wire::CALL;
-use crate::world::Family;
-use crate::{breadcrumb, hub, management, toolbus};
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -30,6 +29,7 @@ const MAX_FRAMES: usize = 12;
 /// Where a finding was made.
 pub(super) struct Context<'a> {
     pub case: &'a Case,
+    pub naming: &'static dyn Naming,
     pub rule: &'a str,
     pub facts: &'a Facts,
     pub remains: &'a Remains,
@@ -41,13 +41,12 @@ pub(super) struct Context<'a> {
 
 /// The evidence of a finding.
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
-    let Context { case, rule, facts, remains, rerun, secrets } = context;
+    let Context { case, naming, rule, facts, remains, rerun, secrets } = context;
     let frames = &remains.frames()[..];
     let subject = subject(finding, frames, remains.world.subject.as_ref());
     let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
-    let family = Family::of(&case.profile);
-    let names = names(family, finding, remains, frames, &involved, secrets);
-    let stable = |value: &Value| shorten(&names.rename(&steady(family, value)));
+    let names = names(*naming, finding, remains, frames, &involved, secrets);
+    let stable = |value: &Value| shorten(&names.rename(&naming.normalized(value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
         None => (case.name.clone(), format!("{}:{}:1", case.at.file, case.at.line)),
@@ -65,7 +64,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         frames: involved
             .iter()
             .zip(1..)
-            .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, family, &names) })
+            .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, *naming, &names) })
             .collect(),
         rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
         reproduce: remains
@@ -79,24 +78,16 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
 
 /// What stands in place of what the run made up, and of secrets.
 pub(super) fn names(
-    family: Family,
+    naming: &dyn Naming,
     finding: &Finding,
     remains: &Remains,
     frames: &[Frame],
-    involved: &[&Frame],
+    shown: &[&Frame],
     secrets: &Arc<Redactor>,
 ) -> Names {
     let mut parts: Vec<(String, String)> = remains.world.names.clone();
-    let mut whole = BTreeMap::new();
-    match family {
-        Family::Utp | Family::Runtime => whole = named(finding, frames, involved),
-        // What a registry makes up has no name of its own.
-        Family::Management => {}
-        // Ids of a server also stand within uris and texts.
-        Family::Toolbus => parts.extend(toolbus::evidence::minted(frames)),
-        Family::Hub | Family::Agent => parts.extend(hub::evidence::minted(frames)),
-        Family::Runner | Family::CrumbAgent => parts.extend(breadcrumb::evidence::minted(frames)),
-    }
+    parts.extend(naming.ids(frames));
+    let whole = naming.whole_ids(finding, frames, shown);
     let secrets = Arc::clone(secrets);
     Names { secrets, whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
 }
@@ -164,20 +155,9 @@ fn exchange(frame: &Frame) -> Option<&str> {
     number.map(String::as_str).filter(|number| !number.is_empty())
 }
 
-/// A value without what differs from run to run for reasons of its family.
-fn steady(family: Family, value: &Value) -> Value {
-    match family {
-        Family::Utp | Family::Runtime => value.clone(),
-        Family::Management => management::evidence::steady(value),
-        Family::Toolbus => toolbus::evidence::steady(value),
-        Family::Hub | Family::Agent => hub::evidence::steady(value),
-        Family::Runner | Family::CrumbAgent => breadcrumb::evidence::steady(value),
-    }
-}
-
 /// The frame as a report shows it.
-pub(super) fn excerpt(frame: &Frame, family: Family, names: &Names) -> FrameExcerpt {
-    let mut excerpt = Frame { body: steady(family, &frame.body), ..frame.clone() }.excerpt();
+pub(super) fn excerpt(frame: &Frame, naming: &dyn Naming, names: &Names) -> FrameExcerpt {
+    let mut excerpt = Frame { body: naming.normalized(&frame.body), ..frame.clone() }.excerpt();
     excerpt.channel = names.channel(&excerpt.channel);
     excerpt.body = names.rename(&excerpt.body);
     for (name, value) in &mut excerpt.headers {
@@ -192,45 +172,6 @@ fn without_span(text: &str) -> String {
     match text.split('-').collect::<Vec<_>>().as_slice() {
         [version, trace, span, flags] if span.len() == 16 => format!("{version}-{trace}-<span>-{flags}"),
         _ => text.to_owned(),
-    }
-}
-
-/// Ids that the target gave to its cards and to the turns and agents that it made, in the order in which the evidence shows them.
-fn named(finding: &Finding, frames: &[Frame], involved: &[&Frame]) -> BTreeMap<String, String> {
-    let saved = seen::saved_cards(frames).filter_map(|(_, card)| card.get("card_id"));
-    let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
-    let known = |id: &&str| id.len() >= 4;
-    let cards: BTreeSet<&str> = saved.chain(pointed).filter_map(Value::as_str).filter(known).collect();
-    let children: BTreeSet<&str> = children::minted(frames).filter(known).collect();
-    let (mut names, mut counts) = (BTreeMap::new(), [0, 0]);
-    let mut meet = |text: &str| {
-        let kinds = [("card", &cards), ("child", &children)];
-        let Some(kind) = kinds.iter().position(|(_, minted)| minted.contains(text)) else { return };
-        if !names.contains_key(text) {
-            counts[kind] += 1;
-            names.insert(text.to_owned(), format!("<{} {}>", kinds[kind].0, counts[kind]));
-        }
-    };
-    for frame in involved {
-        frame.channel.split('/').for_each(|segment| meet(&decode(segment)));
-        strings(&frame.body, &mut meet);
-    }
-    for value in finding.expected.iter().chain(&finding.actual) {
-        strings(value, &mut meet);
-    }
-    names
-}
-
-/// Every string in a value, in order.
-fn strings(value: &Value, meet: &mut impl FnMut(&str)) {
-    match value {
-        Value::String(text) => meet(text),
-        Value::Array(items) => items.iter().for_each(|item| strings(item, meet)),
-        Value::Object(members) => members.iter().for_each(|(name, member)| {
-            meet(name);
-            strings(member, meet);
-        }),
-        _ => {}
     }
 }
 
@@ -344,8 +285,6 @@ fn without_nonce(text: &str, nonce: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
 
     fn names() -> Names {
@@ -379,23 +318,5 @@ mod tests {
             "PUT /projects/prj_0123456789/cards/<card 1>",
         );
         check("l0.v1.prj_0123456789c0ffee.cards.save", "l0.v1.prj_0123456789.cards.save");
-    }
-
-    #[test]
-    fn cards_are_numbered_as_the_evidence_shows_them() {
-        let frame = |n: u32, id: &str| Frame {
-            n,
-            at_us: 0,
-            direction: Direction::FromTarget,
-            kind: Kind::CardSave,
-            channel: "l0.v1.prj.cards.save".to_owned(),
-            headers: BTreeMap::new(),
-            body: json!({"card": {"card_id": id}}),
-        };
-        let frames = [frame(1, "of the sentinel"), frame(2, "of the call"), frame(3, "of another")];
-        let finding = Finding::new("message", "hint").actual(Some(&json!(["of another", "no card"])));
-        let names = named(&finding, &frames, &[&frames[1]]);
-        let expect = [("of another", "<card 2>"), ("of the call", "<card 1>")];
-        assert!(names.iter().map(|(id, name)| (id.as_str(), name.as_str())).eq(expect), "{names:?}");
     }
 }

@@ -1,6 +1,6 @@
 //! A run: from a selection and a stage to a run record.
 //!
-//! `engine` drives cucumber, `writer` gathers what its events say, `verdict` folds that into the record.
+//! `engine` drives the families, `vocabulary` drives cucumber with the steps of one, `writer` gathers what its events say, `verdict` folds that into the record.
 
 mod alone;
 mod company;
@@ -12,6 +12,7 @@ mod remains;
 mod steps;
 pub mod tags;
 mod verdict;
+pub mod vocabulary;
 mod writer;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -24,6 +25,7 @@ use serde_json::Value;
 use self::memory::{Account, Memory};
 use self::steps::Steps;
 use crate::catalogue::{Case, Catalogue, CatalogueError};
+use crate::engine::family::Families;
 use crate::judge::Cause;
 use crate::registry::{Registry, RegistryError};
 use crate::transcript::{Frame, Kind};
@@ -40,6 +42,8 @@ pub struct Library {
     pub registry: Registry,
     /// The scenarios.
     pub catalogue: Catalogue,
+    /// Whose scenarios they are.
+    pub families: Families,
     steps: Steps,
 }
 
@@ -56,19 +60,15 @@ pub enum LibraryError {
 
 impl Library {
     /// Reads what travels inside the binary.
-    pub fn load() -> Result<Self, LibraryError> {
-        Ok(Self { registry: Registry::load()?, catalogue: Catalogue::load()?, steps: Steps::default() })
+    pub(crate) fn of(families: Families) -> Result<Self, LibraryError> {
+        let (registry, catalogue) = (Registry::load()?, Catalogue::load()?);
+        Ok(Self { registry, catalogue, families, steps: Steps::default() })
     }
 
     /// For many runs after each other: what is compiled once is kept.
     #[must_use]
     pub fn for_many_runs(self) -> Self {
         Self { steps: Steps::keeping(), ..self }
-    }
-
-    /// Whether runs follow each other, each of them soon over and forgotten.
-    pub(crate) fn is_for_many_runs(&self) -> bool {
-        self.steps.keeps()
     }
 
     /// The cases that a selection names, in file order.
@@ -180,6 +180,7 @@ pub struct RunOutput {
     remains: BTreeMap<String, remains::Remains>,
     secrets: Vec<String>,
     account: Option<Account>,
+    families: Families,
 }
 
 impl RunOutput {
@@ -216,6 +217,7 @@ impl RunOutput {
     /// # Errors
     /// The scenario did not run, or has other messages than the story.
     pub fn exchange(&self, case: &Case, story: &[Kind]) -> Result<Vec<FrameExcerpt>, ExchangeError> {
-        exchange::of(case, self.remains.get(&case.id), &self.secrets, story)
+        let naming = self.families.naming(&case.profile);
+        exchange::of(case, naming, self.remains.get(&case.id), &self.secrets, story)
     }
 }

@@ -3,13 +3,28 @@
 use std::io::{self, Write};
 use std::sync::Arc;
 
-use super::alone::Reason;
 use super::company::Beside;
 use super::evidence::Names;
+use crate::environment;
+use crate::judge::{Basis, Cause, Trouble};
+use crate::pace::heartbeat;
 use crate::parts::Parts;
 use crate::secrets::Redactor;
 use crate::transcript::{Frame, lines};
-use crate::world;
+use crate::world::{self, Core};
+
+/// Why a scenario is run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It ended in silence.
+    Silence,
+    /// It was given something that an earlier scenario may have harmed.
+    Borrowed,
+    /// The machine lacked something meanwhile.
+    Shortage,
+    /// The suite was held up, so that its own parties may have been late.
+    HeldUp,
+}
 
 /// What a World left, and what the end of the run added.
 #[derive(Clone, Debug, Default)]
@@ -43,6 +58,30 @@ impl Remains {
 }
 
 impl Remains {
+    /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
+    pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
+        self.shortage = environment::lacked_since(core.transcript.began()).map(str::to_owned);
+        let trouble = core.trouble.as_ref();
+        self.has_ended = matches!(trouble, Some(Trouble::CouldNotRun { cause: Cause::Implementation, .. }));
+        self.again = self.reason(core, borrowed);
+    }
+
+    /// Why what came of the scenario is not believed yet.
+    fn reason(&self, core: &Core, borrowed: bool) -> Option<Reason> {
+        let trouble = core.trouble.as_ref()?;
+        if self.shortage.is_some() {
+            return Some(Reason::Shortage);
+        }
+        if borrowed && !matches!(trouble, Trouble::NotApplicable(_) | Trouble::Permitted(_)) {
+            return Some(Reason::Borrowed);
+        }
+        if Basis::of(trouble, &core.transcript) == Basis::Silence {
+            return Some(Reason::Silence);
+        }
+        let is_verdict = matches!(trouble, Trouble::Broken(_) | Trouble::NotObserved(_));
+        (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(Reason::HeldUp)
+    }
+
     /// What only a finding would show is left out where there is none, and none can come.
     pub(super) fn forget_evidence(&mut self) {
         if self.world.late.is_empty() {

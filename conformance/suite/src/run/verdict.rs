@@ -12,6 +12,7 @@ use super::remains::Remains;
 use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::catalogue::{Case, Place};
+use crate::engine::family::Families;
 use crate::judge::{Finding, Trouble};
 use crate::library;
 use crate::registry::{PROFILES, Rule};
@@ -30,7 +31,7 @@ pub(super) fn fold(
     remains: &BTreeMap<String, Remains>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(&plan.secrets));
-    let judge = Fold { secrets, plan, capabilities, facts, remains };
+    let judge = Fold { families: library.families, secrets, plan, capabilities, facts, remains };
     let mut rules = Vec::new();
     for profile in
         PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id))
@@ -61,6 +62,7 @@ pub(super) fn fold(
 }
 
 struct Fold<'a> {
+    families: Families,
     secrets: Arc<Redactor>,
     plan: &'a RunPlan,
     capabilities: &'a BTreeSet<String>,
@@ -142,6 +144,7 @@ impl Fold<'_> {
                 let nothing = Remains::default();
                 let context = evidence::Context {
                     case,
+                    naming: self.families.naming(&case.profile),
                     rule: &rule.id,
                     facts,
                     remains: self.remains.get(&case.id).unwrap_or(&nothing),

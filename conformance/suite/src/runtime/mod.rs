@@ -14,3 +14,28 @@ pub mod session;
 mod steps;
 pub mod turn;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Who sends UTP commands: worker and execution.
+#[derive(Debug)]
+pub struct Runtime;
+
+impl Family for Runtime {
+    fn id(&self) -> &'static str {
+        "utp.runtime"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["utp.execution", "utp.worker"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &crate::utp::naming::Made
+    }
+}

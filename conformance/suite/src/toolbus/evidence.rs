@@ -5,7 +5,22 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::answer;
+use crate::engine::family::Naming;
 use crate::transcript::{Frame, Kind};
+
+/// Names for it. Ids of a server also stand within uris and texts.
+#[derive(Debug)]
+pub(crate) struct Made;
+
+impl Naming for Made {
+    fn ids(&self, frames: &[Frame]) -> BTreeMap<String, String> {
+        minted(frames)
+    }
+
+    fn normalized(&self, body: &Value) -> Value {
+        steady(body)
+    }
+}
 
 /// Keys of times and durations.
 fn is_time(key: &str) -> bool {

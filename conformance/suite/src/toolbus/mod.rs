@@ -17,3 +17,28 @@ pub mod session;
 mod stdio;
 mod steps;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// The tool bus over MCP.
+#[derive(Debug)]
+pub struct Server;
+
+impl Family for Server {
+    fn id(&self) -> &'static str {
+        "toolbus"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["toolbus.server", "toolbus.artifacts"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::Made
+    }
+}

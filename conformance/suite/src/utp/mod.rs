@@ -7,6 +7,7 @@ pub mod capture;
 pub mod credentials;
 pub mod ground;
 pub mod judge;
+pub(crate) mod naming;
 pub mod platform;
 mod readiness;
 pub mod scene;
@@ -17,3 +18,28 @@ pub mod tool;
 pub mod trace;
 pub mod upstream;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Who answers UTP commands, and the messages that go with it.
+#[derive(Debug)]
+pub struct Service;
+
+impl Family for Service {
+    fn id(&self) -> &'static str {
+        "utp.service"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["utp.tool-service", "utp.schema", "utp.pmo", "utp.openapi"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &naming::Made
+    }
+}

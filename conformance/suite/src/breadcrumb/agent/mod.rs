@@ -19,3 +19,28 @@ mod task;
 mod told;
 mod tools;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// An agent that writes invocations for a tool runner.
+#[derive(Debug)]
+pub struct Agent;
+
+impl Family for Agent {
+    fn id(&self) -> &'static str {
+        "breadcrumb.agent"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["breadcrumb.agent"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &super::evidence::NAMING
+    }
+}

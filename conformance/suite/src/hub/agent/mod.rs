@@ -15,3 +15,28 @@ pub mod session;
 mod steps;
 mod stream;
 pub mod world;
+
+use crate::engine::family::{Family, Naming};
+use crate::run::vocabulary::{Vocabulary, WorldOf};
+
+/// The agent's side of the Tool Execution Contract.
+#[derive(Debug)]
+pub struct Agent;
+
+impl Family for Agent {
+    fn id(&self) -> &'static str {
+        "hub.agent"
+    }
+
+    fn profiles(&self) -> &'static [&'static str] {
+        &["hub.agent"]
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &super::evidence::NAMING
+    }
+}

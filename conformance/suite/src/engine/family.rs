@@ -1,0 +1,97 @@
+//! A family as the engine sees it: profiles that share one World, the steps that drive their scenarios, and the names
+//! that reports give to what a target makes up.
+//!
+//! Neighbours: `run` drives the families of its library, `lint` checks their steps; `families::ALL` is the list.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::judge::Finding;
+use crate::run::vocabulary::Vocabulary;
+use crate::transcript::Frame;
+
+/// Profiles that share one World and one session with the target.
+pub trait Family: Sync {
+    /// For example `hub.server`; unique among all families.
+    fn id(&self) -> &'static str;
+
+    /// Ids of its profiles, in the order of reports. No other family has one of them.
+    fn profiles(&self) -> &'static [&'static str];
+
+    /// Its step definitions.
+    fn vocabulary(&self) -> &'static dyn Vocabulary;
+
+    /// Names for what its targets make up.
+    fn naming(&self) -> &'static dyn Naming;
+}
+
+impl std::fmt::Debug for dyn Family {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(self.id())
+    }
+}
+
+/// Names for what a target makes up, so that two runs of one target give the same report.
+pub trait Naming: Sync {
+    /// Names for the ids in these frames, in the order of their first appearance. Such an id may also be a part of a text.
+    fn ids(&self, _frames: &[Frame]) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// Names for the ids that a report shows as whole texts: those in the frames that it shows, and in the finding.
+    fn whole_ids(
+        &self,
+        _finding: &Finding,
+        _frames: &[Frame],
+        _shown: &[&Frame],
+    ) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// Names for the ids of an exchange that is shown as a whole, but for those that have one already.
+    fn ids_of_exchange(
+        &self,
+        _shown: &[&Frame],
+        _is_named: &dyn Fn(&str) -> bool,
+    ) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// A body with names in place of what the target measured or numbered.
+    fn normalized(&self, body: &Value) -> Value {
+        body.clone()
+    }
+}
+
+/// Leaves everything as it is.
+#[derive(Debug)]
+struct Verbatim;
+
+impl Naming for Verbatim {}
+
+/// The families that a library has scenarios of.
+#[derive(Clone, Copy, Debug)]
+pub struct Families(&'static [&'static dyn Family]);
+
+impl Families {
+    /// These families, in the order in which a run begins with them.
+    pub const fn new(all: &'static [&'static dyn Family]) -> Self {
+        Self(all)
+    }
+
+    /// All of them, in their order.
+    pub fn iter(self) -> impl Iterator<Item = &'static dyn Family> {
+        self.0.iter().copied()
+    }
+
+    /// The family of a profile.
+    pub fn of(self, profile: &str) -> Option<&'static dyn Family> {
+        self.iter().find(|family| family.profiles().contains(&profile))
+    }
+
+    /// Names for what a target of this profile makes up.
+    pub(crate) fn naming(self, profile: &str) -> &'static dyn Naming {
+        self.of(profile).map_or(&Verbatim, |family| family.naming())
+    }
+}

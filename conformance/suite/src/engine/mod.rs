@@ -1,0 +1,3 @@
+//! What the engine knows of a family. No protocol is named here.
+
+pub mod family;

@@ -1,0 +1,29 @@
+//! All families: the only list of them.
+//!
+//! A new family is its folder, which implements [`Family`](crate::engine::family::Family), and one line here.
+
+use crate::engine::family::Families;
+use crate::run::{Library, LibraryError};
+use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
+
+/// In the order in which a run begins with them: first those that wait much.
+pub static ALL: Families = Families::new(&[
+    &breadcrumb::Runner,
+    &utp::Service,
+    &toolbus::Server,
+    &breadcrumb::agent::Agent,
+    &runtime::Runtime,
+    &hub::agent::Agent,
+    &hub::Server,
+    &management::Registry,
+]);
+
+impl Library {
+    /// Reads what travels inside the binary: the rules and the scenarios of all families.
+    ///
+    /// # Errors
+    /// A fault of the registry or of the features: a bug of ours.
+    pub fn load() -> Result<Self, LibraryError> {
+        Self::of(ALL)
+    }
+}
