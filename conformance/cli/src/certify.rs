@@ -319,7 +319,7 @@ pub(crate) async fn certify(
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = Arc::new(RunPlan {
         selection,
-        stage: set.stage.clone(),
+        sessions: set.sessions.clone(),
         blocked: set.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         strict: arguments.strict,
@@ -327,7 +327,7 @@ pub(crate) async fn certify(
         alone: run::ALONE,
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: manifest.secrets().into_iter().chain(set.stage.secrets()).collect(),
+        secrets: manifest.secrets().into_iter().chain(set.sessions.secrets()).collect(),
         progress,
         memory: Arc::new(if arguments.sign.is_some() { Memory::Kept } else { Memory::Fleeting }),
     });

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
 use callmark_suite::breadcrumb::session::RunnerSession;
+use callmark_suite::engine::session::Session as _;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::contract;
 use callmark_suite::hub::session::HubSession;
@@ -25,6 +26,7 @@ use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::transcript::Frame;
 use callmark_suite::utp::judge::seen::{self, Calls};
 use callmark_suite::utp::scene::Scene;
+use callmark_suite::utp::services::Services;
 use callmark_suite::utp::session::{Liveness, UtpSession};
 use callmark_suite::utp::tool::Role;
 
@@ -105,7 +107,8 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             say(vec![subscriptions(subscribed.as_ref())]);
         }
     }
-    for session in set.stage.utp.values() {
+    let services = set.sessions.get::<Services>().unwrap_or_default();
+    for session in services.roles.values() {
         say(liveness(session));
         if session.role == Role::ToolService && session.liveness != Liveness::Stirs {
             say(probes(session).await);
@@ -114,28 +117,28 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             say(builtins(session).await);
         }
     }
-    if let Some(capture) = &set.stage.capture {
+    if let Some(capture) = &services.capture {
         say(vec![good("capture", format!("{} messages", capture.len()))]);
     }
-    if let Some(session) = &set.stage.management {
+    if let Some(session) = &set.sessions.get::<ManagementSession>() {
         say(registry(session));
     }
-    if let Some(session) = &set.stage.toolbus {
+    if let Some(session) = &set.sessions.get::<ToolbusSession>() {
         say(server(session).await);
     }
-    if let Some(session) = &set.stage.hub {
+    if let Some(session) = &set.sessions.get::<HubSession>() {
         say(hub(session).await);
     }
-    if let Some(session) = &set.stage.agent {
+    if let Some(session) = &set.sessions.get::<AgentSession>() {
         say(agent(session));
     }
-    if let Some(session) = &set.stage.runtime {
+    if let Some(session) = &set.sessions.get::<RuntimeSession>() {
         say(runtime(session));
     }
-    if let Some(session) = &set.stage.runner {
+    if let Some(session) = &set.sessions.get::<RunnerSession>() {
         say(runner(session).await);
     }
-    if let Some(session) = &set.stage.crumb_agent {
+    if let Some(session) = &set.sessions.get::<CrumbAgentSession>() {
         say(crumb_agent(session));
     }
     set.strike().await;

@@ -14,6 +14,8 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 
 use crate::breadcrumb::agent::session::CrumbAgentSession;
 use crate::breadcrumb::session::RunnerSession;
+use crate::engine::family::Family;
+use crate::engine::session::{Session, Sessions};
 use crate::hub::agent::session::AgentSession;
 use crate::hub::session::HubSession;
 use crate::judge::Cause;
@@ -27,10 +29,10 @@ use crate::utp::capture::{Capture, Exercise};
 use crate::utp::credentials;
 use crate::utp::judge::seen;
 use crate::utp::scene::Scene;
+use crate::utp::services::Services;
 use crate::utp::session::{Liveness, SessionError, UtpSession};
 use crate::utp::tool::{Role, Tool};
 use crate::wire::Straight;
-use crate::world::Stage;
 
 pub use found::Found;
 
@@ -58,11 +60,11 @@ pub struct StagePlan<'a> {
     pub exercise: Option<&'a dyn Exercise>,
 }
 
-/// A stage, and the profiles that it has no room for.
+/// The sessions of a run, and the profiles that have none.
 #[derive(Default)]
 pub struct SetStage {
     /// For the run.
-    pub stage: Stage,
+    pub sessions: Sessions,
     /// Causes, by profile.
     pub blocked: BTreeMap<String, (Cause, String)>,
 }
@@ -70,7 +72,7 @@ pub struct SetStage {
 impl SetStage {
     /// Ends what was started.
     pub fn strike(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.stage.close())
+        Box::pin(self.sessions.close())
     }
 }
 
@@ -83,20 +85,24 @@ pub fn set(plan: StagePlan<'_>) -> LocalBoxFuture<'_, SetStage> {
 
 async fn set_all(mut plan: StagePlan<'_>) -> SetStage {
     let mut set = SetStage::default();
+    let mut services = Services::default();
     let wants = |profile: &str| plan.profiles.iter().any(|own| own == profile);
     let table = plan.manifest.utp.as_ref();
     let captures_itself =
         wants("utp.schema") && plan.exercise.is_none() && table.is_some_and(|utp| own_capture(utp).is_none());
     // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
     if wants("utp.schema") && !captures_itself {
-        take(&mut set, capture(&plan, None).await);
+        take(&mut set, &mut services, capture(&plan, None).await);
     }
     // Boxed, because what the roles keep across their waits is large.
-    Box::pin(utp::set(&mut plan, &mut set, captures_itself)).await;
+    Box::pin(utp::set(&mut plan, &mut set, &mut services, captures_itself)).await;
     if captures_itself {
-        let session = set.stage.utp.get(&Role::ToolService).cloned();
+        let session = services.roles.get(&Role::ToolService).cloned();
         let captured = capture(&plan, session.as_deref()).await;
-        take(&mut set, captured);
+        take(&mut set, &mut services, captured);
+    }
+    if services.ground.is_some() || services.capture.is_some() {
+        set.sessions.insert(&crate::utp::Service, Arc::new(services));
     }
     // Each waits for its own target to start and to show what it does.
     let (management, toolbus, hub, agent, runner, crumb_agent) = futures::join!(
@@ -112,12 +118,19 @@ async fn set_all(mut plan: StagePlan<'_>) -> SetStage {
         opened(plan.profiles, &["breadcrumb.agent"], open_crumb_agent(&plan)),
     );
     let blocked = &mut set.blocked;
-    set.stage.management = management.unless(blocked);
-    set.stage.toolbus = toolbus.unless(blocked);
-    set.stage.hub = hub.unless(blocked);
-    set.stage.agent = agent.unless(blocked);
-    set.stage.runner = runner.unless(blocked);
-    set.stage.crumb_agent = crumb_agent.unless(blocked);
+    let opened: [(&dyn Family, Option<Arc<dyn Session>>); 6] = [
+        (&crate::management::Registry, management.unless(blocked)),
+        (&crate::toolbus::Server, toolbus.unless(blocked)),
+        (&crate::hub::Server, hub.unless(blocked)),
+        (&crate::hub::agent::Agent, agent.unless(blocked)),
+        (&crate::breadcrumb::Runner, runner.unless(blocked)),
+        (&crate::breadcrumb::agent::Agent, crumb_agent.unless(blocked)),
+    ];
+    for (family, session) in opened {
+        if let Some(session) = session {
+            set.sessions.insert(family, session);
+        }
+    }
     set
 }
 
@@ -143,9 +156,9 @@ async fn opened<'a, T>(
     Opened { profiles, session }
 }
 
-impl<T> Opened<'_, T> {
-    /// The session, unless it is to be told why there is none.
-    fn unless(self, blocked: &mut BTreeMap<String, Blocked>) -> Option<T> {
+impl<S: Session> Opened<'_, Arc<S>> {
+    /// The session, unless `blocked` is given why there is none.
+    fn unless(self, blocked: &mut BTreeMap<String, Blocked>) -> Option<Arc<dyn Session>> {
         match self.session? {
             Ok(session) => Some(session),
             Err(cause) => {
@@ -156,9 +169,9 @@ impl<T> Opened<'_, T> {
     }
 }
 
-fn take(set: &mut SetStage, captured: Result<Capture, Blocked>) {
+fn take(set: &mut SetStage, services: &mut Services, captured: Result<Capture, Blocked>) {
     match captured {
-        Ok(capture) => set.stage.capture = Some(Arc::new(capture)),
+        Ok(capture) => services.capture = Some(Arc::new(capture)),
         Err(blocked) => {
             set.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
         }

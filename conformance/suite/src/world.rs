@@ -4,161 +4,22 @@
 //! `toolbus::world`, `hub::world`, `hub::agent::world`, `breadcrumb::world`), so that a step of one cannot stand in a
 //! scenario of another, and so that a step is looked up among its own family's only.
 
-use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use cucumber::codegen::WorldInventory;
-use futures::FutureExt as _;
 use serde_json::Value;
 
-use crate::breadcrumb::agent::session::CrumbAgentSession;
-use crate::breadcrumb::session::RunnerSession;
 use crate::by_hand::ByHand;
-use crate::hub::agent::session::AgentSession;
-use crate::hub::session::HubSession;
+use crate::engine::session::Sessions;
 use crate::judge::{Cause, Judgement, Trouble};
-use crate::management::session::ManagementSession;
-use crate::runtime::session::RuntimeSession;
-use crate::toolbus::session::ToolbusSession;
 use crate::transcript::Transcript;
-use crate::utp::capture::Capture;
-use crate::utp::ground::Ground;
 use crate::utp::judge::late::Late;
-use crate::utp::session::{Liveness, UtpSession};
-use crate::utp::tool::Role;
-
-/// What all scenarios of a run share.
-#[derive(Clone, Default)]
-pub struct Stage {
-    /// Broker, platform and process of a UTP target.
-    pub ground: Option<Arc<Ground>>,
-    /// What of it answers commands, by role.
-    pub utp: BTreeMap<Role, Arc<UtpSession>>,
-    /// An agent runtime under test.
-    pub runtime: Option<Arc<RuntimeSession>>,
-    /// A management API under test.
-    pub management: Option<Arc<ManagementSession>>,
-    /// Captured messages under test.
-    pub capture: Option<Arc<Capture>>,
-    /// An MCP server under test.
-    pub toolbus: Option<Arc<ToolbusSession>>,
-    /// A Hub under test.
-    pub hub: Option<Arc<HubSession>>,
-    /// An agent under test, the Hub's client.
-    pub agent: Option<Arc<AgentSession>>,
-    /// A tool runner under test.
-    pub runner: Option<Arc<RunnerSession>>,
-    /// An agent under test that writes invocations.
-    pub crumb_agent: Option<Arc<CrumbAgentSession>>,
-}
-
-impl Stage {
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let mut capabilities = BTreeSet::new();
-        for session in self.utp.values() {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.runtime {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.management {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(capture) = &self.capture {
-            capabilities.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
-            capabilities.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
-        }
-        if let Some(session) = &self.toolbus {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.hub {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.agent {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.runner {
-            capabilities.extend(session.capabilities());
-        }
-        if let Some(session) = &self.crumb_agent {
-            capabilities.extend(session.capabilities());
-        }
-        capabilities
-    }
-
-    /// What was made up for the run and must not be stored.
-    pub fn secrets(&self) -> Vec<String> {
-        let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
-        let keys = upstream.flat_map(|upstream| upstream.plan.keys.iter().map(|key| key.expose().to_owned()));
-        let parameter = self.runtime.iter().filter_map(|session| session.secret.clone());
-        keys.chain(parameter).chain(self.runner.iter().flat_map(|session| session.secrets())).collect()
-    }
-
-    /// Why nothing that the target does counts as a pass in `profile`.
-    pub fn idle(&self, profile: &str) -> Option<&'static str> {
-        let never_echoed = "the target never did the work of its echo probe, so nothing counts as a pass";
-        let (idle, why) = match profile {
-            "utp.schema" => (false, never_echoed),
-            "utp.tool-service" | "utp.pmo" | "utp.openapi" => {
-                let session = Role::of(profile).and_then(|role| self.utp.get(&role));
-                let stirs = |session: &Arc<UtpSession>| session.liveness == Liveness::Stirs;
-                (
-                    session.is_some_and(stirs),
-                    session.map_or(never_echoed, |session| session.role.never_worked()),
-                )
-            }
-            "utp.worker" | "utp.execution" => (
-                self.runtime.as_ref().is_some_and(|session| !session.works()),
-                "no tool call of the model came out as a command, so nothing counts as a pass",
-            ),
-            "utp.registry" => (
-                self.management.as_ref().is_some_and(|session| !session.works()),
-                "no uploaded definition could be read back, so nothing counts as a pass",
-            ),
-            "toolbus.server" | "toolbus.artifacts" => {
-                (self.toolbus.as_ref().is_some_and(|session| !session.works()), never_echoed)
-            }
-            "hub.server" => (
-                self.hub.as_ref().is_some_and(|session| !session.works()),
-                "the Hub answers different requests alike, so nothing counts as a pass",
-            ),
-            "hub.agent" => (
-                self.agent.as_ref().is_some_and(|session| !session.works()),
-                "the agent never did what it was asked to, so nothing counts as a pass",
-            ),
-            "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => (
-                self.runner.as_ref().is_some_and(|session| !session.works()),
-                "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
-            ),
-            "breadcrumb.agent" => (
-                self.crumb_agent.as_ref().is_some_and(|session| !session.works()),
-                "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
-            ),
-            _ => return None,
-        };
-        idle.then_some(why)
-    }
-
-    /// Ends what the stage holds open, all at once.
-    pub async fn close(&self) {
-        let ground = self.ground.iter().map(|own| own.close().boxed());
-        let management = self.management.iter().map(|own| own.close().boxed());
-        let toolbus = self.toolbus.iter().map(|own| own.close().boxed());
-        let hub = self.hub.iter().map(|own| own.close().boxed());
-        let agent = self.agent.iter().map(|own| own.close().boxed());
-        let runner = self.runner.iter().map(|own| own.close().boxed());
-        let crumb_agent = self.crumb_agent.iter().map(|own| own.close().boxed());
-        let all = ground.chain(management).chain(toolbus).chain(hub).chain(agent).chain(runner);
-        futures::future::join_all(all.chain(crumb_agent)).await;
-    }
-}
 
 /// What every World has, whatever its family.
 #[derive(Default)]
 pub struct Core {
-    /// What all scenarios share.
-    pub stage: Stage,
+    /// The open sessions of the run.
+    pub sessions: Sessions,
     /// Id of the scenario.
     pub scenario: String,
     /// What the scenario writes down.

@@ -9,6 +9,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
+use callmark_suite::engine::session::Sessions;
+use callmark_suite::hub;
 use callmark_suite::hub::agent::session::{AgentSession, StartAgent};
 use callmark_suite::manifest::{AgentTable, Manifest, ModelKind};
 use callmark_suite::pace::PaceLimits;
@@ -16,7 +18,6 @@ use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
 use callmark_suite::saboteur::{self, Bench, Patience, Workshop};
 use callmark_suite::target::Opening;
 use callmark_suite::wire::{Straight, Wire};
-use callmark_suite::world::Stage;
 use faithful::Habits;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -52,16 +53,16 @@ fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {
 async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRecord {
     let library = Arc::new(Library::load().expect("a sound library"));
     let mut blocked = BTreeMap::new();
-    let mut stage = Stage::default();
+    let mut sessions = Sessions::default();
     match AgentSession::open(plan, agent).await {
-        Ok(session) => stage.agent = Some(session),
+        Ok(session) => sessions.insert(&hub::agent::Agent, session),
         Err(error) => {
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
         }
     }
     let plan = Arc::new(RunPlan {
         selection: Selection { profiles: vec!["hub.agent".to_owned()], ..Selection::default() },
-        stage,
+        sessions,
         blocked,
         target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
         strict: false,
@@ -74,7 +75,7 @@ async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRec
         memory: Arc::default(),
     });
     let record = run::run(&library, &plan).await.record;
-    plan.stage.close().await;
+    plan.sessions.close().await;
     record
 }
 
@@ -203,16 +204,16 @@ impl Workshop for Shop {
 }
 
 impl Bench for Shop {
-    fn stage<'a>(
+    fn sessions<'a>(
         &'a mut self,
         _: &'a str,
         wire: Arc<dyn Wire>,
         _: Patience,
-    ) -> LocalBoxFuture<'a, Result<Stage, String>> {
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         async move {
             let agent = Some(faithful::start(Habits::default()));
             let session = AgentSession::open(plan(table(HOOK), wire), agent).await;
-            Ok(Stage { agent: Some(session.map_err(|error| error.to_string())?), ..Stage::default() })
+            Ok(Sessions::one(&hub::agent::Agent, session.map_err(|error| error.to_string())?))
         }
         .boxed_local()
     }

@@ -1,4 +1,4 @@
-//! Benches for the saboteur: a correct target behind a crooked wire, one stage after another.
+//! Benches for the saboteur: a correct target behind a crooked wire, one session after another.
 //!
 //! What can stand on a bench for all mutants is started once; an agent runtime is started anew for each, since its model
 //! is.
@@ -10,6 +10,7 @@ use std::time::Duration;
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
 use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
 use callmark_suite::breadcrumb::session::RunnerSession;
+use callmark_suite::engine::session::Sessions;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::{ManagementPlan, ManagementSession};
@@ -23,11 +24,12 @@ use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::{Opening, Surroundings, Target};
 use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::utp::capture::Capture;
+use callmark_suite::utp::services::Services;
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
 use callmark_suite::utp::tool::Role;
 use callmark_suite::utp::upstream::Upstream;
 use callmark_suite::wire::Wire;
-use callmark_suite::world::Stage;
+use callmark_suite::{breadcrumb, hub, management, runtime, toolbus, utp};
 use futures::future::{BoxFuture, LocalBoxFuture};
 
 use super::reference::{Lines, Reference, Registry, executor};
@@ -122,35 +124,34 @@ impl Workshop for ReferenceWorkshop {
 }
 
 impl Bench for ReferenceBench {
-    fn stage<'a>(
+    fn sessions<'a>(
         &'a mut self,
         profile: &'a str,
         wire: Arc<dyn Wire>,
         patience: Patience,
-    ) -> LocalBoxFuture<'a, Result<Stage, String>> {
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
         Box::pin(async move {
             self.stages += 1;
             self.limits = sabotage_limits(patience);
             match profile {
                 "utp.schema" => {
                     let capture = Arc::new(self.capture().await?.through(&*wire));
-                    Ok(Stage { capture: Some(capture), ..Stage::default() })
+                    let services = Services { capture: Some(capture), ..Services::default() };
+                    Ok(Sessions::one(&utp::Service, Arc::new(services)))
                 }
                 "toolbus.server" | "toolbus.artifacts" => {
-                    Ok(Stage { toolbus: Some(self.toolbus(wire).await?), ..Stage::default() })
+                    Ok(Sessions::one(&toolbus::Server, self.toolbus(wire).await?))
                 }
-                "hub.server" => Ok(Stage { hub: Some(self.hub(wire).await?), ..Stage::default() }),
-                "hub.agent" => Ok(Stage { agent: Some(self.agent(wire).await?), ..Stage::default() }),
+                "hub.server" => Ok(Sessions::one(&hub::Server, self.hub(wire).await?)),
+                "hub.agent" => Ok(Sessions::one(&hub::agent::Agent, self.agent(wire).await?)),
                 "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => {
-                    Ok(Stage { runner: Some(self.runner(wire).await?), ..Stage::default() })
+                    Ok(Sessions::one(&breadcrumb::Runner, self.runner(wire).await?))
                 }
                 "breadcrumb.agent" => {
-                    Ok(Stage { crumb_agent: Some(self.crumb_agent(wire).await?), ..Stage::default() })
+                    Ok(Sessions::one(&breadcrumb::agent::Agent, self.crumb_agent(wire).await?))
                 }
                 "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
-                "utp.registry" => {
-                    Ok(Stage { management: Some(self.management(wire).await?), ..Stage::default() })
-                }
+                "utp.registry" => Ok(Sessions::one(&management::Registry, self.management(wire).await?)),
                 _ => match Role::of(profile) {
                     Some(role) => self.utp(role, wire).await,
                     None => Err(format!("there is no bench for `{profile}`")),
@@ -254,14 +255,15 @@ impl ReferenceBench {
             exercise: Some(&Tour),
         })
         .await;
-        let capture = set.stage.capture.ok_or_else(|| {
+        let capture = set.sessions.get::<Services>().and_then(|services| services.capture.clone());
+        let capture = capture.ok_or_else(|| {
             set.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
         })?;
         self.capture = Some(Arc::clone(&capture));
         Ok(capture)
     }
 
-    async fn runtime(&mut self, profile: &str, wire: Arc<dyn Wire>) -> Result<Stage, String> {
+    async fn runtime(&mut self, profile: &str, wire: Arc<dyn Wire>) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
         let mut table = self.utp_table()?;
         // The other half of the runtime has mutants of its own.
@@ -281,10 +283,10 @@ impl ReferenceBench {
         let secret = Some(SECRET.to_owned());
         let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), self.limits);
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
-        Ok(Stage { ground: Some(ground), runtime: Some(session), ..Stage::default() })
+        Ok(Sessions::one(&runtime::Runtime, session))
     }
 
-    async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Stage, String> {
+    async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Sessions, String> {
         let url = self.broker_url().await?;
         let table = self.utp_table()?;
         self.stand(role, &url, &table).await?;
@@ -300,7 +302,9 @@ impl ReferenceBench {
             ..stage::utp::session_plan(role, &table, &ground, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
-        Ok(Stage { ground: Some(ground), utp: [(role, session)].into(), ..Stage::default() })
+        let services =
+            Services { ground: Some(ground), roles: [(role, session)].into(), ..Services::default() };
+        Ok(Sessions::one(&utp::Service, Arc::new(services)))
     }
 
     fn utp_table(&self) -> Result<UtpTable, String> {

@@ -114,7 +114,7 @@ fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
     let (profiles, strict) = (account.profiles.clone(), account.strict);
     let frames: BTreeMap<_, _> = files::transcripts(&directory.join(TRANSCRIPT))?;
     let plan = account.plan(&manifest, frames)?;
-    let capabilities = plan.stage.capabilities().into_iter().collect();
+    let capabilities = plan.sessions.capabilities().into_iter().collect();
     let judged = move |record| Judged { record, manifest, profiles, capabilities, strict };
     Ok((plan, Box::new(judged)))
 }

@@ -23,7 +23,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
     for id in ids {
         let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
         let wire = Arc::new(Crooked::new(mutant.fault.clone()));
-        let stage = bench.stage(profile, wire, Patience::Full).await.expect("a stage");
+        let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
         let selection = Selection {
             profiles: vec![profile.to_owned()],
             rules: vec![mutant.rule.clone()],
@@ -31,7 +31,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
         };
         let plan = Arc::new(RunPlan {
             selection,
-            stage,
+            sessions,
             blocked: BTreeMap::new(),
             target: TargetInfo { name: (*id).to_owned(), version: String::new() },
             strict: false,
@@ -44,7 +44,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
             memory: Arc::default(),
         });
         let record = run::run(&library, &plan).await.record;
-        plan.stage.close().await;
+        plan.sessions.close().await;
         let rule = record.rules.into_iter().find(|rule| rule.id == mutant.rule).expect("the rule");
         let broken = |outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
         let scenario = rule.scenarios.into_iter().find(|scenario| broken(scenario.outcome));

@@ -19,14 +19,14 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
     let workshop = ReferenceWorkshop { program: support::program() };
     let mut bench = workshop.open().await.expect("a bench");
     let wire = Arc::new(Crooked::new(faults));
-    let stage = bench.stage(profile, wire, Patience::Full).await.expect("a stage");
+    let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
     let plan = Arc::new(RunPlan {
         selection: Selection {
             profiles: vec![profile.to_owned()],
             rules: rules.iter().map(|rule| (*rule).to_owned()).collect(),
             ..Selection::default()
         },
-        stage: stage.clone(),
+        sessions: sessions.clone(),
         blocked: BTreeMap::new(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
         strict: false,
@@ -40,7 +40,7 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
     });
     let library = Arc::new(Library::load().expect("a sound library"));
     let record = Box::pin(run::run(&library, &plan)).await.record;
-    stage.close().await;
+    sessions.close().await;
     record.rules.into_iter().map(|rule| (rule.id, rule.outcome)).collect()
 }
 

@@ -93,7 +93,7 @@ pub(crate) async fn certify_part(
             rules: part.rules.iter().map(|&rule| rule.to_owned()).collect(),
             ..Selection::default()
         },
-        stage: set.stage.clone(),
+        sessions: set.sessions.clone(),
         blocked: set.blocked.clone(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
         strict: false,

@@ -10,6 +10,7 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -26,6 +27,7 @@ use super::scene::{Scene, product};
 use super::store::Store;
 use super::upstream::Upstream;
 use super::value::tells;
+use crate::engine::session::Session;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
@@ -214,31 +216,9 @@ impl RunnerSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let table = &self.table;
-        let mut all: BTreeSet<String> = table.catalog.iter().map(|tool| format!("tool.{tool}")).collect();
-        let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
-        let facts = [
-            ("runner.routing", self.runner.routes()),
-            ("runner.invocations", self.runner.dispatch == crate::manifest::Dispatch::Agent),
-            ("tool.extra", !table.extra.is_empty()),
-            ("tool.language_model", has_model),
-            ("tool.config", has_model && self.can_configure()),
-            ("shared_files", self.tools.shared_files),
-        ];
-        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
-        all
-    }
-
     /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.
     pub(super) fn can_configure(&self) -> bool {
         self.door.shelf().is_some() || self.tools.config.template().to_string().contains("{api_key}")
-    }
-
-    /// What was made up for the run and must not be stored.
-    pub fn secrets(&self) -> Vec<String> {
-        self.keys.clone()
     }
 
     /// Whether the sentinel's tool did its work.
@@ -422,14 +402,6 @@ impl RunnerSession {
     pub fn ended(&self) -> Option<String> {
         lock(&self.process).as_mut()?.ended()
     }
-
-    /// Ends what the session started.
-    pub async fn close(&self) {
-        let process = lock(&self.process).take();
-        if let Some(mut process) = process {
-            process.stop().await;
-        }
-    }
 }
 
 /// The id of the secret that holds a key of the run.
@@ -444,4 +416,42 @@ pub(super) fn hash(parts: &[&str]) -> String {
         hash.update([0]);
     }
     crate::library::hex(&hash.finalize())
+}
+
+impl Session for RunnerSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.catalog.iter().map(|tool| format!("tool.{tool}")).collect();
+        let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
+        let facts = [
+            ("runner.routing", self.runner.routes()),
+            ("runner.invocations", self.runner.dispatch == crate::manifest::Dispatch::Agent),
+            ("tool.extra", !table.extra.is_empty()),
+            ("tool.language_model", has_model),
+            ("tool.config", has_model && self.can_configure()),
+            ("shared_files", self.tools.shared_files),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.keys.clone()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some(
+            "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
+        )
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+        }
+        .boxed()
+    }
 }

@@ -42,7 +42,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the runner.
     pub(super) fn session(&mut self) -> Result<Arc<RunnerSession>, Halt> {
-        let Some(session) = self.core.stage.runner.clone() else {
+        let Some(session) = self.core.sessions.get::<RunnerSession>() else {
             return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
         };
         self.goes_on(session.ended())?;

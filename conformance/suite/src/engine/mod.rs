@@ -1,3 +1,4 @@
 //! What the engine knows of a family. No protocol is named here.
 
 pub mod family;
+pub mod session;

@@ -7,6 +7,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -18,6 +19,7 @@ use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::address::elsewhere;
+use crate::engine::session::Session;
 use crate::manifest::{Customer, FixturesTable, HubTable};
 use crate::pace::Pace;
 use crate::target::{self, Handing, Launch, Offspring, Opening, Pipes, Port};
@@ -225,37 +227,6 @@ impl HubSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let declared = |customer: Customer| self.table.customers.contains_key(&customer);
-        let is_stub = self.table.stub;
-        // A stub does not look at the customer, so only the form of what it answers counts.
-        let mut all: BTreeSet<String> = Customer::ALL
-            .into_iter()
-            .filter(|customer| if is_stub { *customer == Customer::Connected } else { declared(*customer) })
-            .map(|customer| format!("customer.{}", customer.name()))
-            .collect();
-        let fixtures = &self.fixtures;
-        let facts = [
-            ("data", !is_stub),
-            ("status", declared(Customer::Connected)),
-            ("provider", self.provider.is_some() && !is_stub),
-            (
-                "limit",
-                declared(Customer::Limited) || (self.table.rate_limit.is_some() && declared(Customer::Other)),
-            ),
-            ("upstream", !is_stub && (declared(Customer::UpstreamDown) || self.provider.is_some())),
-            ("mailbox", !is_stub && fixtures.sender.is_some()),
-            ("mailbox.subject", !is_stub && fixtures.subject_word.is_some()),
-            ("mailbox.attachment", fixtures.message_with_attachment_id.is_some()),
-            ("mailbox.thread", fixtures.thread_id.is_some()),
-            ("mailbox.quiet_thread", fixtures.thread_without_replies_id.is_some()),
-            ("mailbox.other_thread", fixtures.other_thread_id.is_some()),
-        ];
-        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
-        all
-    }
-
     /// Whether the Hub tells requests apart.
     pub fn works(&self) -> bool {
         self.works
@@ -410,17 +381,6 @@ impl HubSession {
     pub fn shown_base(&self) -> &str {
         if self.table.start.is_some() { "http://127.0.0.1:8080" } else { &self.base }
     }
-
-    /// Ends what the session started.
-    pub async fn close(&self) {
-        let process = lock(&self.process).take();
-        if let Some(mut process) = process {
-            process.stop().await;
-        }
-        if let Some(provider) = &self.provider {
-            provider.close().await;
-        }
-    }
 }
 
 fn secret(table: &HubTable) -> Result<String, HubError> {
@@ -445,4 +405,53 @@ fn hash(parts: &[&str]) -> String {
         hash.update([0]);
     }
     crate::library::hex(&hash.finalize())
+}
+
+impl Session for HubSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let declared = |customer: Customer| self.table.customers.contains_key(&customer);
+        let is_stub = self.table.stub;
+        // A stub does not look at the customer, so only the form of what it answers counts.
+        let mut all: BTreeSet<String> = Customer::ALL
+            .into_iter()
+            .filter(|customer| if is_stub { *customer == Customer::Connected } else { declared(*customer) })
+            .map(|customer| format!("customer.{}", customer.name()))
+            .collect();
+        let fixtures = &self.fixtures;
+        let facts = [
+            ("data", !is_stub),
+            ("status", declared(Customer::Connected)),
+            ("provider", self.provider.is_some() && !is_stub),
+            (
+                "limit",
+                declared(Customer::Limited) || (self.table.rate_limit.is_some() && declared(Customer::Other)),
+            ),
+            ("upstream", !is_stub && (declared(Customer::UpstreamDown) || self.provider.is_some())),
+            ("mailbox", !is_stub && fixtures.sender.is_some()),
+            ("mailbox.subject", !is_stub && fixtures.subject_word.is_some()),
+            ("mailbox.attachment", fixtures.message_with_attachment_id.is_some()),
+            ("mailbox.thread", fixtures.thread_id.is_some()),
+            ("mailbox.quiet_thread", fixtures.thread_without_replies_id.is_some()),
+            ("mailbox.other_thread", fixtures.other_thread_id.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("the Hub answers different requests alike, so nothing counts as a pass")
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+            if let Some(provider) = &self.provider {
+                provider.close().await;
+            }
+        }
+        .boxed()
+    }
 }

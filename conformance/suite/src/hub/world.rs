@@ -65,7 +65,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the Hub.
     pub(super) fn session(&mut self) -> Result<Arc<HubSession>, Halt> {
-        let Some(session) = self.core.stage.hub.clone() else {
+        let Some(session) = self.core.sessions.get::<HubSession>() else {
             return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
         };
         self.goes_on(session.ended())?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -14,6 +15,7 @@ use super::definition::Definition;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
 use crate::address::elsewhere;
+use crate::engine::session::Session;
 use crate::judge::Cause;
 use crate::manifest::{RegistryRead, RegistryTable};
 use crate::pace::{Pace, PaceLimits};
@@ -209,11 +211,6 @@ impl ManagementSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it: a registry has nothing that it may leave out.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
-    }
-
     /// Whether an uploaded definition could be read back.
     pub fn works(&self) -> bool {
         self.works
@@ -307,14 +304,6 @@ impl ManagementSession {
             about: vec![definition.name().to_owned(), definition.word.clone()],
         };
         self.client.send(caller, &request, self.pace.answer).await
-    }
-
-    /// Ends what the session started.
-    pub async fn close(&self) {
-        let process = lock(&self.process).take();
-        if let Some(mut process) = process {
-            process.stop().await;
-        }
     }
 
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
@@ -464,6 +453,26 @@ fn segment(text: &str) -> String {
             other => format!("%{other:02X}"),
         })
         .collect()
+}
+
+impl Session for ManagementSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("no uploaded definition could be read back, so nothing counts as a pass")
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+        }
+        .boxed()
+    }
 }
 
 #[cfg(test)]

@@ -61,7 +61,7 @@ pub(super) struct Seen<'a> {
 impl World {
     /// The session with the registry.
     pub(super) fn session(&mut self) -> Result<Arc<ManagementSession>, Halt> {
-        let Some(session) = self.core.stage.management.clone() else {
+        let Some(session) = self.core.sessions.get::<ManagementSession>() else {
             return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
         };
         self.goes_on(session.ended())?;

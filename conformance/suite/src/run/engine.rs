@@ -19,10 +19,11 @@ use super::writer::{Facts, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
 use crate::catalogue::{Case, Place};
 use crate::engine::family::{Families, Family};
+use crate::engine::session::Session;
 use crate::pace::heartbeat;
 use crate::transcript::{self, lock};
 use crate::utp::judge::late::{self, Late};
-use crate::utp::session::Liveness;
+use crate::utp::services::Services;
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
@@ -33,11 +34,9 @@ const HOLDS: &str = "holds";
 const LANES: usize = 3;
 /// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
 const FAMILIES: usize = 1;
-/// The family whose session says how many scenarios at a time it is worth.
-const UTP: &str = "utp.service";
 /// Stack of a lane: as large as that of a main thread.
 const STACK: usize = 8 * 1024 * 1024;
-/// Runs the selected cases against the stage.
+/// Runs the selected cases against the sessions.
 ///
 /// On a runtime with several threads the families are driven on threads of their own, which end with the run.
 pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFuture<'a, RunOutput> {
@@ -46,7 +45,7 @@ pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFut
 
 async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let selected = library.select(&plan.selection);
-    let capabilities = plan.stage.capabilities();
+    let capabilities = plan.sessions.capabilities();
     let runnable = runnable(library, plan);
     plan.progress.begin(runnable.len());
     let mut watching = JoinSet::new();
@@ -81,11 +80,11 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     }
 }
 
-/// The selected cases that have a stage and ask for nothing that is not declared.
+/// The selected cases that have a session and ask for nothing that is not declared.
 fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
-    let capabilities = plan.stage.capabilities();
-    let has_stage = |case: &&Case| !plan.blocked.contains_key(&case.profile);
-    let selected = library.select(&plan.selection).into_iter().filter(has_stage);
+    let capabilities = plan.sessions.capabilities();
+    let has_session = |case: &&Case| !plan.blocked.contains_key(&case.profile);
+    let selected = library.select(&plan.selection).into_iter().filter(has_session);
     selected.filter(|case| case.capabilities.is_subset(&capabilities)).collect()
 }
 
@@ -132,7 +131,7 @@ impl alone::Drive for Again<'_> {
     }
 
     fn counts(&self, profile: &str) -> bool {
-        self.plan.stage.idle(profile).is_none()
+        self.plan.sessions.idle(self.library.families, profile).is_none()
     }
 
     fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
@@ -233,7 +232,7 @@ async fn drive(
         features: library.catalogue.select(cases),
         jobs,
         steps: &library.steps,
-        stage: &plan.stage,
+        sessions: &plan.sessions,
         company,
         transcript: Box::new(move |id| memory.transcript(id, attempt)),
         on_start: Box::new(move |id| starting.started(id)),
@@ -249,18 +248,14 @@ async fn drive(
 
 /// Scenarios of a family at a time. Who asked for one gets one.
 fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
-    let roles = plan.stage.utp.values().filter(|_| family.id() == UTP);
-    let worth = roles.map(|session| session.pace.jobs).max().unwrap_or(1);
+    let worth = plan.sessions.of(family).map_or(1, |session| session.least_jobs());
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 
 /// As [`jobs`], of scenarios that may end the target: one, unless nothing that this target does counts anyway.
 fn jobs_at_last(family: &dyn Family, plan: &RunPlan, cases: &[&Case]) -> usize {
-    let counts = match family.id() {
-        UTP => plan.stage.utp.values().any(|session| session.liveness == Liveness::Answers),
-        _ => cases.iter().any(|case| plan.stage.idle(&case.profile).is_none()),
-    };
-    if counts { 1 } else { plan.jobs }
+    let counts = |session: &dyn Session| cases.iter().any(|case| session.idle(&case.profile).is_none());
+    if plan.sessions.of(family).is_none_or(counts) { 1 } else { plan.jobs }
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -270,7 +265,9 @@ async fn look_again(
     facts: &mut BTreeMap<Place, Facts>,
     remains: &mut BTreeMap<String, Remains>,
 ) {
-    let Some(wait) = plan.stage.utp.values().map(|session| session.pace.late).max() else { return };
+    let services = plan.sessions.get::<Services>();
+    let roles = services.iter().flat_map(|services| services.roles.values());
+    let Some(wait) = roles.map(|session| session.pace.late).max() else { return };
     let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(Late::since).max() else {
         return;
     };

@@ -138,7 +138,7 @@ impl Account {
             profiles: plan.selection.profiles.clone(),
             rerun: plan.rerun.clone(),
             secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
-            found: hidden(&Found::of(&plan.stage))?,
+            found: hidden(&Found::of(&plan.sessions))?,
             scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
         })
     }
@@ -177,10 +177,10 @@ impl Account {
         if let Some(why) = self.contradiction(manifest) {
             return Err(format!("the account is not of the target of the manifest: {why}"));
         }
-        let stage = self.found.stage(manifest, self.seed)?;
+        let sessions = self.found.sessions(manifest, self.seed)?;
         Ok(Arc::new(RunPlan {
             selection: Selection { profiles: self.profiles, ..Selection::default() },
-            stage,
+            sessions,
             blocked: BTreeMap::new(),
             target: self.target,
             strict: self.strict,

@@ -1,4 +1,4 @@
-//! A run: from a selection and a stage to a run record.
+//! A run: from a selection and open sessions to a run record.
 //!
 //! `engine` drives the families, `vocabulary` drives cucumber with the steps of one, `writer` gathers what its events say, `verdict` folds that into the record.
 
@@ -26,10 +26,10 @@ use self::memory::{Account, Memory};
 use self::steps::Steps;
 use crate::catalogue::{Case, Catalogue, CatalogueError};
 use crate::engine::family::Families;
+use crate::engine::session::Sessions;
 use crate::judge::Cause;
 use crate::registry::{Registry, RegistryError};
 use crate::transcript::{Frame, Kind};
-use crate::world::Stage;
 
 pub use engine::run;
 pub use exchange::ExchangeError;
@@ -109,8 +109,8 @@ pub struct RunPlan {
     /// What is to be run.
     pub selection: Selection,
     /// What it is run against.
-    pub stage: Stage,
-    /// Profiles whose stage could not be set, with the cause.
+    pub sessions: Sessions,
+    /// Profiles whose session could not be opened, with the cause.
     pub blocked: BTreeMap<String, (Cause, String)>,
     /// Identity of the target.
     pub target: TargetInfo,

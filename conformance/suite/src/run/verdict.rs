@@ -162,7 +162,7 @@ impl Fold<'_> {
     }
 
     fn without_trouble(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
-        if let Some(reason) = self.plan.stage.idle(&case.profile) {
+        if let Some(reason) = self.plan.sessions.idle(self.families, &case.profile) {
             return (Outcome::NotObserved, Some(reason.to_owned()), None);
         }
         let notes = self

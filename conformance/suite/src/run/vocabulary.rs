@@ -16,8 +16,9 @@ use super::remains::Remains;
 use super::steps::Steps;
 use super::writer::{self, Facts, Gatherer};
 use crate::catalogue::{Case, Place};
+use crate::engine::session::Sessions;
 use crate::transcript::{Transcript, lock};
-use crate::world::{FamilyWorld, Stage};
+use crate::world::FamilyWorld;
 
 /// The step definitions of a family.
 pub trait Vocabulary: Sync {
@@ -90,7 +91,7 @@ pub struct Batch<'a> {
     /// Scenarios at a time.
     pub(super) jobs: usize,
     pub(super) steps: &'a Steps,
-    pub(super) stage: &'a Stage,
+    pub(super) sessions: &'a Sessions,
     pub(super) company: &'a Arc<Company>,
     /// Makes the transcript of a scenario.
     pub(super) transcript: Box<dyn Fn(&str) -> Arc<Transcript>>,
@@ -117,13 +118,14 @@ impl Driven {
 }
 
 async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
-    let Batch { family, cases, features, jobs, steps, stage, company, transcript, on_start, on_end } = batch;
+    let Batch { family, cases, features, jobs, steps, sessions, company, transcript, on_start, on_end } =
+        batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
     let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
     let (starting, ending) = (Arc::clone(&ids), Arc::clone(&ids));
     let (entered, left) = (Arc::clone(company), Arc::clone(company));
-    let stage = stage.clone();
+    let sessions = sessions.clone();
     // Where many runs follow each other, a transcript is soon forgotten.
     let packs = !steps.keeps();
     let sink = Arc::clone(&remains);
@@ -138,7 +140,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .before(move |feature, _, scenario, world: &mut W| {
             if let Some(id) = starting.get(&writer::place(feature, scenario)) {
                 let core = world.core_mut();
-                core.stage = stage.clone();
+                core.sessions = sessions.clone();
                 core.transcript = transcript(id);
                 id.clone_into(&mut core.scenario);
                 entered.enter(id, family);

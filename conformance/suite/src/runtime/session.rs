@@ -9,10 +9,12 @@ use super::model::Model;
 use super::reach::Reach;
 use super::scene::Scene;
 use super::seen::{self, Behaviour};
+use crate::engine::session::Session;
 use crate::manifest::UtpTable;
 use crate::pace::{Pace, PaceLimits};
 use crate::utp::ground::Ground;
 use crate::utp::session::SessionError;
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 
@@ -189,11 +191,6 @@ impl RuntimeSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        self.capabilities.clone()
-    }
-
     /// Whether a tool call of the model came out as a command.
     pub fn works(&self) -> bool {
         self.works
@@ -208,6 +205,11 @@ impl RuntimeSession {
     /// Whether the target resumes turns itself.
     pub fn resumes(&self) -> bool {
         self.capabilities.contains("resume")
+    }
+
+    /// Whether the target keeps an Inbox.
+    pub fn has_inbox(&self) -> bool {
+        self.capabilities.contains("inbox")
     }
 
     /// Whether the target is a worker.
@@ -348,4 +350,23 @@ fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
         ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),
     ];
     declared.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()
+}
+
+impl Session for RuntimeSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        self.capabilities.clone()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.secret.clone().into_iter().collect()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works())
+            .then_some("no tool call of the model came out as a command, so nothing counts as a pass")
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.ground.close().boxed()
+    }
 }

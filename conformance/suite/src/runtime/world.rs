@@ -57,7 +57,7 @@ pub struct View<'a> {
 impl World {
     /// The session with the runtime. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Halt> {
-        let Some(session) = self.core.stage.runtime.clone() else {
+        let Some(session) = self.core.sessions.get::<RuntimeSession>() else {
             return Err(self.suite_fault("the scenario needs an agent runtime, and the run has none"));
         };
         if session.ground.lost_broker() {

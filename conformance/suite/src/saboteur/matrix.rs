@@ -13,11 +13,11 @@ use tokio::sync::OnceCell;
 use super::crooked::Crooked;
 use super::mutant::{EVERYTHING, Mutant};
 use super::reach::{Recording, Traffic};
+use crate::engine::session::Sessions;
 use crate::judge::Cause;
 use crate::run::{Library, Quiet, RunPlan, Selection};
 use crate::transcript::lock;
 use crate::wire::Wire;
-use crate::world::Stage;
 
 /// Makes benches, one for each worker.
 pub trait Workshop: Send + Sync {
@@ -27,13 +27,13 @@ pub trait Workshop: Send + Sync {
 
 /// A place where a correct target can be put behind a wire.
 pub trait Bench {
-    /// Sets the stage of a profile behind `wire`.
-    fn stage<'a>(
+    /// Opens the session of a profile behind `wire`.
+    fn sessions<'a>(
         &'a mut self,
         profile: &'a str,
         wire: Arc<dyn Wire>,
         patience: Patience,
-    ) -> LocalBoxFuture<'a, Result<Stage, String>>;
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>>;
 }
 
 /// How long a target is waited for.
@@ -48,7 +48,7 @@ pub enum Patience {
 /// What a mutant cost.
 #[derive(Clone, Copy, Debug)]
 pub struct Effort {
-    /// From the opening of its stage to the close.
+    /// From the opening of its session to the close.
     pub took: Duration,
     /// Scenarios that it was tried on.
     pub scenarios: usize,
@@ -164,11 +164,12 @@ async fn listen(
     jobs: usize,
 ) -> Option<Traffic> {
     let recording = Arc::new(Recording::default());
-    let stage = bench.stage(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
+    let sessions =
+        bench.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
     let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
-    let plan = plan("none", selection, stage, BTreeMap::new(), jobs);
+    let plan = plan("none", selection, sessions, BTreeMap::new(), jobs);
     let output = crate::run::run(library, &plan).await;
-    plan.stage.close().await;
+    plan.sessions.close().await;
     Some(Traffic::of(&recording, &output))
 }
 
@@ -188,13 +189,13 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> O
 fn plan(
     name: &str,
     selection: Selection,
-    stage: Stage,
+    sessions: Sessions,
     blocked: BTreeMap<String, (Cause, String)>,
     jobs: usize,
 ) -> Arc<RunPlan> {
     Arc::new(RunPlan {
         selection,
-        stage,
+        sessions,
         blocked,
         target: TargetInfo { name: name.to_owned(), version: String::new() },
         strict: false,
@@ -258,16 +259,16 @@ async fn attempt(
 ) -> MutantResult {
     let wire = Arc::new(Crooked::new(mutant.fault.clone()));
     let mut blocked = BTreeMap::new();
-    let stage = match bench.stage(&mutant.profile, wire, patience).await {
-        Ok(stage) => stage,
+    let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
+        Ok(sessions) => sessions,
         Err(error) => {
             blocked.insert(mutant.profile.clone(), (Cause::Reachability, error));
-            Stage::default()
+            Sessions::default()
         }
     };
-    let plan = plan(&mutant.id, selection, stage, blocked, jobs);
+    let plan = plan(&mutant.id, selection, sessions, blocked, jobs);
     let record = crate::run::run(library, &plan).await.record;
-    plan.stage.close().await;
+    plan.sessions.close().await;
     let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
     let outcome = record
         .rules

@@ -1,4 +1,4 @@
-//! What the sessions of a stage found out, and the stage that is made of it when a run is judged again.
+//! What the sessions of a run found out, and the sessions that are made of it when the run is judged again.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -8,6 +8,7 @@ use serde::{Deserialize, Serialize};
 use super::utp::tools;
 use crate::breadcrumb::agent::session::{CrumbAgentFound, CrumbAgentSession};
 use crate::breadcrumb::session::{RunnerFound, RunnerSession};
+use crate::engine::session::Sessions;
 use crate::hub::agent::session::{AgentFound, AgentSession};
 use crate::hub::session::{HubFound, HubSession};
 use crate::management::session::{ManagementFound, ManagementSession};
@@ -16,9 +17,9 @@ use crate::runtime::session::{RuntimeFound, RuntimeSession};
 use crate::toolbus::session::{ToolbusFound, ToolbusSession};
 use crate::utp::capture::Capture;
 use crate::utp::ground::{Ground, GroundFound};
+use crate::utp::services::Services;
 use crate::utp::session::{UtpFound, UtpSession};
 use crate::utp::tool::Role;
-use crate::world::Stage;
 
 /// What was found out before the first scenario, by session.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -47,20 +48,24 @@ pub struct Found {
 }
 
 impl Found {
-    /// Of the sessions of a stage.
-    pub fn of(stage: &Stage) -> Self {
-        let utp = stage.utp.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
+    /// Of the sessions of a run.
+    pub fn of(sessions: &Sessions) -> Self {
+        let services = sessions.get::<Services>();
+        let ground = services.as_ref().and_then(|services| services.ground.clone());
+        let runtime = sessions.get::<RuntimeSession>();
+        let ground = ground.or_else(|| Some(Arc::clone(&runtime.as_ref()?.ground)));
+        let roles = services.iter().flat_map(|services| &services.roles);
         Self {
-            ground: stage.ground.as_ref().map(|ground| ground.found()),
-            utp: utp.collect(),
-            runtime: stage.runtime.as_ref().map(|session| session.found()),
-            management: stage.management.as_ref().map(|session| session.found()),
-            capture: stage.capture.as_deref().cloned(),
-            toolbus: stage.toolbus.as_ref().map(|session| session.found()),
-            hub: stage.hub.as_ref().map(|session| session.found()),
-            agent: stage.agent.as_ref().map(|session| session.found()),
-            runner: stage.runner.as_ref().map(|session| session.found()),
-            crumb_agent: stage.crumb_agent.as_ref().map(|session| session.found()),
+            ground: ground.map(|ground| ground.found()),
+            utp: roles.map(|(role, session)| (role.profile().to_owned(), session.found())).collect(),
+            runtime: runtime.map(|session| session.found()),
+            management: sessions.get::<ManagementSession>().map(|session| session.found()),
+            capture: services.as_ref().and_then(|services| services.capture.as_deref().cloned()),
+            toolbus: sessions.get::<ToolbusSession>().map(|session| session.found()),
+            hub: sessions.get::<HubSession>().map(|session| session.found()),
+            agent: sessions.get::<AgentSession>().map(|session| session.found()),
+            runner: sessions.get::<RunnerSession>().map(|session| session.found()),
+            crumb_agent: sessions.get::<CrumbAgentSession>().map(|session| session.found()),
         }
     }
 
@@ -79,51 +84,58 @@ impl Found {
         ground.or(runtime).or(management).or(toolbus).or(hub)
     }
 
-    /// The stage of a run that is judged again: the sessions know what they found out, and reach nobody.
+    /// The sessions of a run that is judged again: they know what they found out, and reach nobody.
     ///
     /// # Errors
     /// The table of the manifest that a session needs and that is not there.
-    pub fn stage(self, manifest: &Manifest, seed: u64) -> Result<Stage, String> {
+    pub fn sessions(self, manifest: &Manifest, seed: u64) -> Result<Sessions, String> {
         let no = |table: &str| format!("the manifest has no table `[{table}]`");
         let hub = manifest.hub.as_ref();
         let crumbs = manifest.breadcrumb.as_ref();
-        let mut stage = Stage { capture: self.capture.map(Arc::new), ..Stage::default() };
+        let mut sessions = Sessions::default();
+        let mut services = Services { capture: self.capture.map(Arc::new), ..Services::default() };
         if let Some(found) = self.ground {
             let table = manifest.utp.as_ref().ok_or_else(|| no("utp"))?;
             let ground = Ground::again(found, seed);
             for (profile, found) in &self.utp {
                 let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
                 let session = UtpSession::again(role, tools(role, table), &ground, found);
-                stage.utp.insert(role, session);
+                services.roles.insert(role, session);
             }
-            stage.runtime = self.runtime.map(|found| RuntimeSession::again(&ground, found));
-            stage.ground = Some(ground);
+            if let Some(found) = self.runtime {
+                sessions.insert(&crate::runtime::Runtime, RuntimeSession::again(&ground, found));
+            }
+            services.ground = Some(ground);
+        }
+        if services.ground.is_some() || services.capture.is_some() {
+            sessions.insert(&crate::utp::Service, Arc::new(services));
         }
         if let Some(found) = self.management {
             let utp = manifest.utp.as_ref().ok_or_else(|| no("utp"))?;
             let table = utp.registry.clone().ok_or_else(|| no("utp.registry"))?;
-            stage.management =
-                Some(ManagementSession::again(table, utp.protocol_version.clone(), found, seed));
+            let session = ManagementSession::again(table, utp.protocol_version.clone(), found, seed);
+            sessions.insert(&crate::management::Registry, session);
         }
         if let Some(found) = self.toolbus {
             let table = manifest.toolbus.clone().ok_or_else(|| no("toolbus"))?;
-            stage.toolbus = Some(ToolbusSession::again(table, found, seed));
+            sessions.insert(&crate::toolbus::Server, ToolbusSession::again(table, found, seed));
         }
         if let Some(found) = self.hub {
-            stage.hub = Some(HubSession::again(hub.cloned().ok_or_else(|| no("hub"))?, found, seed));
+            let table = hub.cloned().ok_or_else(|| no("hub"))?;
+            sessions.insert(&crate::hub::Server, HubSession::again(table, found, seed));
         }
         if let Some(found) = self.agent {
             let table = hub.and_then(|hub| hub.agent.clone()).ok_or_else(|| no("hub.agent"))?;
-            stage.agent = Some(AgentSession::again(table, found, seed));
+            sessions.insert(&crate::hub::agent::Agent, AgentSession::again(table, found, seed));
         }
         if let Some(found) = self.runner {
             let table = crumbs.cloned().ok_or_else(|| no("breadcrumb"))?;
-            stage.runner = Some(RunnerSession::again(table, found, seed));
+            sessions.insert(&crate::breadcrumb::Runner, RunnerSession::again(table, found, seed));
         }
         if let Some(found) = self.crumb_agent {
             let table = crumbs.and_then(|own| own.agent.clone()).ok_or_else(|| no("breadcrumb.agent"))?;
-            stage.crumb_agent = Some(CrumbAgentSession::again(table, found, seed));
+            sessions.insert(&crate::breadcrumb::agent::Agent, CrumbAgentSession::again(table, found, seed));
         }
-        Ok(stage)
+        Ok(sessions)
     }
 }

@@ -14,6 +14,7 @@ use crate::runtime::session::{RuntimePlan, RuntimeSession};
 use crate::target::{Launch, Logged, Process, Running, Target, free_address};
 use crate::utp::call::ToolTable;
 use crate::utp::ground::{Ground, GroundPlan};
+use crate::utp::services::Services;
 use crate::utp::session::{SessionError, SessionPlan, UtpSession};
 use crate::utp::subject;
 use crate::utp::tool::{Role, Tool};
@@ -24,7 +25,12 @@ use crate::wire::{Straight, Wire};
 pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
 
 /// Opens the roles that the selected profiles need. A captured Tool Service is needed without being selected.
-pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: bool) {
+pub(super) async fn set(
+    plan: &mut StagePlan<'_>,
+    set: &mut SetStage,
+    services: &mut Services,
+    captured: bool,
+) {
     let selected = |profile: &str| plan.profiles.iter().any(|own| own == profile);
     let wanted: Vec<&'static str> = PROFILES
         .into_iter()
@@ -76,10 +82,10 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
             return;
         }
     };
-    set.stage.ground = Some(Arc::clone(&ground));
+    services.ground = Some(Arc::clone(&ground));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
         match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
-            Ok(session) => drop(set.stage.utp.insert(role, session)),
+            Ok(session) => drop(services.roles.insert(role, session)),
             Err(error) => block(set, role.profile(), &error),
         }
     }
@@ -87,7 +93,7 @@ pub(super) async fn set(plan: &mut StagePlan<'_>, set: &mut SetStage, captured: 
     if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
         let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
         match RuntimeSession::open(own).await {
-            Ok(session) => set.stage.runtime = Some(session),
+            Ok(session) => set.sessions.insert(&crate::runtime::Runtime, session),
             Err(error) => callers.into_iter().for_each(|profile| block(set, profile, &error)),
         }
     }

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -24,6 +25,7 @@ use super::http::Http;
 use super::link::{Link, Sink};
 use super::server::Server;
 use super::stdio::Stdio;
+use crate::engine::session::Session;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{self, Handing, Launch, Opening, Pipes, Port, guard};
@@ -211,30 +213,6 @@ impl ToolbusSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let table = &self.table;
-        let mut all: BTreeSet<String> = Probe::ALL
-            .into_iter()
-            .filter(|probe| probe.table(table).is_some())
-            .map(Probe::capability)
-            .collect();
-        let endpoint =
-            |kind: &Option<crate::manifest::Endpoint>| kind.as_ref().is_some_and(|own| own.root.is_some());
-        let facts = [
-            ("root", table.is_started() || table.root.is_some()),
-            ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
-            ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
-            ("restart", table.is_started()),
-            ("scope.first", !table.scopes.is_empty()),
-            ("scope.second", table.scopes.len() > 1),
-            ("scope.session", table.scopes.iter().any(|scope| scope == "session")),
-            ("scope.persistent", table.scopes.iter().any(|scope| scope == "persistent")),
-        ];
-        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
-        all
-    }
-
     /// What messages of the target cross.
     pub fn wire(&self) -> &dyn Wire {
         &*self.plan.wire
@@ -415,18 +393,50 @@ impl ToolbusSession {
             .map_err(|error| format!("`{}`: {error}", root.display()))?;
         Ok(root)
     }
-
-    /// Ends all servers.
-    pub async fn close(&self) {
-        let shared = std::mem::take(&mut *self.shared.lock().await);
-        drop(shared);
-        lock(&self.leases.free).clear();
-        let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
-        futures::future::join_all(all.iter().map(|server| server.close())).await;
-        drop(lock(&self.directory).take());
-    }
 }
 
 fn pair(endpoint: Option<&crate::manifest::Endpoint>) -> (Option<String>, Option<PathBuf>) {
     (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
+}
+
+impl Session for ToolbusSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = Probe::ALL
+            .into_iter()
+            .filter(|probe| probe.table(table).is_some())
+            .map(Probe::capability)
+            .collect();
+        let endpoint =
+            |kind: &Option<crate::manifest::Endpoint>| kind.as_ref().is_some_and(|own| own.root.is_some());
+        let facts = [
+            ("root", table.is_started() || table.root.is_some()),
+            ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
+            ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
+            ("restart", table.is_started()),
+            ("scope.first", !table.scopes.is_empty()),
+            ("scope.second", table.scopes.len() > 1),
+            ("scope.session", table.scopes.iter().any(|scope| scope == "session")),
+            ("scope.persistent", table.scopes.iter().any(|scope| scope == "persistent")),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works())
+            .then_some("the target never did the work of its echo probe, so nothing counts as a pass")
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let shared = std::mem::take(&mut *self.shared.lock().await);
+            drop(shared);
+            lock(&self.leases.free).clear();
+            let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
+            futures::future::join_all(all.iter().map(|server| server.close())).await;
+            drop(lock(&self.directory).take());
+        }
+        .boxed()
+    }
 }

@@ -73,7 +73,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the server.
     pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Halt> {
-        let session = self.core.stage.toolbus.clone();
+        let session = self.core.sessions.get::<ToolbusSession>();
         session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
     }
 

@@ -11,6 +11,7 @@ pub(crate) mod naming;
 pub mod platform;
 mod readiness;
 pub mod scene;
+pub mod services;
 pub mod session;
 mod steps;
 pub mod subject;

@@ -12,6 +12,7 @@ use crate::utp::judge::late::{Late, LateCheck};
 use crate::utp::judge::route;
 use crate::utp::judge::seen::{self, Calls};
 use crate::utp::scene::{Pulse, Scene};
+use crate::utp::services::Services;
 use crate::utp::session::{Liveness, UtpSession};
 use crate::utp::tool::{Role, Tool};
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
@@ -82,7 +83,8 @@ impl World {
 
     /// The session with the role under test. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
-        let session = self.role.and_then(|role| self.core.stage.utp.get(&role).cloned());
+        let session = self.role.zip(self.core.sessions.get::<Services>());
+        let session = session.and_then(|(role, services)| services.roles.get(&role).cloned());
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
@@ -335,7 +337,7 @@ impl World {
 
     /// The captured messages.
     pub fn capture(&mut self) -> Result<Arc<Capture>, Halt> {
-        let capture = self.core.stage.capture.clone();
+        let capture = self.core.sessions.get::<Services>().and_then(|services| services.capture.clone());
         capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
     }
 

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
@@ -24,6 +25,7 @@ use crate::breadcrumb::call::filled;
 use crate::breadcrumb::crumb::USER_MESSAGE;
 use crate::breadcrumb::room::Room;
 use crate::breadcrumb::store::Store;
+use crate::engine::session::Session;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::CrumbAgentTable;
@@ -167,12 +169,6 @@ impl CrumbAgentSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let facts = [("agent.envelope", self.table.shows_envelopes()), ("agent.config", self.table.config)];
-        facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()).collect()
-    }
-
     /// Whether the agent called the tools that it was told to use.
     pub fn works(&self) -> bool {
         self.works
@@ -240,12 +236,27 @@ impl CrumbAgentSession {
     pub(super) fn ended(&self) -> Option<String> {
         lock(&self.processes).iter_mut().find_map(Offspring::ended)
     }
+}
 
-    /// Ends what the session started.
-    pub async fn close(&self) {
-        let processes = std::mem::take(&mut *lock(&self.processes));
-        for mut process in processes {
-            process.stop().await;
+impl Session for CrumbAgentSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let facts = [("agent.envelope", self.table.shows_envelopes()), ("agent.config", self.table.config)];
+        facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some(
+            "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
+        )
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let processes = std::mem::take(&mut *lock(&self.processes));
+            for mut process in processes {
+                process.stop().await;
+            }
         }
+        .boxed()
     }
 }

@@ -47,7 +47,7 @@ impl FamilyWorld for World {
 impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
-        let Some(session) = self.core.stage.crumb_agent.clone() else {
+        let Some(session) = self.core.sessions.get::<CrumbAgentSession>() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
         self.goes_on(session.ended())?;

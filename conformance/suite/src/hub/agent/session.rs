@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
@@ -19,6 +20,7 @@ use super::driver::{Absent, Driver};
 use super::judge::Made;
 use super::judge::request::Expected;
 use super::room::{Booth, Room};
+use crate::engine::session::Session;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
 use crate::manifest::AgentTable;
@@ -199,24 +201,6 @@ impl AgentSession {
         Ok(Arc::new(session))
     }
 
-    /// What the target declares, as `@cap:` tags name it.
-    pub fn capabilities(&self) -> BTreeSet<String> {
-        let table = &self.table;
-        let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();
-        let started = table.start.is_some() || table.drive.command.is_some();
-        let facts = [
-            ("agent.local.first", !table.local.is_empty()),
-            ("agent.local.second", table.local.len() > 1),
-            ("agent.fetch_page", table.fetch_page.table().is_some()),
-            ("agent.web_search", table.web_search.is_some()),
-            ("agent.customers", table.customer_id.is_none()),
-            // Who runs already was not told where the provider is.
-            ("agent.provider", started || table.listen.is_some()),
-        ];
-        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
-        all
-    }
-
     /// Whether the agent asked the Hub, and told what the Hub answered.
     pub fn works(&self) -> bool {
         self.liveness == Liveness::Works
@@ -311,12 +295,6 @@ impl AgentSession {
             start::Running::Embedded(_) | start::Running::Elsewhere => None,
         }
     }
-
-    /// Ends what the session holds open.
-    pub async fn close(&self) {
-        let running = std::mem::take(&mut *lock(&self.running));
-        running.end().await;
-    }
 }
 
 /// SHA-256 over parts, lower-case hex.
@@ -338,4 +316,35 @@ fn uuid(head: &str, tail: &str) -> String {
 fn nonce() -> String {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     format!("{now:x}{}", std::process::id())
+}
+
+impl Session for AgentSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();
+        let started = table.start.is_some() || table.drive.command.is_some();
+        let facts = [
+            ("agent.local.first", !table.local.is_empty()),
+            ("agent.local.second", table.local.len() > 1),
+            ("agent.fetch_page", table.fetch_page.table().is_some()),
+            ("agent.web_search", table.web_search.is_some()),
+            ("agent.customers", table.customer_id.is_none()),
+            // Who runs already was not told where the provider is.
+            ("agent.provider", started || table.listen.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("the agent never did what it was asked to, so nothing counts as a pass")
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let running = std::mem::take(&mut *lock(&self.running));
+            running.end().await;
+        }
+        .boxed()
+    }
 }

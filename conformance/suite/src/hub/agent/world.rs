@@ -66,7 +66,7 @@ impl FamilyWorld for World {
 impl World {
     /// Opens the scene when no other scenario has its turn.
     pub(super) async fn open(&mut self) -> Step {
-        let Some(session) = self.core.stage.agent.clone() else {
+        let Some(session) = self.core.sessions.get::<AgentSession>() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
         let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;

@@ -93,7 +93,7 @@ async fn woken_nowhere_but(world: &mut World, target: String) -> Step {
 #[then(expr = "the woken worker's trace {runtime_trace}")]
 async fn trace(world: &mut World, property: Trace) -> Step {
     wait_for_wakeup(world).await?;
-    if world.session()?.capabilities().contains("inbox") {
+    if world.session()?.has_inbox() {
         read(world).await?;
     }
     world.judge_call(0, |frames, view| inbox::trace_has(frames, view, property.0))

@@ -192,7 +192,7 @@ async fn recovers(world: &mut World) -> Step {
     scene.report(&session, 0).await;
     let seen = behaviour(world, 0).await?;
     let scene = world.scene()?;
-    if seen == Behaviour::Stays && session.capabilities().contains("inbox") {
+    if seen == Behaviour::Stays && session.has_inbox() {
         scene.read_inbox(&session, 0).await;
     }
     world.judge_call(0, |frames, view| refusal::leaves_a_way(frames, view, seen))

@@ -1,0 +1,88 @@
+//! What a run holds open of each family: the session with the target, as the engine sees it.
+//!
+//! Neighbours: each family's `session` opens one; its World takes it out of the [`Sessions`] by its type.
+
+use std::any::Any;
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, join_all};
+
+use super::family::{Families, Family};
+
+/// What all scenarios of one family share.
+pub trait Session: Any + Send + Sync {
+    /// What the target declares, as `@cap:` tags name it.
+    fn capabilities(&self) -> BTreeSet<String>;
+
+    /// What was made up for the run and must not be stored.
+    fn secrets(&self) -> Vec<String> {
+        Vec::new()
+    }
+
+    /// Why nothing that the target does counts as a pass in `profile`, one of the family's.
+    fn idle(&self, profile: &str) -> Option<&'static str>;
+
+    /// How many scenarios at a time the target is worth at least.
+    fn least_jobs(&self) -> usize {
+        1
+    }
+
+    /// Ends what the session holds open.
+    fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// The sessions of a run, one a family at most.
+#[derive(Clone, Default)]
+pub struct Sessions(BTreeMap<&'static str, Arc<dyn Session>>);
+
+impl std::fmt::Debug for Sessions {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_set().entries(self.0.keys()).finish()
+    }
+}
+
+impl Sessions {
+    /// The session of one family only.
+    pub fn one(family: &dyn Family, session: Arc<dyn Session>) -> Self {
+        Self(BTreeMap::from([(family.id(), session)]))
+    }
+
+    /// Adds the session of a family.
+    pub fn insert(&mut self, family: &dyn Family, session: Arc<dyn Session>) {
+        self.0.insert(family.id(), session);
+    }
+
+    /// The session of this type.
+    pub fn get<S: Session>(&self) -> Option<Arc<S>> {
+        self.0.values().find_map(|session| {
+            let session: Arc<dyn Any + Send + Sync> = Arc::clone(session) as _;
+            session.downcast::<S>().ok()
+        })
+    }
+
+    /// The session of a family.
+    pub fn of(&self, family: &dyn Family) -> Option<&dyn Session> {
+        self.0.get(family.id()).map(|session| &**session)
+    }
+
+    /// What the targets declare, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> BTreeSet<String> {
+        self.0.values().flat_map(|session| session.capabilities()).collect()
+    }
+
+    /// What was made up for the run and must not be stored.
+    pub fn secrets(&self) -> Vec<String> {
+        self.0.values().flat_map(|session| session.secrets()).collect()
+    }
+
+    /// Why nothing that the target does counts as a pass in `profile`.
+    pub fn idle(&self, families: Families, profile: &str) -> Option<&'static str> {
+        self.of(families.of(profile)?)?.idle(profile)
+    }
+
+    /// Ends what the sessions hold open, all at once.
+    pub async fn close(&self) {
+        join_all(self.0.values().map(|session| session.close())).await;
+    }
+}

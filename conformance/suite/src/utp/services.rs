@@ -1,0 +1,60 @@
+//! What a run shares of the executors of a UTP target: where they are reached, a session for each role, and the
+//! messages that were captured of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+
+use super::capture::Capture;
+use super::ground::Ground;
+use super::session::{Liveness, UtpSession};
+use super::tool::Role;
+use crate::engine::session::Session;
+
+/// The executors under test.
+#[derive(Clone, Debug, Default)]
+pub struct Services {
+    /// Broker, platform and process of the target; none where captured messages alone are judged.
+    pub ground: Option<Arc<Ground>>,
+    /// What of it answers commands.
+    pub roles: BTreeMap<Role, Arc<UtpSession>>,
+    /// Captured messages under test.
+    pub capture: Option<Arc<Capture>>,
+}
+
+impl Session for Services {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let mut all: BTreeSet<String> =
+            self.roles.values().flat_map(|session| session.capabilities()).collect();
+        if let Some(capture) = &self.capture {
+            all.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
+            all.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
+        }
+        all
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
+        upstream.flat_map(|upstream| upstream.plan.keys.iter().map(|key| key.expose().to_owned())).collect()
+    }
+
+    fn idle(&self, profile: &str) -> Option<&'static str> {
+        let session = self.roles.get(&Role::of(profile)?)?;
+        (session.liveness == Liveness::Stirs).then(|| session.role.never_worked())
+    }
+
+    fn least_jobs(&self) -> usize {
+        self.roles.values().map(|session| session.pace.jobs).max().unwrap_or(1)
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            if let Some(ground) = &self.ground {
+                ground.close().await;
+            }
+        }
+        .boxed()
+    }
+}
