@@ -13,7 +13,6 @@ use crate::by_hand::ByHand;
 use crate::engine::session::Sessions;
 use crate::judge::{Cause, Judgement, Trouble};
 use crate::transcript::Transcript;
-use crate::utp::judge::late::Late;
 
 /// What every World has, whatever its family.
 #[derive(Default)]
@@ -138,8 +137,8 @@ pub struct Remains {
     pub names: Vec<(String, String)>,
     /// What ends the unique part of every id of the run, where reports leave that out.
     pub nonce: Option<String>,
-    /// What is judged again at the end.
-    pub late: Vec<Late>,
+    /// Whether something is judged once more at the end of the run.
+    pub is_rechecked: bool,
     /// Body of the message that the scenario is about.
     pub subject: Option<Value>,
     /// How a message to the target is sent by hand.

@@ -136,7 +136,7 @@ impl Bench for ReferenceBench {
             match profile {
                 "utp.schema" => {
                     let capture = Arc::new(self.capture().await?.through(&*wire));
-                    let services = Services { capture: Some(capture), ..Services::default() };
+                    let services = Services::captured(capture);
                     Ok(Sessions::one(&utp::Service, Arc::new(services)))
                 }
                 "toolbus.server" | "toolbus.artifacts" => {
@@ -302,9 +302,7 @@ impl ReferenceBench {
             ..stage::utp::session_plan(role, &table, &ground, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
-        let services =
-            Services { ground: Some(ground), roles: [(role, session)].into(), ..Services::default() };
-        Ok(Sessions::one(&utp::Service, Arc::new(services)))
+        Ok(Sessions::one(&utp::Service, Arc::new(Services::one(ground, session))))
     }
 
     fn utp_table(&self) -> Result<UtpTable, String> {

@@ -32,7 +32,7 @@ impl FamilyWorld for World {
             transcript: Some(Arc::clone(&scene.booth.transcript)),
             names: scene.names(),
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             subject: subject.map(|frame| frame.body.clone()),
             reproduce: Some(ByHand::new(|_, frame| by_hand(frame))),
         }

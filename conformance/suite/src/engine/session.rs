@@ -5,10 +5,13 @@
 use std::any::Any;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::future::{BoxFuture, join_all};
 
 use super::family::{Families, Family};
+use crate::judge::Trouble;
+use crate::transcript::Frame;
 
 /// What all scenarios of one family share.
 pub trait Session: Any + Send + Sync {
@@ -28,8 +31,27 @@ pub trait Session: Any + Send + Sync {
         1
     }
 
+    /// When to judge once more, at the earliest, what must not have happened; nothing where nobody waits for it.
+    fn recheck_at(&self) -> Option<Instant> {
+        None
+    }
+
+    /// Judges it once more: what broke it, by the id of the scenario.
+    fn recheck(&self) -> BTreeMap<String, Recheck> {
+        BTreeMap::new()
+    }
+
     /// Ends what the session holds open.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// What a judgement at the end of the run found.
+#[derive(Clone, Debug)]
+pub struct Recheck {
+    /// What is wrong.
+    pub trouble: Trouble,
+    /// The messages that show it, which may be those of another scenario.
+    pub frames: Vec<Frame>,
 }
 
 /// The sessions of a run, one a family at most.
@@ -79,6 +101,16 @@ impl Sessions {
     /// Why nothing that the target does counts as a pass in `profile`.
     pub fn idle(&self, families: Families, profile: &str) -> Option<&'static str> {
         self.of(families.of(profile)?)?.idle(profile)
+    }
+
+    /// When to judge once more, at the earliest, what must not have happened; nothing where nobody waits for it.
+    pub fn recheck_at(&self) -> Option<Instant> {
+        self.0.values().filter_map(|session| session.recheck_at()).max()
+    }
+
+    /// Judges it once more: what broke it, by the id of the scenario.
+    pub fn recheck(&self) -> BTreeMap<String, Recheck> {
+        self.0.values().flat_map(|session| session.recheck()).collect()
     }
 
     /// Ends what the sessions hold open, all at once.

@@ -44,7 +44,7 @@ impl FamilyWorld for World {
             transcript: Some(Arc::clone(&scene.agent.transcript)),
             names: vec![(scene.unique.clone(), "<unique>".to_owned())],
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             subject: subject.map(|frame| frame.body.clone()),
             reproduce: Some({
                 let session = Arc::clone(&scene.session);

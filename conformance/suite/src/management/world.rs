@@ -36,7 +36,7 @@ impl FamilyWorld for World {
             transcript: Some(Arc::clone(&scene.caller.transcript)),
             names: scene.names.clone(),
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             subject: subject.map(|frame| frame.body.clone()),
             reproduce: Some({
                 let session = Arc::clone(&scene.session);

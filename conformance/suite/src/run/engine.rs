@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use callmark_reports::record::Level;
 use futures::future::LocalBoxFuture;
@@ -22,8 +23,6 @@ use crate::engine::family::{Families, Family};
 use crate::engine::session::Session;
 use crate::pace::heartbeat;
 use crate::transcript::{self, lock};
-use crate::utp::judge::late::{self, Late};
-use crate::utp::services::Services;
 
 /// Tag of scenarios that may end a target.
 const LAST: &str = "last";
@@ -61,7 +60,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     }
     let Driven { mut facts, mut remains } = driven;
     let judging = async {
-        look_again(plan, &runnable, &mut facts, &mut remains).await;
+        recheck(plan, &runnable, &mut facts, &mut remains).await;
         verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
     };
     let record = plan.memory.steps(judging).await;
@@ -259,37 +258,25 @@ fn jobs_at_last(family: &dyn Family, plan: &RunPlan, cases: &[&Case]) -> usize {
 }
 
 /// Judges once more, at the end, what must not have happened.
-async fn look_again(
+async fn recheck(
     plan: &RunPlan,
     cases: &[&Case],
     facts: &mut BTreeMap<Place, Facts>,
     remains: &mut BTreeMap<String, Remains>,
 ) {
-    let services = plan.sessions.get::<Services>();
-    let roles = services.iter().flat_map(|services| services.roles.values());
-    let Some(wait) = roles.map(|session| session.pace.late).max() else { return };
-    let Some(last) = remains.values().flat_map(|remains| &remains.world.late).map(Late::since).max() else {
-        return;
-    };
-    transcript::rest((last + wait).saturating_duration_since(std::time::Instant::now())).await;
-    // In the order of the cases: the first fault of a scenario is the one that is told.
-    let mut lates = Vec::new();
-    let mut whose = Vec::new();
+    let Some(at) = plan.sessions.recheck_at() else { return };
+    transcript::rest(at.saturating_duration_since(Instant::now())).await;
+    let mut found = plan.sessions.recheck();
     for case in cases {
-        let own = remains.get_mut(&case.id).map(|remains| std::mem::take(&mut remains.world.late));
-        for late in own.unwrap_or_default() {
-            lates.push(late);
-            whose.push(*case);
-        }
-    }
-    for (case, fault) in whose.into_iter().zip(late::judge_again(&lates)) {
-        let (Some(facts), Some(remains)) = (facts.get_mut(&case.at), remains.get_mut(&case.id)) else {
+        let (Some(found), Some(facts), Some(remains)) =
+            (found.remove(&case.id), facts.get_mut(&case.at), remains.get_mut(&case.id))
+        else {
             continue;
         };
-        if let (Some((trouble, frames)), None) = (fault, &facts.trouble) {
-            facts.trouble = Some(trouble);
+        if facts.trouble.is_none() {
+            facts.trouble = Some(found.trouble);
             facts.step = case.scenario().steps.last().map(StepPlace::of);
-            remains.judged = Some(frames);
+            remains.judged = Some(found.frames);
         }
     }
 }

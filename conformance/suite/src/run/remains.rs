@@ -84,7 +84,7 @@ impl Remains {
 
     /// What only a finding would show is left out where there is none, and none can come.
     pub(super) fn forget_evidence(&mut self) {
-        if self.world.late.is_empty() {
+        if !self.world.is_rechecked {
             self.world.subject = None;
             self.world.reproduce = None;
         }

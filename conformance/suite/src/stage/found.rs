@@ -93,7 +93,8 @@ impl Found {
         let hub = manifest.hub.as_ref();
         let crumbs = manifest.breadcrumb.as_ref();
         let mut sessions = Sessions::default();
-        let mut services = Services { capture: self.capture.map(Arc::new), ..Services::default() };
+        let mut services = Services::default();
+        services.capture = self.capture.map(Arc::new);
         if let Some(found) = self.ground {
             let table = manifest.utp.as_ref().ok_or_else(|| no("utp"))?;
             let ground = Ground::again(found, seed);

@@ -41,7 +41,7 @@ impl FamilyWorld for World {
                 (scene.session.outside().display().to_string(), "<roots>".to_owned()),
             ],
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             reproduce: subject.is_some().then(|| {
                 let (before, after) = scene.client.transcript.told("by hand", || scene.server.by_hand());
                 ByHand::new(move |_, frame| {

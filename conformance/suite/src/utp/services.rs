@@ -2,19 +2,22 @@
 //! messages that were captured of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 
 use super::capture::Capture;
 use super::ground::Ground;
+use super::judge::late::{self, Late};
 use super::session::{Liveness, UtpSession};
 use super::tool::Role;
-use crate::engine::session::Session;
+use crate::engine::session::{Recheck, Session};
+use crate::transcript::lock;
 
 /// The executors under test.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Services {
     /// Broker, platform and process of the target; none where captured messages alone are judged.
     pub ground: Option<Arc<Ground>>,
@@ -22,6 +25,20 @@ pub struct Services {
     pub roles: BTreeMap<Role, Arc<UtpSession>>,
     /// Captured messages under test.
     pub capture: Option<Arc<Capture>>,
+    /// What is judged again at the end, by the id of the scenario.
+    pub(super) late: Mutex<BTreeMap<String, Vec<Late>>>,
+}
+
+impl Services {
+    /// Captured messages alone.
+    pub fn captured(capture: Arc<Capture>) -> Self {
+        Self { capture: Some(capture), ..Self::default() }
+    }
+
+    /// A single executor.
+    pub fn one(ground: Arc<Ground>, session: Arc<UtpSession>) -> Self {
+        Self { ground: Some(ground), roles: [(session.role, session)].into(), ..Self::default() }
+    }
 }
 
 impl Session for Services {
@@ -47,6 +64,28 @@ impl Session for Services {
 
     fn least_jobs(&self) -> usize {
         self.roles.values().map(|session| session.pace.jobs).max().unwrap_or(1)
+    }
+
+    fn recheck_at(&self) -> Option<Instant> {
+        let wait = self.roles.values().map(|session| session.pace.late).max()?;
+        let last = lock(&self.late).values().flatten().map(Late::since).max()?;
+        Some(last + wait)
+    }
+
+    fn recheck(&self) -> BTreeMap<String, Recheck> {
+        let late = std::mem::take(&mut *lock(&self.late));
+        let (ids, late): (Vec<String>, Vec<Late>) = late
+            .into_iter()
+            .flat_map(|(id, own)| own.into_iter().map(move |late| (id.clone(), late)))
+            .unzip();
+        let mut found = BTreeMap::new();
+        for (id, fault) in ids.into_iter().zip(late::judge_again(&late)) {
+            // The first fault of a scenario is the one that is reported.
+            if let Some(fault) = fault {
+                found.entry(id).or_insert(fault);
+            }
+        }
+        found
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

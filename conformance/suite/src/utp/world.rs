@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use crate::judge::{Alternative, Cause, Finding, Judgement, Trouble};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, lock};
 use crate::utp::call::Call;
 use crate::utp::capture::{Capture, Entry};
 use crate::utp::judge::late::{Late, LateCheck};
@@ -36,13 +36,17 @@ impl FamilyWorld for World {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
             names: Vec::new(),
             nonce: project.map(|project| project.name.nonce().to_owned()),
-            late: self.late.clone(),
+            is_rechecked: !self.late.is_empty(),
             subject: self.command(),
             reproduce: self.scene.as_ref().map(Scene::by_hand),
         }
     }
 
     fn leave(&mut self) {
+        if let Some(services) = self.core.sessions.get::<Services>() {
+            // Of a scenario that is run again, the last time counts.
+            lock(&services.late).insert(self.core.scenario.clone(), std::mem::take(&mut self.late));
+        }
         if let Some(scene) = &self.scene {
             scene.project.retire();
         }

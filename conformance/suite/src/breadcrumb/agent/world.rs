@@ -36,7 +36,7 @@ impl FamilyWorld for World {
             transcript: Some(Arc::clone(&scene.play.booth.transcript)),
             names,
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             subject: subject.map(|frame| frame.body.clone()),
             // What is sent to an agent with a `drive` is no breadcrumb.
             reproduce: scene.session.table.drive.is_none().then(|| ByHand::new(|_, frame| by_hand(frame))),

@@ -50,7 +50,7 @@ impl FamilyWorld for World {
                 (scene.session.model_address(), SHOWN_MODEL.to_owned()),
             ],
             nonce: None,
-            late: Vec::new(),
+            is_rechecked: false,
             subject: None,
             reproduce: scene.by_hand(),
         }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use super::seen::Calls;
 use super::{callback, refusal, upstream};
+use crate::engine::session::Recheck;
 use crate::judge::{Judgement, Trouble};
 use crate::transcript::Frame;
 use crate::utp::call::Call;
@@ -72,9 +73,6 @@ impl std::fmt::Debug for Late {
     }
 }
 
-/// What is wrong at the end of a run, and the frames that show it.
-pub type Fault = (Trouble, Vec<Frame>);
-
 impl Late {
     /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `desk` has all
     /// projects of the run.
@@ -97,13 +95,13 @@ impl Late {
     }
 
     /// Judges the scenario's own project again, unless all that there is was good before.
-    fn own(&self) -> Option<Fault> {
+    fn own(&self) -> Option<Recheck> {
         let transcript = &self.project.transcript;
         if transcript.told("late", || self.good == Some(transcript.stored())) {
             return None;
         }
         let frames = transcript.frames();
-        self.of(&frames).err().map(|trouble| (trouble, frames))
+        self.of(&frames).err().map(|trouble| Recheck { trouble, frames })
     }
 
     fn of(&self, frames: &[Frame]) -> Judgement {
@@ -112,9 +110,10 @@ impl Late {
 }
 
 /// Judges again; the answers are in the order of `lates`.
-pub fn judge_again(lates: &[Late]) -> Vec<Option<Fault>> {
-    let mut faults: Vec<Option<Fault>> = lates.iter().map(Late::own).collect();
-    let is_broken = |fault: &Option<Fault>| matches!(fault, Some((Trouble::Broken(_), _)));
+pub fn judge_again(lates: &[Late]) -> Vec<Option<Recheck>> {
+    let mut faults: Vec<Option<Recheck>> = lates.iter().map(Late::own).collect();
+    let is_broken =
+        |fault: &Option<Recheck>| matches!(fault, Some(Recheck { trouble: Trouble::Broken(_), .. }));
     let open: Vec<usize> =
         (0..lates.len()).filter(|at| lates[*at].check.is_everywhere() && !is_broken(&faults[*at])).collect();
     let Some(desk) = open.first().map(|at| &lates[*at].desk) else { return faults };
@@ -128,7 +127,7 @@ pub fn judge_again(lates: &[Late]) -> Vec<Option<Fault>> {
 }
 
 /// What the first of these projects to break it shows, for each of the `open` judgements that one breaks.
-fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTreeMap<usize, Fault> {
+fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTreeMap<usize, Recheck> {
     let mut found = BTreeMap::new();
     for project in projects {
         let concerned = |at: &&usize| {
@@ -144,7 +143,7 @@ fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTree
         let frames = project.transcript.frames();
         for at in open {
             if let Err(trouble @ Trouble::Broken(_)) = lates[at].of(&frames) {
-                found.insert(at, (trouble, frames.clone()));
+                found.insert(at, Recheck { trouble, frames: frames.clone() });
             }
         }
     }
