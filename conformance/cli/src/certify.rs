@@ -3,20 +3,21 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
+use callmark_suite::engine::setup::{self, OpenPlan};
 use callmark_suite::families;
 use callmark_suite::manifest::{BreadcrumbTable, Manifest, ManifestError};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::memory::Memory;
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
-use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
+use callmark_suite::utp::setup::InProcess;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
@@ -292,23 +293,31 @@ pub(crate) async fn certify(
     };
     let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
-    let setting = stage::set(StagePlan {
-        manifest,
-        profiles: &selection.profiles,
-        nats_url: broker.as_ref().map_or("", |broker| broker.url()),
-        limits: limits(arguments, is_bundled),
-        seed: arguments.seed,
-        log: arguments.out.join("target.log"),
-        target: is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
+    let in_process = InProcess {
+        target: Mutex::new(
+            is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
+        ),
         exercise: is_bundled.then_some(&Tour as &dyn Exercise),
-    });
-    let set = tokio::select! {
+    };
+    let opening = setup::open(
+        library.families,
+        OpenPlan {
+            manifest,
+            profiles: &selection.profiles,
+            broker_url: broker.as_ref().map_or("", |broker| broker.url()),
+            limits: limits(arguments, is_bundled),
+            seed: arguments.seed,
+            logs: arguments.out.clone(),
+            in_process: Some(&in_process),
+        },
+    );
+    let opened = tokio::select! {
         // Signals are waited for before anything is started.
         biased;
         () = exit::told_to_end() => return Err(interrupted()),
-        set = setting => set,
+        opened = opening => opened,
     };
-    for (profile, (cause, message)) in &set.blocked {
+    for (profile, (cause, message)) in &opened.blocked {
         // An error is no progress, so `--quiet` does not hide it.
         shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
@@ -319,15 +328,15 @@ pub(crate) async fn certify(
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = Arc::new(RunPlan {
         selection,
-        sessions: set.sessions.clone(),
-        blocked: set.blocked.clone(),
+        sessions: opened.sessions.clone(),
+        blocked: opened.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         strict: arguments.strict,
         jobs: if serial { 1 } else { jobs },
         alone: run::ALONE,
         seed: arguments.seed,
         rerun: rerun(arguments),
-        secrets: manifest.secrets().into_iter().chain(set.sessions.secrets()).collect(),
+        secrets: manifest.secrets().into_iter().chain(opened.sessions.secrets()).collect(),
         progress,
         memory: Arc::new(if arguments.sign.is_some() { Memory::Kept } else { Memory::Fleeting }),
     });
@@ -335,7 +344,7 @@ pub(crate) async fn certify(
         output = run::run(library, &plan) => Ok(output),
         () = exit::told_to_end() => Err(interrupted()),
     };
-    set.strike().await;
+    opened.close().await;
     if let Some(registry) = registry {
         registry.stop().await;
     }

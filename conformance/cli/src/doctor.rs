@@ -11,6 +11,8 @@ use std::time::Duration;
 use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
 use callmark_suite::breadcrumb::session::RunnerSession;
 use callmark_suite::engine::session::Session as _;
+use callmark_suite::engine::setup::{self, OpenPlan};
+use callmark_suite::families;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::contract;
 use callmark_suite::hub::session::HubSession;
@@ -19,7 +21,6 @@ use callmark_suite::management::session::ManagementSession;
 use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
 use callmark_suite::pace::{Pace, PaceLimits};
 use callmark_suite::runtime::session::RuntimeSession;
-use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::guard;
 use callmark_suite::toolbus::call::Probe;
 use callmark_suite::toolbus::session::ToolbusSession;
@@ -85,29 +86,31 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     let logs = tempfile::Builder::new().prefix("callmark-doctor-").tempdir().map_err(Failure::incomplete)?;
     guard::directory(logs.path());
     let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
-    let setting = stage::set(StagePlan {
-        manifest,
-        profiles: &profiles,
-        nats_url: broker.as_ref().map_or("", |broker| broker.url()),
-        limits: PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() },
-        seed: 1,
-        log: logs.path().join("target.log"),
-        target: None,
-        exercise: None,
-    });
-    let (set, subscribed) = listening(broker.as_ref(), Box::pin(setting)).await;
+    let opening = setup::open(
+        families::ALL,
+        OpenPlan {
+            manifest,
+            profiles: &profiles,
+            broker_url: broker.as_ref().map_or("", |broker| broker.url()),
+            limits: PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() },
+            seed: 1,
+            logs: logs.path().to_owned(),
+            in_process: None,
+        },
+    );
+    let (opened, subscribed) = listening(broker.as_ref(), opening).await;
     let mut sound = true;
     let mut say = |checks: Vec<Check>| {
         show(&checks);
         sound &= checks.iter().all(|check| !matches!(check.state, State::Bad(_)));
     };
-    for (profile, (cause, message)) in &set.blocked {
+    for (profile, (cause, message)) in &opened.blocked {
         say(vec![bad(profile, cause.name(), message.clone())]);
         if *cause == Cause::Reachability && profile.starts_with("utp.") && broker.is_some() {
             say(vec![subscriptions(subscribed.as_ref())]);
         }
     }
-    let services = set.sessions.get::<Services>().unwrap_or_default();
+    let services = opened.sessions.get::<Services>().unwrap_or_default();
     for session in services.roles.values() {
         say(liveness(session));
         if session.role == Role::ToolService && session.liveness != Liveness::Stirs {
@@ -120,28 +123,28 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     if let Some(capture) = &services.capture {
         say(vec![good("capture", format!("{} messages", capture.len()))]);
     }
-    if let Some(session) = &set.sessions.get::<ManagementSession>() {
+    if let Some(session) = &opened.sessions.get::<ManagementSession>() {
         say(registry(session));
     }
-    if let Some(session) = &set.sessions.get::<ToolbusSession>() {
+    if let Some(session) = &opened.sessions.get::<ToolbusSession>() {
         say(server(session).await);
     }
-    if let Some(session) = &set.sessions.get::<HubSession>() {
+    if let Some(session) = &opened.sessions.get::<HubSession>() {
         say(hub(session).await);
     }
-    if let Some(session) = &set.sessions.get::<AgentSession>() {
+    if let Some(session) = &opened.sessions.get::<AgentSession>() {
         say(agent(session));
     }
-    if let Some(session) = &set.sessions.get::<RuntimeSession>() {
+    if let Some(session) = &opened.sessions.get::<RuntimeSession>() {
         say(runtime(session));
     }
-    if let Some(session) = &set.sessions.get::<RunnerSession>() {
+    if let Some(session) = &opened.sessions.get::<RunnerSession>() {
         say(runner(session).await);
     }
-    if let Some(session) = &set.sessions.get::<CrumbAgentSession>() {
+    if let Some(session) = &opened.sessions.get::<CrumbAgentSession>() {
         say(crumb_agent(session));
     }
-    set.strike().await;
+    opened.close().await;
     if let Some(broker) = broker {
         broker.stop().await;
     }
@@ -152,7 +155,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     Ok(exit::INCOMPLETE)
 }
 
-/// Sets the stage, and meanwhile notes what clients of the broker subscribe to.
+/// Opens the sessions, and meanwhile notes what clients of the broker subscribe to.
 async fn listening<T>(
     broker: Option<&RunningBroker>,
     setting: impl Future<Output = T>,

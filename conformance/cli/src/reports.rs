@@ -5,8 +5,8 @@ use std::path::Path;
 
 use callmark_reports::Format;
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
+use callmark_suite::families;
 use callmark_suite::run::RunOutput;
-use callmark_suite::stage;
 
 use crate::certificate;
 use crate::exit::Failure;
@@ -38,8 +38,9 @@ pub(crate) fn open(path: &Path) -> Result<Folder, Failure> {
 
 /// Every file that a run may write.
 fn names() -> impl Iterator<Item = &'static str> {
+    let logs = families::ALL.protocols().flat_map(|protocol| protocol.logs().iter().copied());
     let reports = Format::ALL.into_iter().map(Format::file_name);
-    reports.chain([TRANSCRIPT, TIMINGS]).chain(certificate::WRITTEN).chain(stage::LOGS)
+    reports.chain([TRANSCRIPT, TIMINGS]).chain(certificate::WRITTEN).chain(logs)
 }
 
 fn is_ours(name: &str) -> bool {

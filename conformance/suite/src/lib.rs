@@ -31,7 +31,6 @@ pub mod run;
 pub mod runtime;
 pub mod saboteur;
 pub mod secrets;
-pub mod stage;
 pub mod target;
 pub mod toolbus;
 pub mod transcript;

@@ -11,6 +11,8 @@ use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceC
 use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
 use callmark_suite::breadcrumb::session::RunnerSession;
 use callmark_suite::engine::session::Sessions;
+use callmark_suite::engine::setup::{self, OpenPlan};
+use callmark_suite::families;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::{ManagementPlan, ManagementSession};
@@ -19,13 +21,12 @@ use callmark_suite::pace::PaceLimits;
 use callmark_suite::runtime::model::Model;
 use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::saboteur::{Bench, Patience, Workshop};
-use callmark_suite::stage::utp::Bystanders;
-use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::{Opening, Surroundings, Target};
 use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::utp::capture::Capture;
 use callmark_suite::utp::services::Services;
 use callmark_suite::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::utp::setup::{Bystanders, InProcess};
 use callmark_suite::utp::tool::Role;
 use callmark_suite::utp::upstream::Upstream;
 use callmark_suite::wire::Wire;
@@ -244,20 +245,23 @@ impl ReferenceBench {
             return Ok(Arc::clone(capture));
         }
         let url = self.broker_url().await?;
-        let set = stage::set(StagePlan {
-            manifest: &self.manifest,
-            profiles: &["utp.schema".to_owned()],
-            nats_url: &url,
-            limits: limits(1.0),
-            seed: 1,
-            log: std::path::PathBuf::new(),
-            target: None,
-            exercise: Some(&Tour),
-        })
+        let in_process = InProcess { exercise: Some(&Tour), ..InProcess::default() };
+        let opened = setup::open(
+            families::ALL,
+            OpenPlan {
+                manifest: &self.manifest,
+                profiles: &["utp.schema".to_owned()],
+                broker_url: &url,
+                limits: limits(1.0),
+                seed: 1,
+                logs: std::path::PathBuf::new(),
+                in_process: Some(&in_process),
+            },
+        )
         .await;
-        let capture = set.sessions.get::<Services>().and_then(|services| services.capture.clone());
+        let capture = opened.sessions.get::<Services>().and_then(|services| services.capture.clone());
         let capture = capture.ok_or_else(|| {
-            set.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
+            opened.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
         })?;
         self.capture = Some(Arc::clone(&capture));
         Ok(capture)
@@ -277,11 +281,11 @@ impl ReferenceBench {
             ..Bystanders::default()
         };
         let target = Box::new(Reference::of(&[profile.to_owned()]));
-        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, around)
+        let ground = utp::setup::crooked(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let secret = Some(SECRET.to_owned());
-        let plan = stage::utp::runtime_plan(&table, &ground, model, (None, secret), self.limits);
+        let plan = utp::setup::runtime_plan(&table, &ground, model, (None, secret), self.limits);
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(&runtime::Runtime, session))
     }
@@ -294,12 +298,12 @@ impl ReferenceBench {
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
         let around =
             Bystanders { upstream: own.map(|own| Arc::clone(&own.upstream)), ..Bystanders::default() };
-        let ground = stage::utp::crooked(&table, url, wire, self.stages, target, around)
+        let ground = utp::setup::crooked(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
             ready_within: Duration::from_secs(3),
-            ..stage::utp::session_plan(role, &table, &ground, self.limits)
+            ..utp::setup::session_plan(role, &table, &ground, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(&utp::Service, Arc::new(Services::one(ground, session))))
@@ -314,7 +318,7 @@ impl ReferenceBench {
         match role {
             Role::OpenApi if self.executor.is_none() => {
                 let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
-                let upstream = Upstream::start(stage::utp::upstream_plan(own, true));
+                let upstream = Upstream::start(utp::setup::upstream_plan(own, true));
                 let upstream = upstream.await.map_err(|error| error.to_string())?;
                 let environment = upstream.plan.keys.environment().collect();
                 let log = Lines::default();

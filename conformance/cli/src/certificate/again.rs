@@ -8,6 +8,7 @@ use std::sync::Arc;
 use callmark_reports::Format;
 use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
+use callmark_suite::families;
 use callmark_suite::library;
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::memory::{ACCOUNT_SCHEMA, Account};
@@ -113,7 +114,7 @@ fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
     }
     let (profiles, strict) = (account.profiles.clone(), account.strict);
     let frames: BTreeMap<_, _> = files::transcripts(&directory.join(TRANSCRIPT))?;
-    let plan = account.plan(&manifest, frames)?;
+    let plan = account.plan(families::ALL, &manifest, frames)?;
     let capabilities = plan.sessions.capabilities().into_iter().collect();
     let judged = move |record| Judged { record, manifest, profiles, capabilities, strict };
     Ok((plan, Box::new(judged)))

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use callmark_reports::certificate::{self, Item, PrivateKey};
 use callmark_reports::record::{Direction, Outcome, RunRecord};
+use callmark_suite::families;
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::memory::Account;
 use callmark_suite::run::{self, Library};
@@ -61,7 +62,7 @@ async fn judged(
 ) -> (RunRecord, BTreeSet<String>) {
     let manifest: Manifest = read(&out.join("manifest.json"));
     let account: Account = read(&out.join("account.json"));
-    let plan = account.plan(&manifest, frames).expect("a manifest with all tables");
+    let plan = account.plan(families::ALL, &manifest, frames).expect("a manifest with all tables");
     let output = run::run(library, &plan).await;
     (output.record, plan.memory.strayed().into_iter().map(|(id, _)| id).collect())
 }

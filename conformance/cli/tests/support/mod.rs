@@ -3,16 +3,18 @@
 pub(crate) mod nothing;
 
 use std::path::PathBuf;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
+use callmark_suite::engine::setup::{self, OpenPlan};
+use callmark_suite::families;
 use callmark_suite::manifest::Manifest;
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
-use callmark_suite::stage::{self, StagePlan};
 use callmark_suite::target::Target;
+use callmark_suite::utp::setup::InProcess;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {
@@ -75,16 +77,19 @@ pub(crate) async fn certify_part(
 ) -> RunOutput {
     let profiles: Vec<String> = profiles.iter().map(|profile| (*profile).to_owned()).collect();
     let logs = tempfile::tempdir().expect("a directory");
-    let set = Box::pin(stage::set(StagePlan {
-        manifest,
-        profiles: &profiles,
-        nats_url,
-        limits: part.limits,
-        seed: 1,
-        log: logs.path().join("target.log"),
-        target: Some(target),
-        exercise: None,
-    }))
+    let in_process = InProcess { target: Mutex::new(Some(target)), exercise: None };
+    let opened = setup::open(
+        families::ALL,
+        OpenPlan {
+            manifest,
+            profiles: &profiles,
+            broker_url: nats_url,
+            limits: part.limits,
+            seed: 1,
+            logs: logs.path().to_owned(),
+            in_process: Some(&in_process),
+        },
+    )
     .await;
     let library = Arc::new(Library::load().expect("a sound library"));
     let plan = Arc::new(RunPlan {
@@ -93,8 +98,8 @@ pub(crate) async fn certify_part(
             rules: part.rules.iter().map(|&rule| rule.to_owned()).collect(),
             ..Selection::default()
         },
-        sessions: set.sessions.clone(),
-        blocked: set.blocked.clone(),
+        sessions: opened.sessions.clone(),
+        blocked: opened.blocked.clone(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
         strict: false,
         jobs: part.jobs,
@@ -106,6 +111,6 @@ pub(crate) async fn certify_part(
         memory: Arc::default(),
     });
     let output = Box::pin(run::run(&library, &plan)).await;
-    set.strike().await;
+    opened.close().await;
     output
 }

@@ -22,6 +22,7 @@ pub mod props;
 pub mod room;
 pub mod scene;
 pub mod session;
+mod setup;
 pub mod shelf;
 mod steps;
 pub mod store;
@@ -31,6 +32,7 @@ pub mod value;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// A tool runner, its tools and its workflow.
@@ -44,6 +46,10 @@ impl Family for Runner {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Breadcrumb
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -27,6 +27,7 @@ use super::scene::{Scene, product};
 use super::store::Store;
 use super::upstream::Upstream;
 use super::value::tells;
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
@@ -443,6 +444,10 @@ impl Session for RunnerSession {
         (!self.works()).then_some(
             "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
         )
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -3,11 +3,14 @@
 //!
 //! Neighbours: `run` drives the families of its library, `lint` checks their steps; `families::ALL` is the list.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::protocol::{Protocol, Restore, Snapshots};
+use super::session::Sessions;
 use crate::judge::Finding;
+use crate::manifest::Manifest;
 use crate::run::vocabulary::Vocabulary;
 use crate::transcript::Frame;
 
@@ -18,6 +21,9 @@ pub trait Family: Sync {
 
     /// Ids of its profiles, in the order of reports. No other family has one of them.
     fn profiles(&self) -> &'static [&'static str];
+
+    /// What it shares its table of the manifest with.
+    fn protocol(&self) -> &'static dyn Protocol;
 
     /// Its step definitions.
     fn vocabulary(&self) -> &'static dyn Vocabulary;
@@ -88,6 +94,28 @@ impl Families {
     /// The family of a profile.
     pub fn of(self, profile: &str) -> Option<&'static dyn Family> {
         self.iter().find(|family| family.profiles().contains(&profile))
+    }
+
+    /// Their protocols, each once.
+    pub fn protocols(self) -> impl Iterator<Item = &'static dyn Protocol> {
+        let mut seen = BTreeSet::new();
+        self.iter().map(|family| family.protocol()).filter(move |protocol| seen.insert(protocol.name()))
+    }
+
+    /// The sessions of a run that is judged again: they know what was found out, and reach nobody.
+    ///
+    /// # Errors
+    /// What cannot have been found out about the target of this manifest.
+    pub fn restore(self, snapshots: Snapshots, manifest: &Manifest, seed: u64) -> Result<Sessions, String> {
+        let mut restore = Restore::new(snapshots, manifest, seed);
+        let mut sessions = Sessions::default();
+        for protocol in self.protocols() {
+            sessions.extend(protocol.restore(&mut restore)?);
+        }
+        match restore.left() {
+            Some(family) => Err(format!("there is no session `{family}`")),
+            None => Ok(sessions),
+        }
     }
 
     /// Names for what a target of this profile makes up.

@@ -1,4 +1,6 @@
-//! What the engine knows of a family. No protocol is named here.
+//! What the engine knows of a protocol, its families and their sessions. No protocol is named here.
 
 pub mod family;
+pub mod protocol;
 pub mod session;
+pub mod setup;

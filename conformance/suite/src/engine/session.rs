@@ -8,8 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::future::{BoxFuture, join_all};
+use serde_json::Value;
 
 use super::family::{Families, Family};
+use super::protocol::Snapshots;
 use crate::judge::Trouble;
 use crate::transcript::Frame;
 
@@ -25,6 +27,9 @@ pub trait Session: Any + Send + Sync {
 
     /// Why nothing that the target does counts as a pass in `profile`, one of the family's.
     fn idle(&self, profile: &str) -> Option<&'static str>;
+
+    /// What the session found out before the first scenario; the family's protocol restores it from that.
+    fn snapshot(&self) -> Value;
 
     /// How many scenarios at a time the target is worth at least.
     fn least_jobs(&self) -> usize {
@@ -73,6 +78,16 @@ impl Sessions {
     /// Adds the session of a family.
     pub fn insert(&mut self, family: &dyn Family, session: Arc<dyn Session>) {
         self.0.insert(family.id(), session);
+    }
+
+    /// Adds the sessions of other families.
+    pub fn extend(&mut self, other: Self) {
+        self.0.extend(other.0);
+    }
+
+    /// What the sessions found out before the first scenario.
+    pub fn snapshots(&self) -> Snapshots {
+        self.0.iter().map(|(family, session)| ((*family).to_owned(), session.snapshot())).collect()
     }
 
     /// The session of this type.

@@ -13,10 +13,12 @@ pub mod provider;
 pub mod reply;
 pub mod scene;
 pub mod session;
+mod setup;
 mod steps;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// The Hub's side of the Tool Execution Contract.
@@ -30,6 +32,10 @@ impl Family for Server {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["hub.server"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Hub
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -19,6 +19,7 @@ use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::address::elsewhere;
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::manifest::{Customer, FixturesTable, HubTable};
 use crate::pace::Pace;
@@ -440,6 +441,10 @@ impl Session for HubSession {
 
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works()).then_some("the Hub answers different requests alike, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

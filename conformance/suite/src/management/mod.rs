@@ -18,6 +18,7 @@ pub mod world;
 pub mod yaml;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// Where tools are registered.
@@ -31,6 +32,10 @@ impl Family for Registry {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["utp.registry"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &crate::utp::setup::Utp
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 
@@ -15,6 +16,7 @@ use super::definition::Definition;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
 use crate::address::elsewhere;
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::judge::Cause;
 use crate::manifest::{RegistryRead, RegistryTable};
@@ -462,6 +464,10 @@ impl Session for ManagementSession {
 
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works()).then_some("no uploaded definition could be read back, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

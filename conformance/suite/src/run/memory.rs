@@ -12,10 +12,11 @@ use serde::{Deserialize, Serialize};
 
 use super::remains::{self, Remains};
 use super::{Quiet, RunPlan, Selection};
+use crate::engine::family::Families;
+use crate::engine::protocol::Snapshots;
 use crate::manifest::Manifest;
 use crate::registry::PROFILES;
 use crate::secrets;
-use crate::stage::Found;
 use crate::transcript::{self, Frame, Looks, Transcript, lock};
 
 /// Name of the shape.
@@ -111,7 +112,7 @@ pub struct Account {
     /// What stands for secrets.
     pub secrets: Vec<String>,
     /// What the sessions found out.
-    pub found: Found,
+    pub found: Snapshots,
     /// What steps saw, by scenario.
     pub scenarios: BTreeMap<String, Looks>,
 }
@@ -121,10 +122,8 @@ impl Account {
     pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, Remains>) -> Option<Self> {
         matches!(*plan.memory, Memory::Kept).then_some(())?;
         let names = remains::numbered(&plan.secrets);
-        let hidden = |found: &Found| {
-            let value = serde_json::to_value(found).ok()?;
-            serde_json::from_value(names.rename(&value)).ok()
-        };
+        let found = plan.sessions.snapshots().into_iter();
+        let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
         let looks = |remains: &Remains| {
             let mut looks = remains.world.transcript.as_ref()?.looks()?;
             looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
@@ -138,7 +137,7 @@ impl Account {
             profiles: plan.selection.profiles.clone(),
             rerun: plan.rerun.clone(),
             secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
-            found: hidden(&Found::of(&plan.sessions))?,
+            found: hidden.collect(),
             scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
         })
     }
@@ -159,10 +158,8 @@ impl Account {
             return Some(format!("there is no profile `{profile}`"));
         }
         let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
-        if let Some((profile, table)) = self.profiles.iter().find_map(missing) {
-            return Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"));
-        }
-        self.found.contradiction(manifest)
+        let (profile, table) = self.profiles.iter().find_map(missing)?;
+        Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"))
     }
 
     /// What judges the run again, over the messages of each scenario.
@@ -171,13 +168,16 @@ impl Account {
     /// The account does not fit the manifest.
     pub fn plan(
         self,
+        families: Families,
         manifest: &Manifest,
         frames: BTreeMap<String, Vec<Frame>>,
     ) -> Result<Arc<RunPlan>, String> {
-        if let Some(why) = self.contradiction(manifest) {
-            return Err(format!("the account is not of the target of the manifest: {why}"));
-        }
-        let sessions = self.found.sessions(manifest, self.seed)?;
+        let sessions = match self.contradiction(manifest) {
+            Some(why) => Err(why),
+            None => families.restore(self.found, manifest, self.seed),
+        };
+        let sessions =
+            sessions.map_err(|why| format!("the account is not of the target of the manifest: {why}"))?;
         Ok(Arc::new(RunPlan {
             selection: Selection { profiles: self.profiles, ..Selection::default() },
             sessions,

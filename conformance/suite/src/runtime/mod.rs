@@ -16,6 +16,7 @@ pub mod turn;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// Who sends UTP commands: worker and execution.
@@ -29,6 +30,10 @@ impl Family for Runtime {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["utp.execution", "utp.worker"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &crate::utp::setup::Utp
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -9,6 +9,7 @@ use super::model::Model;
 use super::reach::Reach;
 use super::scene::Scene;
 use super::seen::{self, Behaviour};
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::manifest::UtpTable;
 use crate::pace::{Pace, PaceLimits};
@@ -17,6 +18,7 @@ use crate::utp::session::SessionError;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 /// Where a runtime's workers listen unless the manifest says otherwise.
 const WORKER_TARGET: &str = "worker_generic";
@@ -364,6 +366,10 @@ impl Session for RuntimeSession {
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works())
             .then_some("no tool call of the model came out as a command, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -14,11 +14,13 @@ mod link;
 pub mod scene;
 pub mod server;
 pub mod session;
+mod setup;
 mod stdio;
 mod steps;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// The tool bus over MCP.
@@ -32,6 +34,10 @@ impl Family for Server {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["toolbus.server", "toolbus.artifacts"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Toolbus
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -25,6 +25,7 @@ use super::http::Http;
 use super::link::{Link, Sink};
 use super::server::Server;
 use super::stdio::Stdio;
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
@@ -426,6 +427,10 @@ impl Session for ToolbusSession {
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works())
             .then_some("the target never did the work of its echo probe, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

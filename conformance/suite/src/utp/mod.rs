@@ -13,6 +13,7 @@ mod readiness;
 pub mod scene;
 pub mod services;
 pub mod session;
+pub mod setup;
 mod steps;
 pub mod subject;
 pub mod tool;
@@ -21,6 +22,7 @@ pub mod upstream;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// Who answers UTP commands, and the messages that go with it.
@@ -34,6 +36,10 @@ impl Family for Service {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["utp.tool-service", "utp.schema", "utp.pmo", "utp.openapi"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Utp
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -7,13 +7,18 @@ use std::time::Instant;
 
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::capture::Capture;
-use super::ground::Ground;
+use super::ground::{Ground, GroundFound};
 use super::judge::late::{self, Late};
-use super::session::{Liveness, UtpSession};
+use super::session::{Liveness, UtpFound, UtpSession};
+use super::setup::tools;
 use super::tool::Role;
+use crate::engine::protocol::{self, table};
 use crate::engine::session::{Recheck, Session};
+use crate::manifest::UtpTable;
 use crate::transcript::lock;
 
 /// The executors under test.
@@ -29,7 +34,41 @@ pub struct Services {
     pub(super) late: Mutex<BTreeMap<String, Vec<Late>>>,
 }
 
+/// What was found out about the executors before the first scenario.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServicesFound {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ground: Option<GroundFound>,
+    /// By profile.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    roles: BTreeMap<String, UtpFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capture: Option<Capture>,
+}
+
 impl Services {
+    /// What a run had that is judged again.
+    ///
+    /// # Errors
+    /// What cannot have been found out about the target of this table.
+    pub(super) fn restore(found: ServicesFound, utp: Option<&UtpTable>, seed: u64) -> Result<Self, String> {
+        let mut services = Self { capture: found.capture.map(Arc::new), ..Self::default() };
+        let Some(ground) = found.ground else { return Ok(services) };
+        let utp = table(utp, "utp")?;
+        if let Some(why) = ground.contradiction(utp) {
+            return Err(why);
+        }
+        let ground = Ground::again(ground, seed);
+        for (profile, found) in &found.roles {
+            let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
+            let session = UtpSession::again(role, tools(role, utp), &ground, found);
+            services.roles.insert(role, session);
+        }
+        services.ground = Some(ground);
+        Ok(services)
+    }
+
     /// Captured messages alone.
     pub fn captured(capture: Arc<Capture>) -> Self {
         Self { capture: Some(capture), ..Self::default() }
@@ -60,6 +99,15 @@ impl Session for Services {
     fn idle(&self, profile: &str) -> Option<&'static str> {
         let session = self.roles.get(&Role::of(profile)?)?;
         (session.liveness == Liveness::Stirs).then(|| session.role.never_worked())
+    }
+
+    fn snapshot(&self) -> Value {
+        let roles = self.roles.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
+        protocol::snapshot(&ServicesFound {
+            ground: self.ground.as_ref().map(|ground| ground.found()),
+            roles: roles.collect(),
+            capture: self.capture.as_deref().cloned(),
+        })
     }
 
     fn least_jobs(&self) -> usize {

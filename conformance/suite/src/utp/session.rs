@@ -15,6 +15,7 @@ use super::call::ToolTable;
 use super::ground::Ground;
 use super::tool::{Role, Tool};
 use super::upstream::Upstream;
+use crate::judge::Cause;
 use crate::pace::{Pace, PaceLimits};
 
 /// What a session is opened with.
@@ -120,6 +121,18 @@ pub enum SessionError {
     /// The manifest names no built-in.
     #[error("the manifest has no `utp.pmo` with a built-in, so nothing can show that the target is alive")]
     NoBuiltin,
+}
+
+impl SessionError {
+    /// Class of its cause.
+    pub const fn cause(&self) -> Cause {
+        match self {
+            Self::NoEcho | Self::NoBuiltin | Self::Start(_) => Cause::Config,
+            Self::Pointer { .. } => Cause::Fixture,
+            Self::Platform(_) => Cause::Suite,
+            Self::Broker { .. } | Self::Silent { .. } => Cause::Reachability,
+        }
+    }
 }
 
 /// What was found out about a role before the first scenario.

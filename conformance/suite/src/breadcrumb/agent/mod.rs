@@ -21,6 +21,7 @@ mod tools;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// An agent that writes invocations for a tool runner.
@@ -34,6 +35,10 @@ impl Family for Agent {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["breadcrumb.agent"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &super::setup::Breadcrumb
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

@@ -25,6 +25,7 @@ use crate::breadcrumb::call::filled;
 use crate::breadcrumb::crumb::USER_MESSAGE;
 use crate::breadcrumb::room::Room;
 use crate::breadcrumb::store::Store;
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
@@ -248,6 +249,10 @@ impl Session for CrumbAgentSession {
         (!self.works()).then_some(
             "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
         )
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -17,6 +17,7 @@ mod stream;
 pub mod world;
 
 use crate::engine::family::{Family, Naming};
+use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
 /// The agent's side of the Tool Execution Contract.
@@ -30,6 +31,10 @@ impl Family for Agent {
 
     fn profiles(&self) -> &'static [&'static str] {
         &["hub.agent"]
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &super::setup::Hub
     }
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {

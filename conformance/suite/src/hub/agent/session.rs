@@ -11,6 +11,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
@@ -20,6 +21,7 @@ use super::driver::{Absent, Driver};
 use super::judge::Made;
 use super::judge::request::Expected;
 use super::room::{Booth, Room};
+use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::http_server::HttpServer;
 use crate::judge::Cause;
@@ -338,6 +340,10 @@ impl Session for AgentSession {
 
     fn idle(&self, _: &str) -> Option<&'static str> {
         (!self.works()).then_some("the agent never did what it was asked to, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

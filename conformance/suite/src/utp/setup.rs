@@ -1,70 +1,196 @@
-//! The roles of a UTP target: its ground, and a session for each role.
+//! How the sessions of a UTP target are opened: its platform and broker, what is played around it, and a session for
+//! each executor; and how they are restored when the run is judged again.
+
+mod captured;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::json;
 
-use super::{SetStage, StagePlan, cause};
+use super::Service;
+use super::call::ToolTable;
+use super::capture::{Capture, Exercise};
+use super::ground::{Ground, GroundPlan};
+use super::services::{Services, ServicesFound};
+use super::session::{SessionError, SessionPlan, UtpSession};
+use super::subject;
+use super::tool::{Role, Tool};
+use super::upstream::{self, Keys, Upstream, UpstreamPlan};
+use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+use crate::management::Registry;
+use crate::management::session::{ManagementFound, ManagementPlan, ManagementSession};
 use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, UtpTable};
 use crate::pace::PaceLimits;
+use crate::runtime::Runtime;
 use crate::runtime::model::Model;
-use crate::runtime::session::{RuntimePlan, RuntimeSession};
+use crate::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
 use crate::target::{Launch, Logged, Process, Running, Target, free_address};
-use crate::utp::call::ToolTable;
-use crate::utp::ground::{Ground, GroundPlan};
-use crate::utp::services::Services;
-use crate::utp::session::{SessionError, SessionPlan, UtpSession};
-use crate::utp::subject;
-use crate::utp::tool::{Role, Tool};
-use crate::utp::upstream::{self, Keys, Upstream, UpstreamPlan};
+use crate::transcript::lock;
 use crate::wire::{Straight, Wire};
 
-/// The profiles whose roles stand on the ground.
-pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+/// UTP: executors, runtimes and registries.
+#[derive(Debug)]
+pub struct Utp;
 
-/// Opens the roles that the selected profiles need. A captured Tool Service is needed without being selected.
-pub(super) async fn set(
-    plan: &mut StagePlan<'_>,
-    set: &mut SetStage,
+/// Logs of the target, and of a registry that is started beside it.
+const LOG: &str = "target.log";
+const REGISTRY_LOG: &str = "registry.log";
+
+/// What runs inside this process instead of being started or captured.
+#[derive(Default)]
+pub struct InProcess {
+    /// In place of the manifest's `start`.
+    pub target: Mutex<Option<Box<dyn Target>>>,
+    /// What makes the messages that `utp.schema` captures.
+    pub exercise: Option<&'static dyn Exercise>,
+}
+
+impl Protocol for Utp {
+    fn name(&self) -> &'static str {
+        "utp"
+    }
+
+    fn logs(&self) -> &'static [&'static str] {
+        &[LOG, REGISTRY_LOG]
+    }
+
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
+        async move {
+            let (mut opened, registry) = futures::join!(
+                // Boxed, because what the executors keep across their waits is large.
+                Box::pin(open_target(plan)),
+                plan.session(&Registry, open_registry(plan)),
+            );
+            opened.extend(registry);
+            opened
+        }
+        .boxed_local()
+    }
+
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
+        let mut sessions = Sessions::default();
+        let utp = restore.manifest.utp.as_ref();
+        let services = match restore.take::<ServicesFound>(&Service)? {
+            Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
+            None => None,
+        };
+        if let Some(found) = restore.take::<RuntimeFound>(&Runtime)? {
+            let utp = table(utp, "utp")?;
+            let ground = services.as_ref().and_then(|services| services.ground.as_ref());
+            let ground = ground.ok_or("it has a runtime and no broker")?;
+            if let Some(why) = found.contradiction(utp) {
+                return Err(why);
+            }
+            sessions.insert(&Runtime, RuntimeSession::again(ground, found));
+        }
+        if let Some(services) = services {
+            sessions.insert(&Service, services);
+        }
+        if let Some(found) = restore.take::<ManagementFound>(&Registry)? {
+            let utp = table(utp, "utp")?;
+            let own = table(utp.registry.clone(), "utp.registry")?;
+            if let Some(why) = found.contradiction(&own) {
+                return Err(why);
+            }
+            let version = utp.protocol_version.clone();
+            sessions.insert(&Registry, ManagementSession::again(own, version, found, restore.seed));
+        }
+        Ok(sessions)
+    }
+}
+
+/// Opens a session with the management API of a manifest.
+async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
+    let utp = plan.manifest.utp.as_ref();
+    let Some((utp, own)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
+        return Err(lacks("has no table `[utp.registry]`"));
+    };
+    let plan = ManagementPlan {
+        opening: plan.opening(own, REGISTRY_LOG),
+        version: utp.protocol_version.clone(),
+        nats_url: plan.broker_url.to_owned(),
+    };
+    ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens what answers commands and what sends them, and captures messages.
+async fn open_target(plan: &OpenPlan<'_>) -> Opened {
+    let mut opened = Opened::default();
+    let mut services = Services::default();
+    let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
+    let exercise = in_process.and_then(|own| own.exercise);
+    let schema = plan.manifest.utp.as_ref().map(|utp| utp.schema.as_ref());
+    let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
+    let captures_itself = plan.selects("utp.schema") && exercise.is_none() && schema.is_some() && !has_file;
+    // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
+    if plan.selects("utp.schema") && !captures_itself {
+        take(&mut opened, &mut services, captured::capture(plan, exercise, None).await);
+    }
+    let target = in_process.and_then(|own| lock(&own.target).take());
+    open_executors(plan, target, &mut opened, &mut services, captures_itself).await;
+    if captures_itself {
+        let session = services.roles.get(&Role::ToolService).cloned();
+        let captured = captured::capture(plan, exercise, session.as_deref()).await;
+        take(&mut opened, &mut services, captured);
+    }
+    if services.ground.is_some() || services.capture.is_some() {
+        opened.sessions.insert(&Service, Arc::new(services));
+    }
+    opened
+}
+
+fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, Blocked>) {
+    match captured {
+        Ok(capture) => services.capture = Some(Arc::new(capture)),
+        Err(blocked) => {
+            opened.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+        }
+    }
+}
+
+/// The profiles that need the platform and the broker.
+const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+
+/// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
+/// without being selected.
+async fn open_executors(
+    plan: &OpenPlan<'_>,
+    target: Option<Box<dyn Target>>,
+    opened: &mut Opened,
     services: &mut Services,
-    captured: bool,
+    is_captured: bool,
 ) {
-    let selected = |profile: &str| plan.profiles.iter().any(|own| own == profile);
     let wanted: Vec<&'static str> = PROFILES
         .into_iter()
-        .filter(|profile| selected(profile) || (captured && *profile == "utp.tool-service"))
+        .filter(|profile| plan.selects(profile) || (is_captured && *profile == "utp.tool-service"))
         .collect();
     if wanted.is_empty() {
         return;
     }
-    let block = |set: &mut SetStage, profile: &str, error: &SessionError| {
-        set.blocked.insert(profile.to_owned(), (cause(error), error.to_string()));
-        if captured && profile == "utp.tool-service" {
-            set.blocked.insert("utp.schema".to_owned(), (cause(error), error.to_string()));
+    let mut block = |profiles: &[&str], error: &SessionError| {
+        for profile in profiles {
+            opened.block(profile, (error.cause(), error.to_string()));
+            if is_captured && *profile == "utp.tool-service" {
+                opened.block("utp.schema", (error.cause(), error.to_string()));
+            }
         }
     };
     let Some(table) = plan.manifest.utp.clone() else {
-        for profile in wanted {
-            block(set, profile, &SessionError::NoEcho);
-        }
-        return;
+        return block(&wanted, &SessionError::NoEcho);
     };
-    let is_started = plan.target.is_some() || table.start.is_some();
+    let is_started = target.is_some() || table.start.is_some();
     let parties = match Parties::gather(&wanted, &table, is_started).await {
         Ok(parties) => parties,
-        Err(message) => {
-            let error = SessionError::Platform(message);
-            for profile in wanted {
-                block(set, profile, &error);
-            }
-            return;
-        }
+        Err(message) => return block(&wanted, &SessionError::Platform(message)),
     };
-    let target = plan.target.take().unwrap_or_else(|| described(plan, &table, &parties.secrets()));
+    let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
     let laid = Ground::lay(GroundPlan {
-        nats_url: plan.nats_url.to_owned(),
+        nats_url: plan.broker_url.to_owned(),
         version: table.protocol_version.clone(),
         platform: table.platform,
         wire: Arc::new(Straight),
@@ -75,26 +201,21 @@ pub(super) async fn set(
     });
     let ground = match laid.await {
         Ok(ground) => ground,
-        Err(error) => {
-            for profile in wanted {
-                block(set, profile, &error);
-            }
-            return;
-        }
+        Err(error) => return block(&wanted, &error),
     };
     services.ground = Some(Arc::clone(&ground));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
         match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
             Ok(session) => drop(services.roles.insert(role, session)),
-            Err(error) => block(set, role.profile(), &error),
+            Err(error) => block(&[role.profile()], &error),
         }
     }
     let callers: Vec<&str> = wanted.into_iter().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
         let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
         match RuntimeSession::open(own).await {
-            Ok(session) => set.sessions.insert(&crate::runtime::Runtime, session),
-            Err(error) => callers.into_iter().for_each(|profile| block(set, profile, &error)),
+            Ok(session) => opened.sessions.insert(&Runtime, session),
+            Err(error) => block(&callers, &error),
         }
     }
 }
@@ -257,7 +378,7 @@ pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
 }
 
 /// The target as the manifest describes it.
-fn described(plan: &StagePlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn Target> {
+fn described(plan: &OpenPlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn Target> {
     let base = &plan.manifest.directory;
     let Some(command) = &utp.start else {
         return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
@@ -266,7 +387,7 @@ fn described(plan: &StagePlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dy
         };
     };
     let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
-    let log = super::log(plan, plan.log.clone());
+    let log = plan.log(LOG);
     log.hide(made_up.iter().cloned());
     let launch = Launch {
         command: command.clone(),

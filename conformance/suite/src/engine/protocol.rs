@@ -1,0 +1,81 @@
+//! A protocol as the engine sees it: the families that one table of the manifest describes, and whose sessions are
+//! opened together.
+
+use std::collections::BTreeMap;
+
+use futures::future::LocalBoxFuture;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
+
+use super::family::Family;
+use super::session::Sessions;
+use super::setup::{OpenPlan, Opened};
+use crate::manifest::Manifest;
+
+/// What the families of one protocol have in common.
+pub trait Protocol: Sync {
+    /// Name of its table in the manifest, and the first part of the ids of its profiles; for example `hub`.
+    fn name(&self) -> &'static str;
+
+    /// Names of the files to which what it starts logs. No other protocol has one of them.
+    fn logs(&self) -> &'static [&'static str];
+
+    /// Opens the sessions that the selected profiles need.
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened>;
+
+    /// The sessions of a run that is judged again: they know what was found out, and reach nobody.
+    ///
+    /// # Errors
+    /// What cannot have been found out about the target of the manifest.
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String>;
+}
+
+/// What the sessions of a run found out before its first scenario, by the id of their family.
+pub type Snapshots = BTreeMap<String, Value>;
+
+/// What sessions are restored from.
+pub struct Restore<'a> {
+    /// What is not yet restored.
+    snapshots: Snapshots,
+    /// The target.
+    pub manifest: &'a Manifest,
+    /// Seed of all ids.
+    pub seed: u64,
+}
+
+impl<'a> Restore<'a> {
+    /// Of what was found out about the target of this manifest.
+    pub(super) const fn new(snapshots: Snapshots, manifest: &'a Manifest, seed: u64) -> Self {
+        Self { snapshots, manifest, seed }
+    }
+
+    /// What the session of a family found out, where the run had one.
+    ///
+    /// # Errors
+    /// It has not the shape of what such a session finds out.
+    pub fn take<T: DeserializeOwned>(&mut self, family: &dyn Family) -> Result<Option<T>, String> {
+        let Some(snapshot) = self.snapshots.remove(family.id()) else { return Ok(None) };
+        serde_json::from_value(snapshot)
+            .map(Some)
+            .map_err(|error| format!("what it found out about `{}` cannot be read: {error}", family.id()))
+    }
+
+    /// A family whose session nobody restored.
+    pub(super) fn left(&self) -> Option<&str> {
+        self.snapshots.keys().next().map(String::as_str)
+    }
+}
+
+/// A snapshot of a session. One that cannot be written is refused when it is restored.
+pub fn snapshot(found: &impl Serialize) -> Value {
+    serde_json::to_value(found).unwrap_or_default()
+}
+
+/// The table that a session is restored with.
+///
+/// # Errors
+/// The manifest has none.
+pub fn table<T>(table: Option<T>, name: &str) -> Result<T, String> {
+    table.ok_or_else(|| format!("the manifest has no table `[{name}]`"))
+}

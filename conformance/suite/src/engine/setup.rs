@@ -1,0 +1,131 @@
+//! Opens what the selected profiles of a run need, and says what could not be opened.
+//!
+//! Neighbours: each protocol opens its own sessions (`Protocol::open`); `run` is given what was opened.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use futures::future::{BoxFuture, LocalBoxFuture, join_all};
+
+use super::family::{Families, Family};
+use super::session::{Session, Sessions};
+use crate::judge::Cause;
+use crate::manifest::Manifest;
+use crate::pace::PaceLimits;
+use crate::target::{Log, Opening};
+use crate::wire::Straight;
+
+/// What the sessions of a run are opened with.
+pub struct OpenPlan<'a> {
+    /// The target.
+    pub manifest: &'a Manifest,
+    /// The selected profiles.
+    pub profiles: &'a [String],
+    /// The broker; empty where the run needs none.
+    pub broker_url: &'a str,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// The directory of the logs of what is started.
+    pub logs: PathBuf,
+    /// What a protocol takes in place of what the manifest would start. Each protocol knows its own type.
+    pub in_process: Option<&'a dyn Any>,
+}
+
+impl OpenPlan<'_> {
+    /// Whether a profile is to run.
+    pub fn selects(&self, profile: &str) -> bool {
+        self.profiles.iter().any(|own| own == profile)
+    }
+
+    /// The log of what is started, in this file, without the secrets of the manifest.
+    pub fn log(&self, file: &str) -> Log {
+        let log = Log::from(self.logs.join(file));
+        log.hide(self.manifest.secrets());
+        log
+    }
+
+    /// What a session is opened with; what it starts logs to a file of its own.
+    pub fn opening<T>(&self, table: T, log: &str) -> Opening<T> {
+        Opening {
+            table,
+            directory: self.manifest.directory.clone(),
+            log: self.log(log),
+            limits: self.limits,
+            wire: Arc::new(Straight),
+            seed: self.seed,
+        }
+    }
+
+    /// Opens the session of a family, unless none of its profiles is to run.
+    pub async fn session<S: Session>(
+        &self,
+        family: &dyn Family,
+        open: impl Future<Output = Result<Arc<S>, Blocked>>,
+    ) -> Opened {
+        let profiles: Vec<&str> =
+            family.profiles().iter().copied().filter(|profile| self.selects(profile)).collect();
+        let mut opened = Opened::default();
+        if profiles.is_empty() {
+            return opened;
+        }
+        match Box::pin(open).await {
+            Ok(session) => opened.sessions.insert(family, session),
+            Err(why) => profiles.into_iter().for_each(|profile| opened.block(profile, why.clone())),
+        }
+        opened
+    }
+}
+
+/// Why a profile cannot run.
+pub type Blocked = (Cause, String);
+
+/// Of a manifest that lacks what a session needs, for example `has no table …`.
+pub fn lacks(what: &str) -> Blocked {
+    (Cause::Config, format!("the manifest {what}"))
+}
+
+/// The sessions of a run, and the profiles that have none.
+#[derive(Default)]
+pub struct Opened {
+    /// For the run.
+    pub sessions: Sessions,
+    /// Causes, by profile.
+    pub blocked: BTreeMap<String, Blocked>,
+}
+
+impl Opened {
+    /// Says why a profile cannot run.
+    pub fn block(&mut self, profile: &str, why: Blocked) {
+        self.blocked.insert(profile.to_owned(), why);
+    }
+
+    /// Adds what else was opened.
+    pub fn extend(&mut self, other: Self) {
+        self.sessions.extend(other.sessions);
+        self.blocked.extend(other.blocked);
+    }
+
+    /// Ends what was started.
+    pub fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(self.sessions.close())
+    }
+}
+
+/// Opens what the selected profiles need, of all protocols at once: each waits for its own target to start and to show
+/// what it does.
+///
+/// Boxed, as are the other public futures of this library: so it is compiled here, and not again in every crate that
+/// calls it.
+pub fn open(families: Families, plan: OpenPlan<'_>) -> LocalBoxFuture<'_, Opened> {
+    Box::pin(async move {
+        let mut all = Opened::default();
+        for opened in join_all(families.protocols().map(|protocol| protocol.open(&plan))).await {
+            all.extend(opened);
+        }
+        all
+    })
+}
