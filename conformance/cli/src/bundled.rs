@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use callmark_reference::breadcrumb::browser::Browser;
 use callmark_reference::utp;
-use callmark_suite::manifest::{Manifest, ManifestError};
+use callmark_suite::manifest::{BreadcrumbTable, HubTable, Manifest, ManifestError, ToolbusTable, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::utp::capture::{Exercise, Exercised};
 use callmark_suite::utp::upstream::Variable;
@@ -36,17 +36,17 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
         let words = ["serve"].iter().chain(words).map(|word| (*word).to_owned());
         std::iter::once(program.display().to_string()).chain(words).collect()
     };
-    if let Some(toolbus) = &mut manifest.toolbus {
+    if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
         toolbus.start = Some(serve(&["toolbus"]));
         toolbus.command = Some(serve(&["toolbus", "--stdio"]));
     }
-    if let Some(hub) = &mut manifest.hub {
+    if let Some(hub) = manifest.get_mut::<HubTable>() {
         hub.start = Some(serve(&["hub"]));
         if let Some(agent) = &mut hub.agent {
             agent.start = Some(serve(&["hub", "--agent"]));
         }
     }
-    if let Some(breadcrumb) = &mut manifest.breadcrumb {
+    if let Some(breadcrumb) = manifest.get_mut::<BreadcrumbTable>() {
         breadcrumb.start = Some(serve(&["breadcrumb", "--runner"]));
         // Without a browser on this machine there is no browser tool to certify.
         if Browser::find().is_none() {
@@ -56,7 +56,7 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
             agent.start = Some(serve(&["breadcrumb", "--agent"]));
         }
     }
-    if let Some(executor) = manifest.utp.as_mut().and_then(|utp| utp.openapi.as_mut()) {
+    if let Some(executor) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.openapi.as_mut()) {
         // Keys that the user has set are the executor's; the others are made up for the run.
         let set = Variable::ALL.into_iter().map(Variable::name);
         let set = set.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));

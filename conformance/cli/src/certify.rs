@@ -10,7 +10,7 @@ use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::setup::{self, OpenPlan};
 use callmark_suite::families;
-use callmark_suite::manifest::{BreadcrumbTable, Manifest, ManifestError};
+use callmark_suite::manifest::{Manifest, ManifestError, ToolbusTable, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::{PROFILES, nearest};
 use callmark_suite::run::memory::Memory;
@@ -147,7 +147,7 @@ pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure
         .target
         .as_ref()
         .map_or_else(|| "bundled.toml".to_owned(), |path| path.display().to_string());
-    match &mut manifest.toolbus {
+    match manifest.get_mut::<ToolbusTable>() {
         Some(toolbus) => toolbus.transport = Some(choice.into()),
         None => return Err(Failure::usage("`--transport` is for a manifest with a table `[toolbus]`")),
     }
@@ -181,7 +181,7 @@ pub(crate) fn choose_broker(
     if let Some(choice) = given {
         return Ok(choice.clone());
     }
-    let named = manifest.utp.as_ref().map_or("embedded", |utp| utp.nats.as_str());
+    let named = manifest.get::<UtpTable>().map_or("embedded", |utp| utp.nats.as_str());
     named.parse().map_err(|error| Failure::usage(format!("`utp.nats`: {error}")))
 }
 
@@ -321,10 +321,6 @@ pub(crate) async fn certify(
         // An error is no progress, so `--quiet` does not hide it.
         shown.say(&format!("{profile} cannot run ({}): {message}", cause.name()));
     }
-    let serial = manifest.utp.as_ref().is_some_and(|utp| utp.serial)
-        || manifest.toolbus.as_ref().is_some_and(|toolbus| toolbus.serial)
-        || manifest.hub.as_ref().is_some_and(|hub| hub.serial)
-        || manifest.breadcrumb.as_ref().is_some_and(BreadcrumbTable::is_serial);
     let progress: Arc<dyn Progress> = if arguments.quiet { Arc::new(Quiet) } else { shown };
     let plan = Arc::new(RunPlan {
         selection,
@@ -332,7 +328,7 @@ pub(crate) async fn certify(
         blocked: opened.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
         strict: arguments.strict,
-        jobs: if serial { 1 } else { jobs },
+        jobs: if manifest.is_serial() { 1 } else { jobs },
         alone: run::ALONE,
         seed: arguments.seed,
         rerun: rerun(arguments),

@@ -18,7 +18,7 @@ use callmark_suite::hub::contract;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::judge::Cause;
 use callmark_suite::management::session::ManagementSession;
-use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName};
+use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName, UtpTable};
 use callmark_suite::pace::{Pace, PaceLimits};
 use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::target::guard;
@@ -74,7 +74,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
 }
 
 async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8, Failure> {
-    let broker = match manifest.utp {
+    let broker = match manifest.get::<UtpTable>() {
         Some(_) => {
             let choice = choose_broker(arguments.broker.as_ref(), manifest)?;
             let broker = broker::start(&choice).await.map_err(|error| no_broker(&error))?;

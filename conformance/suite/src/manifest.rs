@@ -12,13 +12,19 @@ mod keys;
 mod toolbus;
 mod utp;
 
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use callmark_schemas::SchemaName;
-use serde::{Deserialize, Serialize};
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
 use thiserror::Error;
 
-use crate::utp::credentials;
+use crate::engine::family::Families;
+use crate::registry::PROFILES;
 use crate::{files, secrets};
 
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
@@ -26,7 +32,7 @@ pub use breadcrumb::{
     ASTRAL_ACTIONS, BreadcrumbTable, ConfigTable, Dispatch, ExtraTool, Inputs, LANGUAGE_MODELS,
     RUNNER_PLACEHOLDERS, RunnerTable, STANDARD_TOOLS, ToolsTable, View, WorkflowTable,
 };
-pub use commands::CommandLine;
+pub use commands::{Command, CommandLine};
 pub use crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, Capture, CrumbAgentTable, CrumbDriveTable, CrumbModel};
 pub use hub::{Customer, FixturesTable, HubTable, IntegrationsTable, ProviderTable, RateLimitTable};
 pub use toolbus::{
@@ -42,26 +48,78 @@ pub use utp::{
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A target, as its author describes it.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
+#[derive(Clone, Debug, Serialize)]
 pub struct Manifest {
     /// Who it is.
     pub target: TargetTable,
-    /// How it is reached over UTP.
-    #[serde(default)]
-    pub utp: Option<UtpTable>,
-    /// How it is reached over MCP.
-    #[serde(default)]
-    pub toolbus: Option<ToolbusTable>,
-    /// How a Hub or an agent is reached over HTTP.
-    #[serde(default)]
-    pub hub: Option<HubTable>,
-    /// How a tool runner or its agent is reached over a breadcrumb store.
-    #[serde(default)]
-    pub breadcrumb: Option<BreadcrumbTable>,
+    /// The table of each protocol that the target speaks, by its name.
+    #[serde(flatten)]
+    sections: BTreeMap<&'static str, Box<dyn Section>>,
     /// The directory that relative paths and `start` refer to.
     #[serde(skip)]
     pub directory: PathBuf,
+}
+
+/// The table of one protocol.
+pub trait Section: Table + Debug + Send + Sync {
+    /// The profiles that it describes.
+    fn profiles(&self) -> Vec<&'static str>;
+
+    /// The table within it that a profile cannot do without, where it is not there.
+    fn missing_table(&self, _profile: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Values that must not be stored: credentials, the target's environment, its HTTP headers.
+    fn secrets(&self) -> Vec<String>;
+
+    /// Whether the scenarios are to run one by one.
+    fn is_serial(&self) -> bool;
+
+    /// What is run where the selected profiles are certified.
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>>;
+
+    /// What the schema cannot say.
+    fn contradictions(&self) -> Vec<String>;
+}
+
+/// What a table is able to do because of its type.
+pub trait Table: Any {
+    /// As it stands in the file.
+    fn value(&self) -> Value;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Section>;
+}
+
+impl<T: Section + Clone + Serialize> Table for T {
+    fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn boxed(&self) -> Box<dyn Section> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Section> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+impl Serialize for dyn Section {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.value().serialize(serializer)
+    }
+}
+
+/// Reads the table of a protocol.
+///
+/// # Errors
+/// It has not the shape of such a table.
+pub fn section<T: Section + DeserializeOwned>(table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+    serde_json::from_value::<T>(table).map(|table| Box::new(table) as Box<dyn Section>)
 }
 
 /// `[target]`.
@@ -76,40 +134,72 @@ pub struct TargetTable {
 }
 
 impl Manifest {
-    /// Reads and checks a manifest file.
+    /// Reads and checks a manifest file that describes targets of these families.
     ///
     /// # Errors
     /// All faults at once, each with the key that it is about.
-    pub fn read(path: &Path) -> Result<Self, ManifestError> {
+    pub fn read_for(families: Families, path: &Path) -> Result<Self, ManifestError> {
         let shown = path.display().to_string();
         let fault = |message: String| ManifestError { path: shown.clone(), faults: vec![message] };
         let text = files::read_text(path, MAX_BYTES).map_err(|error| fault(error.to_string()))?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        Self::parse(&shown, &text, directory.unwrap_or(Path::new(".")))
+        Self::parse_for(families, &shown, &text, directory.unwrap_or(Path::new(".")))
     }
 
     /// Checks the text of a manifest.
-    pub fn parse(path: &str, text: &str, directory: &Path) -> Result<Self, ManifestError> {
+    ///
+    /// # Errors
+    /// As [`read_for`](Self::read_for).
+    pub fn parse_for(
+        families: Families,
+        path: &str,
+        text: &str,
+        directory: &Path,
+    ) -> Result<Self, ManifestError> {
         let error = |faults: Vec<String>| ManifestError { path: path.to_owned(), faults };
         let table: toml::Table = toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
         let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
         let mut faults = keys::unknown(&value);
         if faults.is_empty() {
+            let is_explained = |pointer: &str| {
+                families.protocols().any(|protocol| protocol.explains(pointer, &value[protocol.name()]))
+            };
             faults = callmark_schemas::violations(SchemaName::Manifest, &value)
                 .into_iter()
-                // `contradictions` knows better what was meant by a text that names no broker.
-                .filter(|violation| violation.pointer != "/utp/nats" || !value["utp"]["nats"].is_string())
+                .filter(|violation| !is_explained(&violation.pointer))
                 .map(|violation| format!("`{}`: {}", dotted(&violation.pointer), violation.message))
                 .collect();
         }
         if !faults.is_empty() {
             return Err(error(faults));
         }
-        let mut manifest: Self =
-            serde_json::from_value(value).map_err(|fault| error(vec![fault.to_string()]))?;
+        let mut manifest = Self::of(families, value).map_err(|fault| error(vec![fault]))?;
         directory.clone_into(&mut manifest.directory);
         let faults = manifest.contradictions();
         if faults.is_empty() { Ok(manifest) } else { Err(error(faults)) }
+    }
+
+    /// A manifest as it was kept beside a certificate.
+    ///
+    /// # Errors
+    /// A member that is none of a manifest, or has another shape.
+    pub fn of(families: Families, mut value: Value) -> Result<Self, String> {
+        let tables = value.as_object_mut().ok_or("a manifest is a table")?;
+        let target = tables.remove("target").unwrap_or_default();
+        let target = serde_json::from_value(target).map_err(|error| format!("`target`: {error}"))?;
+        let mut sections = BTreeMap::new();
+        for protocol in families.protocols() {
+            let Some(table) = tables.remove(protocol.name()).filter(|table| !table.is_null()) else {
+                continue;
+            };
+            let section =
+                protocol.section(table).map_err(|error| format!("`{}`: {error}", protocol.name()))?;
+            sections.insert(protocol.name(), section);
+        }
+        match tables.keys().next() {
+            Some(unknown) => Err(format!("unknown table `{unknown}`")),
+            None => Ok(Self { target, sections, directory: PathBuf::new() }),
+        }
     }
 
     /// Checks again what can be changed after reading.
@@ -118,82 +208,48 @@ impl Manifest {
         if faults.is_empty() { Ok(()) } else { Err(ManifestError { path: path.to_owned(), faults }) }
     }
 
-    /// The profiles whose tables are there.
+    /// The table of this type.
+    pub fn get<T: Section>(&self) -> Option<&T> {
+        self.sections.values().find_map(|section| (&**section as &dyn Any).downcast_ref())
+    }
+
+    /// The table of this type, to change it.
+    pub fn get_mut<T: Section>(&mut self) -> Option<&mut T> {
+        self.sections.values_mut().find_map(|section| (&mut **section as &mut dyn Any).downcast_mut())
+    }
+
+    /// The profiles whose tables are there, in the order of reports.
     pub fn profiles(&self) -> Vec<&'static str> {
-        let mut profiles = self.utp.as_ref().map(UtpTable::profiles).unwrap_or_default();
-        if let Some(hub) = &self.hub {
-            if hub.has_server() {
-                profiles.push("hub.server");
-            }
-            if hub.agent.is_some() {
-                profiles.push("hub.agent");
-            }
-        }
-        if let Some(toolbus) = &self.toolbus {
-            profiles.push("toolbus.server");
-            if toolbus.artifacts.is_some() {
-                profiles.push("toolbus.artifacts");
-            }
-        }
-        profiles.extend(self.breadcrumb.iter().flat_map(BreadcrumbTable::profiles));
+        let mut profiles: Vec<&str> = self.sections.values().flat_map(|section| section.profiles()).collect();
+        profiles.sort_by_key(|profile| PROFILES.iter().position(|known| known.id == *profile));
         profiles
     }
 
-    /// The table that a profile cannot do without, where it is not there. Within its family's table a profile may be
-    /// asked for without one of its own; of a runtime, each side says by its table that it is there.
+    /// The table that a profile cannot do without, where it is not there. Within its protocol's table a profile may be
+    /// asked for without one of its own.
     pub fn missing_table<'a>(&self, profile: &'a str) -> Option<&'a str> {
-        let family = profile.split('.').next().unwrap_or_default();
-        let (table, is_there) = match (family, &self.utp) {
-            ("utp", Some(utp)) => match profile {
-                "utp.worker" => (profile, utp.worker.is_some()),
-                "utp.execution" => (profile, utp.execution.is_some()),
-                _ => (family, true),
-            },
-            ("utp", None) => (family, false),
-            ("toolbus", _) => (family, self.toolbus.is_some()),
-            ("hub", _) => (family, self.hub.is_some()),
-            _ => (family, self.breadcrumb.is_some()),
-        };
-        (!is_there).then_some(table)
+        let protocol = profile.split('.').next().unwrap_or_default();
+        match self.sections.get(protocol) {
+            Some(section) => section.missing_table(profile),
+            None => Some(protocol),
+        }
     }
 
-    /// Values of the manifest that must not be stored: the target's environment, its HTTP headers, and credentials of the
-    /// broker.
+    /// Whether the scenarios are to run one by one.
+    pub fn is_serial(&self) -> bool {
+        self.sections.values().any(|section| section.is_serial())
+    }
+
+    /// Values of the manifest that must not be stored: credentials of the broker, the target's environment, its HTTP
+    /// headers.
     pub fn secrets(&self) -> Vec<String> {
-        let utp = self.utp.iter();
-        let words = utp.clone().flat_map(|utp| credentials::words(&utp.nats));
-        let toolbus = self.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
-        let hub = self.hub.iter().flat_map(|hub| hub.env.values());
-        let service = self.hub.iter().filter_map(HubTable::secret);
-        let agent = self.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
-        let crumbs = self.breadcrumb.iter().flat_map(BreadcrumbTable::secrets);
-        let executor =
-            utp.clone().filter_map(|utp| utp.openapi.as_ref()).flat_map(|own| own.environment.values());
-        let registry = utp
-            .clone()
-            .filter_map(|utp| utp.registry.as_ref())
-            .flat_map(|own| own.env.values().chain(own.headers.values()));
-        utp.flat_map(|utp| utp.env.values())
-            .chain(executor)
-            .chain(registry)
-            .chain(toolbus)
-            .chain(hub)
-            .cloned()
-            .chain(words)
-            .chain(service)
-            .chain(crumbs)
-            .chain(agent)
-            .filter(|value| value.len() >= secrets::SHORTEST)
-            .collect()
+        let all = self.sections.values().flat_map(|section| section.secrets());
+        all.filter(|value| value.len() >= secrets::SHORTEST).collect()
     }
 
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
-        let mut faults = self.toolbus.iter().flat_map(ToolbusTable::contradictions).collect::<Vec<_>>();
-        faults.extend(self.hub.iter().flat_map(HubTable::contradictions));
-        faults.extend(self.utp.iter().flat_map(UtpTable::contradictions));
-        faults.extend(self.breadcrumb.iter().flat_map(BreadcrumbTable::contradictions));
-        faults
+        self.sections.values().flat_map(|section| section.contradictions()).collect()
     }
 }
 

@@ -12,7 +12,7 @@ use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::hub;
 use callmark_suite::hub::agent::session::{AgentSession, StartAgent};
-use callmark_suite::manifest::{AgentTable, Manifest, ModelKind};
+use callmark_suite::manifest::{AgentTable, HubTable, Manifest, ModelKind};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
 use callmark_suite::saboteur::{self, Bench, Patience, Workshop};
@@ -32,7 +32,7 @@ fn table(more: &str) -> AgentTable {
         "[target]\nname = \"agent of a test\"\n[hub.agent]\nstart = [\"agent\"]\nstart_timeout_seconds = 1.5\n{more}\n"
     );
     let manifest = Manifest::parse("agent.toml", &text, Path::new(".")).expect("a sound manifest");
-    manifest.hub.and_then(|hub| hub.agent).expect("a table of an agent")
+    manifest.get::<HubTable>().cloned().and_then(|hub| hub.agent).expect("a table of an agent")
 }
 
 fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {

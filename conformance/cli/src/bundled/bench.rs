@@ -16,7 +16,7 @@ use callmark_suite::families;
 use callmark_suite::hub::agent::session::AgentSession;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::management::session::{ManagementPlan, ManagementSession};
-use callmark_suite::manifest::{Manifest, UtpTable};
+use callmark_suite::manifest::{BreadcrumbTable, HubTable, Manifest, ToolbusTable, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::runtime::model::Model;
 use callmark_suite::runtime::session::RuntimeSession;
@@ -193,26 +193,30 @@ impl ReferenceBench {
     }
 
     async fn hub(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<HubSession>, String> {
-        let table = self.manifest.hub.clone().ok_or("the bundled manifest has no `[hub]`")?;
+        let table = self.manifest.get::<HubTable>().cloned().ok_or("the bundled manifest has no `[hub]`")?;
         let plan = self.opening(table, self.limits, wire);
         HubSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<AgentSession>, String> {
-        let table = self.manifest.hub.clone().and_then(|hub| hub.agent);
+        let table = self.manifest.get::<HubTable>().cloned().and_then(|hub| hub.agent);
         let table = table.ok_or("the bundled manifest has no `[hub.agent]`")?;
         let plan = self.opening(table, self.limits, wire);
         AgentSession::open(plan, None).await.map_err(|error| error.to_string())
     }
 
     async fn runner(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<RunnerSession>, String> {
-        let table = self.manifest.breadcrumb.clone().ok_or("the bundled manifest has no `[breadcrumb]`")?;
+        let table = self
+            .manifest
+            .get::<BreadcrumbTable>()
+            .cloned()
+            .ok_or("the bundled manifest has no `[breadcrumb]`")?;
         let plan = self.opening(table, self.limits, wire);
         RunnerSession::open(plan).await.map_err(|error| error.to_string())
     }
 
     async fn crumb_agent(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<CrumbAgentSession>, String> {
-        let table = self.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone());
+        let table = self.manifest.get::<BreadcrumbTable>().and_then(|own| own.agent.clone());
         let table = table.ok_or("the bundled manifest has no `[breadcrumb.agent]`")?;
         let plan = self.opening(table, self.limits, wire);
         CrumbAgentSession::open(plan).await.map_err(|error| error.to_string())
@@ -234,7 +238,8 @@ impl ReferenceBench {
     }
 
     async fn toolbus(&mut self, wire: Arc<dyn Wire>) -> Result<Arc<ToolbusSession>, String> {
-        let table = self.manifest.toolbus.clone().ok_or("the bundled manifest has no `[toolbus]`")?;
+        let table =
+            self.manifest.get::<ToolbusTable>().cloned().ok_or("the bundled manifest has no `[toolbus]`")?;
         let plan = self.opening(table, self.longer(), wire);
         ToolbusSession::open(plan).await.map_err(|error| error.to_string())
     }
@@ -310,7 +315,10 @@ impl ReferenceBench {
     }
 
     fn utp_table(&self) -> Result<UtpTable, String> {
-        self.manifest.utp.clone().ok_or_else(|| "the bundled manifest has no `[utp]`".to_owned())
+        self.manifest
+            .get::<UtpTable>()
+            .cloned()
+            .ok_or_else(|| "the bundled manifest has no `[utp]`".to_owned())
     }
 
     /// Starts the reference's part for a role, unless it stands there already.

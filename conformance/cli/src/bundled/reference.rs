@@ -8,7 +8,7 @@ use callmark_reference::utp::{
     Environment, L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError,
     Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
-use callmark_suite::manifest::{Manifest, PlatformKind};
+use callmark_suite::manifest::{Manifest, PlatformKind, UtpTable};
 use callmark_suite::target::{Surroundings, Target};
 use callmark_suite::utp::upstream::Variable;
 use futures::future::BoxFuture;
@@ -165,7 +165,7 @@ impl Registry {
         let mut config = L0Config::new(broker.url());
         config.http = Some(([127, 0, 0, 1], 0).into());
         let l0 = L0::start(config).await.map_err(|error| error.to_string())?;
-        if let Some(table) = manifest.utp.as_mut().and_then(|utp| utp.registry.as_mut()) {
+        if let Some(table) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.registry.as_mut()) {
             table.base_url = l0.http_url();
         }
         Ok(Self { l0, broker })

@@ -10,9 +10,10 @@ use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
 use callmark_suite::families;
 use callmark_suite::library;
-use callmark_suite::manifest::Manifest;
+use callmark_suite::manifest::{HubTable, Manifest};
 use callmark_suite::run::memory::{ACCOUNT_SCHEMA, Account};
 use callmark_suite::run::{self, Library, RunPlan};
+use serde_json::Value;
 
 use super::files::{self, ACCOUNT, MANIFEST, MAX_LARGE, MAX_SMALL, RECORD, TRANSCRIPT};
 use super::word;
@@ -71,7 +72,7 @@ impl Judged {
             subject,
             configuration,
             strict: self.strict,
-            stub: has_hub && self.manifest.hub.as_ref().is_some_and(|hub| hub.stub),
+            stub: has_hub && self.manifest.get::<HubTable>().is_some_and(|hub| hub.stub),
             capabilities: self.capabilities.clone(),
             word,
         };
@@ -107,7 +108,9 @@ type Judge = Box<dyn FnOnce(RunRecord) -> Judged>;
 
 /// What judges again.
 fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
-    let manifest: Manifest = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
+    let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
+    let manifest = Manifest::of(families::ALL, manifest)
+        .map_err(|why| format!("`{MANIFEST}` is not a manifest: {why}"))?;
     let account: Account = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
     if account.schema != ACCOUNT_SCHEMA {
         return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema));

@@ -4,6 +4,7 @@
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
+use callmark_suite::manifest::BreadcrumbTable;
 
 const PROFILES: [&str; 3] = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"];
 /// What of a line names the tool and the id of its last request.
@@ -11,7 +12,7 @@ const REQUEST: &str = r#".*"tool":"\([^"]*\)".*"requestId":"\([^"]*\)".*"#;
 
 async fn check(command: &[&str], expect: Verdict) {
     let mut manifest = support::manifest();
-    let runner = manifest.breadcrumb.as_mut().expect("the bundled manifest has a runner");
+    let runner = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has a runner");
     runner.start = Some(command.iter().map(|word| (*word).to_owned()).collect());
     runner.lines = true;
     runner.start_timeout_seconds = Some(1.0);

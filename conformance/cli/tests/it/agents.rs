@@ -1,5 +1,6 @@
 //! The reference agent, driven in a chat in place of its hook.
 
+use callmark_suite::manifest::HubTable;
 use std::sync::Arc;
 
 use crate::support;
@@ -10,7 +11,7 @@ use callmark_suite::target::Running;
 #[tokio::test]
 async fn the_reference_is_certified_in_a_chat() {
     let mut manifest = support::manifest();
-    let agent = manifest.hub.as_mut().and_then(|hub| hub.agent.as_mut()).expect("the bundled agent");
+    let agent = manifest.get_mut::<HubTable>().and_then(|hub| hub.agent.as_mut()).expect("the bundled agent");
     agent.drive.http = None;
     agent.drive.chat = Some("http://{listen}/v1/chat".to_owned());
     let output = support::certify(&manifest, &["hub.agent"], "", Box::new(Running), Arc::new(Quiet)).await;

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reference::hub::{Hub, HubConfig};
 use callmark_reports::record::{Outcome, RunRecord, Verdict};
-use callmark_suite::manifest::{Manifest, ProviderTable};
+use callmark_suite::manifest::{HubTable, Manifest, ProviderTable, ToolbusTable};
 use callmark_suite::run::{Library, Progress, Quiet, RunOutput};
 use callmark_suite::target::Running;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
@@ -42,7 +42,7 @@ async fn hub_behind(
     let inside: SocketAddr = hub.url().trim_start_matches("http://").parse().expect("an address");
     let door = TcpListener::bind("127.0.0.1:0").await.expect("a door");
     let mut manifest = support::manifest();
-    let table = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    let table = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
     table.start = None;
     table.secret = Some(SECRET.to_owned());
     table.base_url = Some(format!("http://{}", door.local_addr().expect("an address")));
@@ -259,7 +259,7 @@ fn a_limit_of_files_decides_how_many_scenarios_run_at_a_time() {
 async fn a_target_whose_port_is_taken_is_started_again() {
     let home = tempfile::tempdir().expect("a directory");
     let mut manifest = support::manifest();
-    let table = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    let table = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
     let line = format!(
         "test -e second || {{ touch second; echo 'OSError: [Errno 98] Address already in use' >&2; exit 1; }}; exec {} serve hub",
         support::program().display()
@@ -277,7 +277,7 @@ const GARBLES: &str = r#"x; /bad/{x; s/"text":"{/"text":"none","was":"{/; b}; x;
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_server_that_an_earlier_scenario_harmed_fails_nobody_else() {
     let mut manifest = support::manifest();
-    let table = manifest.toolbus.as_mut().expect("the bundled manifest has a server");
+    let table = manifest.get_mut::<ToolbusTable>().expect("the bundled manifest has a server");
     let line =
         format!("{} serve toolbus --stdio | LC_ALL=C sed -u '{GARBLES}'", support::program().display());
     table.command = Some(["sh", "-c", &line].map(str::to_owned).to_vec());

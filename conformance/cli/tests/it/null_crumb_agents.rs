@@ -4,7 +4,7 @@
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::CrumbDriveTable;
+use callmark_suite::manifest::{BreadcrumbTable, CrumbDriveTable};
 
 /// What of a line names the session.
 const SESSION: &str = r#".*"\(session:[^"]*\)".*"#;
@@ -13,7 +13,7 @@ const WISH: &str = r#".*"\(session:[^"]*\)".*\([a-z]\{4,6\}-[0-9a-f]\{12\}-[0-9]
 
 async fn check(command: &[&str], expect: Verdict) {
     let mut manifest = support::manifest();
-    let breadcrumb = manifest.breadcrumb.as_mut().expect("the bundled manifest has breadcrumbs");
+    let breadcrumb = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has breadcrumbs");
     let agent = breadcrumb.agent.as_mut().expect("the bundled manifest has an agent");
     agent.start = None;
     let command = Some(command.iter().map(|word| (*word).to_owned()).collect());

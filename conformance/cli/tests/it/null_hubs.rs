@@ -1,5 +1,6 @@
 //! Hubs that do nothing of what they should score no pass, and never end as conformant.
 
+use callmark_suite::manifest::HubTable;
 use std::time::Duration;
 
 use crate::support::{self, nothing};
@@ -12,7 +13,7 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = support::manifest();
-    let hub = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    let hub = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
     hub.start = None;
     hub.provider = None;
     hub.base_url = Some(server.uri());

@@ -1,5 +1,6 @@
 //! Registries that do nothing of what they should score no pass, and never end as conformant.
 
+use callmark_suite::manifest::UtpTable;
 use std::time::Duration;
 
 use crate::support::{self, nothing};
@@ -12,7 +13,7 @@ async fn check(respond: impl Respond + 'static, expect: Verdict) {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = support::manifest();
-    let utp = manifest.utp.as_mut().expect("the bundled manifest has UTP roles");
+    let utp = manifest.get_mut::<UtpTable>().expect("the bundled manifest has UTP roles");
     let registry = utp.registry.as_mut().expect("the bundled manifest has a registry");
     registry.base_url = Some(server.uri());
     registry.start_timeout_seconds = Some(1.0);

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use callmark_cli::broker::{self, BrokerChoice};
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::{Manifest, PlatformKind};
+use callmark_suite::manifest::{Manifest, PlatformKind, UtpTable};
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use wiremock::matchers::any;
@@ -46,7 +46,7 @@ async fn check_http(respond: impl Respond + 'static, expect: Verdict, who: &str)
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = support::manifest();
-    let utp = manifest.utp.as_mut().expect("the bundled manifest has UTP roles");
+    let utp = manifest.get_mut::<UtpTable>().expect("the bundled manifest has UTP roles");
     utp.platform = PlatformKind::Http;
     utp.runtime.url = Some(server.uri());
     check(&manifest, broker.url(), expect, who).await;

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::{Manifest, Transport};
+use callmark_suite::manifest::{Manifest, ToolbusTable, Transport};
 use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};
@@ -22,7 +22,7 @@ async fn check(manifest: Manifest, expect: Verdict) {
 /// A server whose standard input goes through a shell command.
 fn stdio(command: &str) -> Manifest {
     let mut manifest = support::manifest();
-    if let Some(toolbus) = manifest.toolbus.as_mut() {
+    if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
         toolbus.command = Some(["sh", "-c", command].map(str::to_owned).to_vec());
         toolbus.start_timeout_seconds = Some(1.0);
     }
@@ -41,7 +41,7 @@ async fn http(respond: impl Respond + 'static) -> (Manifest, MockServer) {
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = support::manifest();
-    if let Some(toolbus) = manifest.toolbus.as_mut() {
+    if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
         toolbus.transport = Some(Transport::Http);
         toolbus.start = None;
         toolbus.url = Some(format!("{}/mcp", server.uri()));

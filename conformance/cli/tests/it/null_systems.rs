@@ -7,7 +7,7 @@ use std::time::Duration;
 use callmark_reference::breadcrumb::client::{ListQuery, StoreClient};
 use callmark_reference::breadcrumb::store::{StoreConfig, StoreServer};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::Manifest;
+use callmark_suite::manifest::{BreadcrumbTable, Manifest};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 use wiremock::matchers::any;
@@ -25,7 +25,7 @@ async fn check(manifest: &Manifest, expect: Verdict, who: &str) {
 
 fn manifest() -> Manifest {
     let mut manifest = support::manifest();
-    let own = manifest.breadcrumb.as_mut().expect("the bundled manifest has a runner");
+    let own = manifest.get_mut::<BreadcrumbTable>().expect("the bundled manifest has a runner");
     own.start = None;
     own.start_timeout_seconds = Some(1.0);
     // No page is ever asked for, and without a browser none is waited for.
@@ -38,7 +38,7 @@ async fn check_at_the_store(answer: Option<fn(&Value) -> Value>, expect: Verdict
     let free = TcpListener::bind("127.0.0.1:0").and_then(|listener| listener.local_addr());
     let address = free.expect("a free port").to_string();
     let mut manifest = manifest();
-    manifest.breadcrumb.as_mut().expect("a runner").listen = Some(address.clone());
+    manifest.get_mut::<BreadcrumbTable>().expect("a runner").listen = Some(address.clone());
     let answering = answer.map(|answer| answer_all(format!("http://{address}"), answer));
     check(&manifest, expect, who).await;
     answering.inspect(JoinHandle::abort);
@@ -48,7 +48,7 @@ async fn check_at_the_store(answer: Option<fn(&Value) -> Value>, expect: Verdict
 async fn check_in_a_system(answer: Option<fn(&Value) -> Value>, expect: Verdict, who: &str) {
     let store = StoreServer::start(StoreConfig::new()).await.expect("a store");
     let mut manifest = manifest();
-    manifest.breadcrumb.as_mut().expect("a runner").store = Some(store.url());
+    manifest.get_mut::<BreadcrumbTable>().expect("a runner").store = Some(store.url());
     let answering = answer.map(|answer| answer_all(store.url(), answer));
     check(&manifest, expect, who).await;
     answering.inspect(JoinHandle::abort);
@@ -59,7 +59,7 @@ async fn check_null_system(respond: impl Respond + 'static, expect: Verdict, who
     let server = MockServer::start().await;
     Mock::given(any()).respond_with(respond).mount(&server).await;
     let mut manifest = manifest();
-    manifest.breadcrumb.as_mut().expect("a runner").store = Some(server.uri());
+    manifest.get_mut::<BreadcrumbTable>().expect("a runner").store = Some(server.uri());
     check(&manifest, expect, who).await;
 }
 

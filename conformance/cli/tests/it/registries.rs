@@ -5,14 +5,14 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::Registry;
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::manifest::{RegistryEncoding, RegistryRead, RegistryTable};
+use callmark_suite::manifest::{RegistryEncoding, RegistryRead, RegistryTable, UtpTable};
 use callmark_suite::run::Quiet;
 use callmark_suite::target::Running;
 
 async fn check(change: impl FnOnce(&mut RegistryTable)) {
     let mut manifest = support::manifest();
     let registry = Registry::start(&mut manifest).await.expect("the reference's registry");
-    let table = manifest.utp.as_mut().and_then(|utp| utp.registry.as_mut()).expect("a registry");
+    let table = manifest.get_mut::<UtpTable>().and_then(|utp| utp.registry.as_mut()).expect("a registry");
     change(table);
     let output = support::certify(&manifest, &["utp.registry"], "", Box::new(Running), Arc::new(Quiet)).await;
     let unhappy: Vec<_> = output

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{self, Part};
 use callmark_reports::record::{Outcome, RuleEntry, Verdict};
-use callmark_suite::manifest::Customer;
+use callmark_suite::manifest::{Customer, HubTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{Quiet, RunOutput};
 use callmark_suite::target::Running;
@@ -242,7 +242,7 @@ async fn certify(fault: Fault, declared: bool) -> RunOutput {
     let hub = SmallHub { fault, holdings: Mutex::default() };
     Mock::given(any()).respond_with(hub).mount(&server).await;
     let mut manifest = support::manifest();
-    let table = manifest.hub.as_mut().expect("the bundled manifest has a Hub");
+    let table = manifest.get_mut::<HubTable>().expect("the bundled manifest has a Hub");
     (table.start, table.provider) = (None, None);
     table.customers.clear();
     if declared {

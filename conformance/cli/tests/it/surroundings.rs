@@ -9,7 +9,7 @@ use callmark_cli::bundled::Reference;
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::manifest::PlatformKind;
+use callmark_suite::manifest::{PlatformKind, UtpTable};
 use callmark_suite::run::{Progress, Quiet};
 use callmark_suite::target::Running;
 use callmark_suite::transcript::MAX_FRAMES;
@@ -20,7 +20,7 @@ use tokio::sync::mpsc;
 async fn the_reference_is_conformant_over_the_http_binding() {
     let broker = broker::start(&BrokerChoice::Embedded).await.expect("a broker");
     let mut manifest = support::manifest();
-    if let Some(utp) = manifest.utp.as_mut() {
+    if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.platform = PlatformKind::Http;
     }
     let profiles = ["utp.tool-service", "utp.pmo"];

@@ -10,7 +10,7 @@ use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
 use callmark_suite::engine::setup::{self, OpenPlan};
 use callmark_suite::families;
-use callmark_suite::manifest::Manifest;
+use callmark_suite::manifest::{Manifest, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
 use callmark_suite::target::Target;
@@ -25,7 +25,7 @@ pub(crate) fn program() -> PathBuf {
 /// The bundled manifest with a short wait for a target that never answers.
 pub(crate) fn manifest() -> Manifest {
     let mut manifest = bundled::manifest(&program()).expect("a sound manifest");
-    if let Some(utp) = manifest.utp.as_mut() {
+    if let Some(utp) = manifest.get_mut::<UtpTable>() {
         utp.start_timeout_seconds = Some(1.5);
     }
     manifest

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
 
 use super::Runner;
 use super::agent::Agent;
@@ -11,7 +12,7 @@ use super::session::{RunnerFound, RunnerSession};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
-use crate::manifest::BreadcrumbTable;
+use crate::manifest::{BreadcrumbTable, Section, section};
 
 /// Tool requests as breadcrumbs: a tool runner at a store, and the agent that asks it.
 #[derive(Debug)]
@@ -24,6 +25,10 @@ const AGENT_LOG: &str = "crumb-agent.log";
 impl Protocol for Breadcrumb {
     fn name(&self) -> &'static str {
         "breadcrumb"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<BreadcrumbTable>(table)
     }
 
     fn logs(&self) -> &'static [&'static str] {
@@ -42,7 +47,7 @@ impl Protocol for Breadcrumb {
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
-        let own = restore.manifest.breadcrumb.as_ref();
+        let own = restore.manifest.get::<BreadcrumbTable>();
         if let Some(found) = restore.take::<RunnerFound>(&Runner)? {
             let table = table(own.cloned(), "breadcrumb")?;
             sessions.insert(&Runner, RunnerSession::again(table, found, restore.seed));
@@ -57,7 +62,8 @@ impl Protocol for Breadcrumb {
 
 /// Opens a session with the tool runner of a manifest.
 async fn open(plan: &OpenPlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
-    let Some(table) = plan.manifest.breadcrumb.clone().filter(BreadcrumbTable::has_runner) else {
+    let Some(table) = plan.manifest.get::<BreadcrumbTable>().cloned().filter(BreadcrumbTable::has_runner)
+    else {
         return Err(lacks("describes no tool runner (`[breadcrumb.runner]`)"));
     };
     let plan = plan.opening(table, LOG);
@@ -66,7 +72,7 @@ async fn open(plan: &OpenPlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
 
 /// Opens a session with the agent of a manifest that writes invocations.
 async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<CrumbAgentSession>, Blocked> {
-    let Some(table) = plan.manifest.breadcrumb.as_ref().and_then(|own| own.agent.clone()) else {
+    let Some(table) = plan.manifest.get::<BreadcrumbTable>().and_then(|own| own.agent.clone()) else {
         return Err(lacks("has no table `[breadcrumb.agent]`"));
     };
     let plan = plan.opening(table, AGENT_LOG);

@@ -11,12 +11,24 @@ use serde_json::Value;
 use super::family::Family;
 use super::session::Sessions;
 use super::setup::{OpenPlan, Opened};
-use crate::manifest::Manifest;
+use crate::manifest::{Manifest, Section};
 
 /// What the families of one protocol have in common.
 pub trait Protocol: Sync {
     /// Name of its table in the manifest, and the first part of the ids of its profiles; for example `hub`.
     fn name(&self) -> &'static str;
+
+    /// Reads its table.
+    ///
+    /// # Errors
+    /// It has not the shape of such a table.
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error>;
+
+    /// Whether the table's own [contradictions](Section::contradictions) explain better than the schema what is wrong at
+    /// this pointer, from the root of the manifest.
+    fn explains(&self, _pointer: &str, _table: &Value) -> bool {
+        false
+    }
 
     /// Names of the files to which what it starts logs. No other protocol has one of them.
     fn logs(&self) -> &'static [&'static str];

@@ -2,7 +2,10 @@
 //!
 //! A new family is its folder, which implements [`Family`](crate::engine::family::Family), and one line here.
 
+use std::path::Path;
+
 use crate::engine::family::Families;
+use crate::manifest::{Manifest, ManifestError};
 use crate::run::{Library, LibraryError};
 use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
@@ -25,5 +28,23 @@ impl Library {
     /// A fault of the registry or of the features: a bug of ours.
     pub fn load() -> Result<Self, LibraryError> {
         Self::of(ALL)
+    }
+}
+
+impl Manifest {
+    /// Reads and checks a manifest file.
+    ///
+    /// # Errors
+    /// All faults at once, each with the key that it is about.
+    pub fn read(path: &Path) -> Result<Self, ManifestError> {
+        Self::read_for(ALL, path)
+    }
+
+    /// Checks the text of a manifest.
+    ///
+    /// # Errors
+    /// As [`read`](Self::read).
+    pub fn parse(path: &str, text: &str, directory: &Path) -> Result<Self, ManifestError> {
+        Self::parse_for(ALL, path, text, directory)
     }
 }

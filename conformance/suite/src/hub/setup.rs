@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
 
 use super::Server;
 use super::agent::Agent;
@@ -11,6 +12,7 @@ use super::session::{HubFound, HubSession};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+use crate::manifest::{HubTable, Section, section};
 
 /// The Tool Execution Contract: a Hub over HTTP, and its agent.
 #[derive(Debug)]
@@ -23,6 +25,10 @@ const AGENT_LOG: &str = "agent.log";
 impl Protocol for Hub {
     fn name(&self) -> &'static str {
         "hub"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<HubTable>(table)
     }
 
     fn logs(&self) -> &'static [&'static str] {
@@ -41,7 +47,7 @@ impl Protocol for Hub {
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
-        let hub = restore.manifest.hub.as_ref();
+        let hub = restore.manifest.get::<HubTable>();
         if let Some(found) = restore.take::<HubFound>(&Server)? {
             let table = table(hub.cloned(), "hub")?;
             if let Some(why) = found.contradiction(&table) {
@@ -59,7 +65,7 @@ impl Protocol for Hub {
 
 /// Opens a session with the Hub of a manifest.
 async fn open(plan: &OpenPlan<'_>) -> Result<Arc<HubSession>, Blocked> {
-    let Some(table) = plan.manifest.hub.clone() else {
+    let Some(table) = plan.manifest.get::<HubTable>().cloned() else {
         return Err(lacks("has no table `[hub]`"));
     };
     let plan = plan.opening(table, LOG);
@@ -68,7 +74,7 @@ async fn open(plan: &OpenPlan<'_>) -> Result<Arc<HubSession>, Blocked> {
 
 /// Opens a session with the agent of a manifest.
 async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<AgentSession>, Blocked> {
-    let Some(table) = plan.manifest.hub.as_ref().and_then(|hub| hub.agent.clone()) else {
+    let Some(table) = plan.manifest.get::<HubTable>().and_then(|hub| hub.agent.clone()) else {
         return Err(lacks("has no table `[hub.agent]`"));
     };
     let plan = plan.opening(table, AGENT_LOG);

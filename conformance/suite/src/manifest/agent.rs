@@ -323,6 +323,7 @@ fn local_calls() -> Vec<ToolCallTable> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::HubTable;
     use std::path::Path;
 
     use super::super::Manifest;
@@ -342,7 +343,7 @@ mod tests {
         let manifest = Manifest::parse("a", &format!("[target]\nname = \"a\"\n{text}"), Path::new("."))
             .expect("a sound manifest");
         assert_eq!(manifest.profiles(), ["hub.agent"]);
-        let agent = manifest.hub.and_then(|hub| hub.agent).expect("the agent's table");
+        let agent = manifest.get::<HubTable>().cloned().and_then(|hub| hub.agent).expect("the agent's table");
         assert_eq!((agent.tools.len(), agent.local.len()), (9, 2));
         assert_eq!(agent.fetch_page.table().map(|own| own.tool.as_str()), Some("research_fetch_page"));
     }

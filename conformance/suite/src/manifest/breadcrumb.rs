@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
+use super::{Command, Section};
 use crate::registry::nearest;
 
 /// The tools of the standard (Universal Tool Invocation L76-107).
@@ -297,22 +298,6 @@ impl BreadcrumbTable {
         self.runner.is_some() || self.tools.is_some() || self.workflow.is_some()
     }
 
-    /// Whether scenarios are to run one by one.
-    pub fn is_serial(&self) -> bool {
-        self.serial || self.agent.as_ref().is_some_and(|agent| agent.serial)
-    }
-
-    /// The profiles whose tables are there.
-    pub fn profiles(&self) -> Vec<&'static str> {
-        let all = [
-            ("breadcrumb.runner", self.runner.is_some()),
-            ("breadcrumb.tools", self.tools.is_some()),
-            ("breadcrumb.workflow", self.workflow.is_some()),
-            ("breadcrumb.agent", self.agent.is_some()),
-        ];
-        all.into_iter().filter(|(_, there)| *there).map(|(profile, _)| profile).collect()
-    }
-
     /// How long a started runner may take until it answers.
     pub fn start_timeout(&self) -> Duration {
         duration(self.start_timeout_seconds, 30)
@@ -326,45 +311,6 @@ impl BreadcrumbTable {
     /// For an answer of a language model or a browser.
     pub fn slow_deadline(&self) -> Duration {
         duration(self.slow_deadline_seconds, 60)
-    }
-
-    /// Text that reports must not show.
-    pub fn secrets(&self) -> Vec<String> {
-        let token = self.token_env.as_ref().and_then(|variable| std::env::var(variable).ok());
-        let own = own_values(&self.env, &RUNNER_PLACEHOLDERS);
-        let agent = self.agent.iter().flat_map(|agent| own_values(&agent.env, &CRUMB_AGENT_PLACEHOLDERS));
-        own.into_iter().chain(token).chain(agent.collect::<Vec<_>>()).collect()
-    }
-
-    /// What the schema cannot say.
-    pub(super) fn contradictions(&self) -> Vec<String> {
-        let mut faults = Vec::new();
-        if self.has_runner() {
-            self.contradictions_of_the_runner(&mut faults);
-        }
-        for tool in self.catalog.iter().filter(|tool| !STANDARD_TOOLS.contains(&tool.as_str())) {
-            let near = nearest(tool, STANDARD_TOOLS.into_iter());
-            let hint = near.map_or_else(
-                || "; further tools stand in `breadcrumb.extra`".to_owned(),
-                |near| format!("; did you mean `{near}`?"),
-            );
-            faults
-                .push(format!("`breadcrumb.catalog` names `{tool}`, which is no tool of the standard{hint}"));
-        }
-        for tool in self.extra.keys().filter(|tool| STANDARD_TOOLS.contains(&tool.as_str())) {
-            faults.push(format!("`breadcrumb.extra.{tool}` is a tool of the standard: name it in `catalog`"));
-        }
-        for tool in self.inputs.0.keys().filter(|tool| !STANDARD_TOOLS.contains(&tool.as_str())) {
-            faults
-                .push(format!("`breadcrumb.inputs.{tool}` is about a tool that the standard does not have"));
-        }
-        for fixed in ["calculator", "workflow"].iter().filter(|tool| self.inputs.0.contains_key(**tool)) {
-            faults.push(format!("`breadcrumb.inputs.{fixed}`: the standard says how this tool is called"));
-        }
-        if let Some(agent) = &self.agent {
-            agent.contradictions(&mut faults);
-        }
-        faults
     }
 
     fn contradictions_of_the_runner(&self, faults: &mut Vec<String>) {
@@ -404,6 +350,72 @@ impl BreadcrumbTable {
                 "`[breadcrumb.workflow]` is there, and `breadcrumb.catalog` lacks `workflow`".to_owned(),
             );
         }
+    }
+}
+
+impl Section for BreadcrumbTable {
+    fn profiles(&self) -> Vec<&'static str> {
+        let all = [
+            ("breadcrumb.runner", self.runner.is_some()),
+            ("breadcrumb.tools", self.tools.is_some()),
+            ("breadcrumb.workflow", self.workflow.is_some()),
+            ("breadcrumb.agent", self.agent.is_some()),
+        ];
+        all.into_iter().filter(|(_, there)| *there).map(|(profile, _)| profile).collect()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let token = self.token_env.as_ref().and_then(|variable| std::env::var(variable).ok());
+        let own = own_values(&self.env, &RUNNER_PLACEHOLDERS);
+        let agent = self.agent.iter().flat_map(|agent| own_values(&agent.env, &CRUMB_AGENT_PLACEHOLDERS));
+        own.into_iter().chain(token).chain(agent.collect::<Vec<_>>()).collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial || self.agent.as_ref().is_some_and(|agent| agent.serial)
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        let mut all = Vec::new();
+        if ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"].into_iter().any(is_selected) {
+            all.push(Command { words: self.start.as_ref(), cwd: self.cwd.as_ref(), environment: &self.env });
+        }
+        if let Some(own) = self.agent.as_ref().filter(|_| is_selected("breadcrumb.agent")) {
+            let command = |words| Command { words, cwd: own.cwd.as_ref(), environment: &own.env };
+            let drive = own.drive.as_ref().and_then(|drive| drive.command.as_ref());
+            all.extend([command(own.start.as_ref()), command(drive)]);
+        }
+        all
+    }
+
+    fn contradictions(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.has_runner() {
+            self.contradictions_of_the_runner(&mut faults);
+        }
+        for tool in self.catalog.iter().filter(|tool| !STANDARD_TOOLS.contains(&tool.as_str())) {
+            let near = nearest(tool, STANDARD_TOOLS.into_iter());
+            let hint = near.map_or_else(
+                || "; further tools stand in `breadcrumb.extra`".to_owned(),
+                |near| format!("; did you mean `{near}`?"),
+            );
+            faults
+                .push(format!("`breadcrumb.catalog` names `{tool}`, which is no tool of the standard{hint}"));
+        }
+        for tool in self.extra.keys().filter(|tool| STANDARD_TOOLS.contains(&tool.as_str())) {
+            faults.push(format!("`breadcrumb.extra.{tool}` is a tool of the standard: name it in `catalog`"));
+        }
+        for tool in self.inputs.0.keys().filter(|tool| !STANDARD_TOOLS.contains(&tool.as_str())) {
+            faults
+                .push(format!("`breadcrumb.inputs.{tool}` is about a tool that the standard does not have"));
+        }
+        for fixed in ["calculator", "workflow"].iter().filter(|tool| self.inputs.0.contains_key(**tool)) {
+            faults.push(format!("`breadcrumb.inputs.{fixed}`: the standard says how this tool is called"));
+        }
+        if let Some(agent) = &self.agent {
+            agent.contradictions(&mut faults);
+        }
+        faults
     }
 }
 

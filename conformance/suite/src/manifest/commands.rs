@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use super::{Manifest, Transport};
+use super::Manifest;
 
 /// A command line that is run to certify some profiles.
 #[derive(Clone, Debug)]
@@ -16,51 +16,28 @@ pub struct CommandLine<'a> {
     pub environment: &'a BTreeMap<String, String>,
 }
 
+/// What a table has run.
+#[derive(Clone, Copy, Debug)]
+pub struct Command<'a> {
+    /// Program and arguments, where the suite runs it.
+    pub words: Option<&'a Vec<String>>,
+    /// Where it runs, from the manifest's directory.
+    pub cwd: Option<&'a PathBuf>,
+    /// Further environment.
+    pub environment: &'a BTreeMap<String, String>,
+}
+
 impl Manifest {
     /// What is started where these profiles are certified.
     pub fn command_lines(&self, profiles: &[String]) -> Vec<CommandLine<'_>> {
-        let any = |of: fn(&str) -> bool| profiles.iter().any(|profile| of(profile));
-        let mut all = Vec::new();
-        if let Some(utp) = &self.utp {
-            if any(|profile| profile.starts_with("utp.") && profile != "utp.registry") {
-                all.push((utp.start.as_ref(), utp.working_dir.as_ref(), &utp.env));
-            }
-            if let Some(own) = utp.registry.as_ref().filter(|_| any(|profile| profile == "utp.registry")) {
-                all.push((own.start.as_ref(), own.working_dir.as_ref(), &own.env));
-            }
-        }
-        if let Some(own) = self.toolbus.as_ref().filter(|_| any(|profile| profile.starts_with("toolbus."))) {
-            let words = match own.transport() {
-                Transport::Stdio => own.command.as_ref(),
-                Transport::Http => own.start.as_ref(),
-            };
-            all.push((words, own.cwd.as_ref(), &own.env));
-        }
-        if let Some(hub) = &self.hub {
-            if any(|profile| profile == "hub.server") {
-                all.push((hub.start.as_ref(), hub.cwd.as_ref(), &hub.env));
-            }
-            if let Some(own) = hub.agent.as_ref().filter(|_| any(|profile| profile == "hub.agent")) {
-                all.push((own.start.as_ref(), own.cwd.as_ref(), &own.env));
-                all.push((own.drive.command.as_ref(), own.cwd.as_ref(), &own.env));
-            }
-        }
-        if let Some(own) = &self.breadcrumb {
-            if any(|profile| profile.starts_with("breadcrumb.") && profile != "breadcrumb.agent") {
-                all.push((own.start.as_ref(), own.cwd.as_ref(), &own.env));
-            }
-            if let Some(own) = own.agent.as_ref().filter(|_| any(|profile| profile == "breadcrumb.agent")) {
-                all.push((own.start.as_ref(), own.cwd.as_ref(), &own.env));
-                let command = own.drive.as_ref().and_then(|drive| drive.command.as_ref());
-                all.push((command, own.cwd.as_ref(), &own.env));
-            }
-        }
-        let directory = |cwd: Option<&PathBuf>| {
-            cwd.map_or_else(|| self.directory.clone(), |own| self.directory.join(own))
-        };
-        let there = all.into_iter().filter_map(|(words, cwd, environment)| {
-            let words = words.filter(|words| !words.is_empty())?;
-            Some(CommandLine { words, directory: directory(cwd), environment })
+        let is_selected = |profile: &str| profiles.iter().any(|own| own == profile);
+        let commands = self.sections.values().flat_map(|section| section.commands(&is_selected));
+        let there = commands.filter_map(|command| {
+            Some(CommandLine {
+                words: command.words.filter(|words| !words.is_empty())?,
+                directory: command.cwd.map_or_else(|| self.directory.clone(), |own| self.directory.join(own)),
+                environment: command.environment,
+            })
         });
         there.collect()
     }
@@ -92,6 +69,6 @@ mod tests {
         };
         check(&["utp.tool-service"], &[("./utp", "/home/bus")]);
         check(&["utp.registry", "hub.server"], &[]);
-        check(&["hub.agent", "toolbus.server"], &[("mcp --stdio", "/home"), ("hook", "/home")]);
+        check(&["hub.agent", "toolbus.server"], &[("hook", "/home"), ("mcp --stdio", "/home")]);
     }
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::AgentTable;
+use super::{AgentTable, Command, Section};
 
 /// `[hub]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -200,9 +200,36 @@ impl HubTable {
         let seconds = self.start_timeout_seconds.unwrap_or(30.0);
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
     }
+}
 
-    /// What the schema cannot say.
-    pub(super) fn contradictions(&self) -> Vec<String> {
+impl Section for HubTable {
+    fn profiles(&self) -> Vec<&'static str> {
+        let all = [("hub.server", self.has_server()), ("hub.agent", self.agent.is_some())];
+        all.into_iter().filter(|(_, is_there)| *is_there).map(|(profile, _)| profile).collect()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let agent = self.agent.iter().flat_map(AgentTable::secrets);
+        self.env.values().cloned().chain(self.secret()).chain(agent).collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        let mut all = Vec::new();
+        if is_selected("hub.server") {
+            all.push(Command { words: self.start.as_ref(), cwd: self.cwd.as_ref(), environment: &self.env });
+        }
+        if let Some(own) = self.agent.as_ref().filter(|_| is_selected("hub.agent")) {
+            let command = |words| Command { words, cwd: own.cwd.as_ref(), environment: &own.env };
+            all.extend([command(own.start.as_ref()), command(own.drive.command.as_ref())]);
+        }
+        all
+    }
+
+    fn contradictions(&self) -> Vec<String> {
         let mut faults: Vec<String> = self.agent.iter().flat_map(AgentTable::contradictions).collect();
         let Some(base) = self.base_url.as_deref().or(self.start.as_ref().map(|_| "http://{listen}")) else {
             return faults;

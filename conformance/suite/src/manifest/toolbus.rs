@@ -7,6 +7,8 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::{Command, Section};
+
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -247,9 +249,34 @@ impl ToolbusTable {
             Transport::Http => self.start.is_some(),
         }
     }
+}
 
-    /// What the schema cannot say.
-    pub(super) fn contradictions(&self) -> Vec<String> {
+impl Section for ToolbusTable {
+    fn profiles(&self) -> Vec<&'static str> {
+        let artifacts = self.artifacts.as_ref().map(|_| "toolbus.artifacts");
+        std::iter::once("toolbus.server").chain(artifacts).collect()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.env.values().chain(self.headers.values()).cloned().collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        if !["toolbus.server", "toolbus.artifacts"].into_iter().any(is_selected) {
+            return Vec::new();
+        }
+        let words = match self.transport() {
+            Transport::Stdio => self.command.as_ref(),
+            Transport::Http => self.start.as_ref(),
+        };
+        vec![Command { words, cwd: self.cwd.as_ref(), environment: &self.env }]
+    }
+
+    fn contradictions(&self) -> Vec<String> {
         let mut faults = Vec::new();
         match self.transport() {
             Transport::Stdio if self.command.is_none() => {

@@ -7,7 +7,9 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::{Command, Section};
 use crate::registry::nearest;
+use crate::utp::credentials;
 
 /// `[utp]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -323,9 +325,14 @@ impl UtpTable {
         Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
             .unwrap_or(Duration::from_secs(30))
     }
+}
 
-    /// The profiles whose tables are there.
-    pub(super) fn profiles(&self) -> Vec<&'static str> {
+/// The profiles of what `start` starts.
+const PROFILES: [&str; 6] =
+    ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution", "utp.schema"];
+
+impl Section for UtpTable {
+    fn profiles(&self) -> Vec<&'static str> {
         [
             ("utp.tool-service", self.tool_service.is_some()),
             ("utp.openapi", self.openapi.is_some()),
@@ -340,8 +347,40 @@ impl UtpTable {
         .collect()
     }
 
-    /// What the schema cannot say.
-    pub(super) fn contradictions(&self) -> Vec<String> {
+    /// Of a runtime, each side says by its table that it is there.
+    fn missing_table(&self, profile: &str) -> Option<&'static str> {
+        match profile {
+            "utp.worker" if self.worker.is_none() => Some("utp.worker"),
+            "utp.execution" if self.execution.is_none() => Some("utp.execution"),
+            _ => None,
+        }
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let executor = self.openapi.iter().flat_map(|own| own.environment.values());
+        let registry = self.registry.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
+        let own = self.env.values().chain(executor).chain(registry).cloned();
+        own.chain(credentials::words(&self.nats)).collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        let mut all = Vec::new();
+        if PROFILES.iter().any(|profile| is_selected(profile)) {
+            let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
+            all.push(Command { words, cwd, environment: &self.env });
+        }
+        if let Some(own) = self.registry.as_ref().filter(|_| is_selected("utp.registry")) {
+            let (words, cwd) = (own.start.as_ref(), own.working_dir.as_ref());
+            all.push(Command { words, cwd, environment: &own.env });
+        }
+        all
+    }
+
+    fn contradictions(&self) -> Vec<String> {
         let mut faults = Vec::new();
         if self.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || self.protocol_version.is_empty()
         {

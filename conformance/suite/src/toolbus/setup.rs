@@ -3,12 +3,14 @@
 use std::sync::Arc;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
 
 use super::Server;
 use super::session::{ToolbusFound, ToolbusSession};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+use crate::manifest::{Section, ToolbusTable, section};
 
 /// The tool bus over MCP.
 #[derive(Debug)]
@@ -22,6 +24,10 @@ impl Protocol for Toolbus {
         "toolbus"
     }
 
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<ToolbusTable>(table)
+    }
+
     fn logs(&self) -> &'static [&'static str] {
         &[LOG]
     }
@@ -32,7 +38,7 @@ impl Protocol for Toolbus {
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let Some(found) = restore.take::<ToolbusFound>(&Server)? else { return Ok(Sessions::default()) };
-        let table = table(restore.manifest.toolbus.clone(), "toolbus")?;
+        let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
         match found.contradiction(&table) {
             Some(why) => Err(why),
             None => Ok(Sessions::one(&Server, ToolbusSession::again(table, found, restore.seed))),
@@ -42,7 +48,7 @@ impl Protocol for Toolbus {
 
 /// Opens a session with the MCP server of a manifest.
 async fn open(plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
-    let Some(table) = plan.manifest.toolbus.clone() else {
+    let Some(table) = plan.manifest.get::<ToolbusTable>().cloned() else {
         return Err(lacks("has no table `[toolbus]`"));
     };
     let plan = plan.opening(table, LOG);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
-use serde_json::json;
+use serde_json::{Value, json};
 
 use super::Service;
 use super::call::ToolTable;
@@ -24,7 +24,7 @@ use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 use crate::management::Registry;
 use crate::management::session::{ManagementFound, ManagementPlan, ManagementSession};
-use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, UtpTable};
+use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, Section, UtpTable, section};
 use crate::pace::PaceLimits;
 use crate::runtime::Runtime;
 use crate::runtime::model::Model;
@@ -55,6 +55,15 @@ impl Protocol for Utp {
         "utp"
     }
 
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<UtpTable>(table)
+    }
+
+    // What was meant by a text that names no broker.
+    fn explains(&self, pointer: &str, table: &Value) -> bool {
+        pointer == "/utp/nats" && table["nats"].is_string()
+    }
+
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, REGISTRY_LOG]
     }
@@ -74,7 +83,7 @@ impl Protocol for Utp {
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
-        let utp = restore.manifest.utp.as_ref();
+        let utp = restore.manifest.get::<UtpTable>();
         let services = match restore.take::<ServicesFound>(&Service)? {
             Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
             None => None,
@@ -106,7 +115,7 @@ impl Protocol for Utp {
 
 /// Opens a session with the management API of a manifest.
 async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
-    let utp = plan.manifest.utp.as_ref();
+    let utp = plan.manifest.get::<UtpTable>();
     let Some((utp, own)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
         return Err(lacks("has no table `[utp.registry]`"));
     };
@@ -124,7 +133,7 @@ async fn open_target(plan: &OpenPlan<'_>) -> Opened {
     let mut services = Services::default();
     let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
     let exercise = in_process.and_then(|own| own.exercise);
-    let schema = plan.manifest.utp.as_ref().map(|utp| utp.schema.as_ref());
+    let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
     let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
     let captures_itself = plan.selects("utp.schema") && exercise.is_none() && schema.is_some() && !has_file;
     // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
@@ -180,7 +189,7 @@ async fn open_executors(
             }
         }
     };
-    let Some(table) = plan.manifest.utp.clone() else {
+    let Some(table) = plan.manifest.get::<UtpTable>().cloned() else {
         return block(&wanted, &SessionError::NoEcho);
     };
     let is_started = target.is_some() || table.start.is_some();

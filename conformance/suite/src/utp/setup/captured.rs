@@ -1,5 +1,6 @@
 //! Where captured messages come from: a file of the manifest, an exercise, or the probes of a Tool Service.
 
+use crate::manifest::UtpTable;
 use std::sync::Arc;
 
 use async_nats::ConnectOptions;
@@ -20,7 +21,7 @@ pub(super) async fn capture(
     exercise: Option<&dyn Exercise>,
     session: Option<&UtpSession>,
 ) -> Result<Capture, Blocked> {
-    let utp = plan.manifest.utp.as_ref();
+    let utp = plan.manifest.get::<UtpTable>();
     let table = utp.and_then(|utp| utp.schema.clone()).unwrap_or_default();
     if let Some(file) = &table.capture {
         let path = plan.manifest.directory.join(file);
