@@ -9,6 +9,8 @@ use crate::transcript::Message;
 pub const SCENARIO: &str = "scenario";
 /// Header under which a frame names the call that it is, or answers.
 pub const CALL: &str = "call";
+/// Header with the number of an exchange of a scenario, for the question and for the answer.
+pub const EXCHANGE: &str = "exchange";
 /// Header under which a frame names the tool that was called.
 pub const TOOL: &str = "tool";
 /// Header with the HTTP status of an answer.

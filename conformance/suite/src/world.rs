@@ -128,6 +128,9 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     }
 }
 
+/// Hexadecimal digits of a unique id that are the same in every run; a run's own follow them.
+pub const STABLE: usize = 10;
+
 /// What a World leaves behind.
 #[derive(Clone, Debug, Default)]
 pub struct Remains {

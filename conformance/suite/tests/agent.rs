@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
+use callmark_suite::engine::codec::PlainJson;
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::hub;
 use callmark_suite::hub::agent::session::{AgentSession, StartAgent};
@@ -185,7 +186,7 @@ async fn two_runs_of_a_broken_agent_give_the_same_record() {
             .filter(|mutant| mutant.profile == "hub.agent" && mutant.rule != "HUB-04")
             .flat_map(|mutant| mutant.fault)
             .collect();
-        Arc::new(saboteur::crooked::Crooked::new(faults))
+        Arc::new(saboteur::crooked::Crooked::new(faults, &PlainJson))
     };
     let record = || async {
         let agent = Some(faithful::start(Habits::default()));

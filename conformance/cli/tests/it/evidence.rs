@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::ReferenceWorkshop;
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome, TargetInfo};
+use callmark_suite::families;
 use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
 use callmark_suite::saboteur::crooked::Crooked;
 use callmark_suite::saboteur::{Patience, Workshop as _, mutants};
@@ -22,7 +23,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
     let mut found = Vec::new();
     for id in ids {
         let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
-        let wire = Arc::new(Crooked::new(mutant.fault.clone()));
+        let wire = Arc::new(Crooked::new(mutant.fault.clone(), families::ALL.codec(profile)));
         let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
         let selection = Selection {
             profiles: vec![profile.to_owned()],

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::ReferenceWorkshop;
 use callmark_reports::record::{Outcome, TargetInfo};
+use callmark_suite::families;
 use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
 use callmark_suite::saboteur::crooked::Crooked;
 use callmark_suite::saboteur::mutant::Fault;
@@ -18,7 +19,7 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
     let faults: Vec<Fault> = serde_json::from_value(faults).expect("sound faults");
     let workshop = ReferenceWorkshop { program: support::program() };
     let mut bench = workshop.open().await.expect("a bench");
-    let wire = Arc::new(Crooked::new(faults));
+    let wire = Arc::new(Crooked::new(faults, families::ALL.codec(profile)));
     let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
     let plan = Arc::new(RunPlan {
         selection: Selection {

@@ -6,8 +6,8 @@ use callmark_cli::broker::{self, BrokerChoice};
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::{Quiet, RunOutput};
-use callmark_suite::saboteur::null::{self, Null};
 use callmark_suite::target::Running;
+use callmark_suite::utp::null::{self, Null};
 
 /// A run against a target that runs already: no rule passes, and the verdict is the expected one.
 pub(crate) async fn check(
@@ -56,7 +56,7 @@ macro_rules! tests_on_the_bus {
         $(
             #[tokio::test]
             async fn $name() {
-                use callmark_suite::saboteur::null::Null;
+                use callmark_suite::utp::null::Null;
                 $check(Null::$null, callmark_reports::record::Verdict::$verdict).await;
             }
         )+

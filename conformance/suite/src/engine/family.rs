@@ -7,6 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
+use super::codec::{Codec, PlainJson};
 use super::protocol::{Protocol, Restore, Snapshots};
 use super::session::Sessions;
 use crate::judge::Finding;
@@ -30,6 +31,11 @@ pub trait Family: Sync {
 
     /// Names for what its targets make up.
     fn naming(&self) -> &'static dyn Naming;
+
+    /// How its messages are read.
+    fn codec(&self) -> &'static dyn Codec {
+        &PlainJson
+    }
 }
 
 impl std::fmt::Debug for dyn Family {
@@ -116,6 +122,11 @@ impl Families {
             Some(family) => Err(format!("there is no session `{family}`")),
             None => Ok(sessions),
         }
+    }
+
+    /// How messages to and from a target of this profile are read.
+    pub fn codec(self, profile: &str) -> &'static dyn Codec {
+        self.of(profile).map_or(&PlainJson, |family| family.codec())
     }
 
     /// Names for what a target of this profile makes up.

@@ -15,7 +15,7 @@ use crate::manifest::{RegistryEncoding, RegistryTable};
 use crate::pace::heartbeat;
 use crate::transcript::{Frame, Kind, Message, Transcript};
 use crate::utp::judge::seen::mentions;
-use crate::wire::{CALL, SCENARIO, STATUS, Straight, Wire};
+use crate::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Straight, Wire};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -25,8 +25,6 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(60);
 /// What separates the parts of a form. No definition of ours holds it.
 const BOUNDARY: &str = "callmark-7f1e5c0b9d";
 
-/// Header of a frame with the number of its exchange.
-pub const EXCHANGE: &str = "exchange";
 /// Header of a frame that says what is special about the definition.
 pub const FORM: &str = "form";
 

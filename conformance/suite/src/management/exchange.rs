@@ -2,12 +2,11 @@
 
 use serde_json::Value;
 
-use super::client::EXCHANGE;
 use super::definition::Definition;
 use crate::judge::Finding;
 use crate::transcript::{Frame, Kind};
 use crate::utp::judge::seen::mentions;
-use crate::wire::STATUS;
+use crate::wire::{EXCHANGE, STATUS};
 
 /// Where an answer may keep a row, or rows.
 pub(super) const PLACES: [&str; 5] = ["tool", "tools", "items", "data", "item"];

@@ -308,11 +308,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::management::client::EXCHANGE;
     use crate::management::definition::Definition;
     use crate::management::upload::Made;
     use crate::transcript::{Frame, Kind};
-    use crate::wire::STATUS;
+    use crate::wire::{EXCHANGE, STATUS};
 
     #[test]
     fn lists_of_a_schema_that_are_sets_have_no_order() {

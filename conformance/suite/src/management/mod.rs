@@ -6,6 +6,7 @@
 //! Deliberately absent: deleting, and whatever else the documents do not ask of such an API.
 
 pub mod client;
+mod codec;
 pub mod definition;
 pub mod evidence;
 pub mod exchange;
@@ -17,6 +18,7 @@ pub mod upload;
 pub mod world;
 pub mod yaml;
 
+use crate::engine::codec::Codec;
 use crate::engine::family::{Family, Naming};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
@@ -44,5 +46,9 @@ impl Family for Registry {
 
     fn naming(&self) -> &'static dyn Naming {
         &evidence::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::Yaml
     }
 }

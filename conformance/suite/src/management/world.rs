@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use cucumber::World as CucumberWorld;
 
-use super::client::EXCHANGE;
 use super::definition::Definition;
 use super::scene::Scene;
 use super::session::ManagementSession;
@@ -13,6 +12,7 @@ use crate::by_hand::{ByHand, header_of_environment, quoted};
 use crate::judge::Judgement;
 use crate::manifest::RegistryEncoding;
 use crate::transcript::{Frame, Kind};
+use crate::wire::EXCHANGE;
 use crate::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
 
 /// The state of one scenario.

@@ -8,20 +8,20 @@ use std::fmt::Write as _;
 use std::sync::Arc;
 
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::remains::Remains;
 use super::writer::Facts;
 use crate::catalogue::Case;
+use crate::engine::codec::Codec;
 use crate::engine::family::Naming;
 use crate::judge::Finding;
-use crate::management::client::EXCHANGE;
 use crate::parts::Parts;
 use crate::secrets::Redactor;
 use crate::transcript::{Frame, Kind, shorten};
-use crate::utp::judge::seen;
-use crate::utp::platform::{STABLE, http::decode};
-use crate::wire::CALL;
+use crate::wire::{CALL, EXCHANGE};
+use crate::world::STABLE;
 
 /// Frames of one evidence.
 const MAX_FRAMES: usize = 12;
@@ -30,6 +30,7 @@ const MAX_FRAMES: usize = 12;
 pub(super) struct Context<'a> {
     pub case: &'a Case,
     pub naming: &'static dyn Naming,
+    pub codec: &'static dyn Codec,
     pub rule: &'a str,
     pub facts: &'a Facts,
     pub remains: &'a Remains,
@@ -41,10 +42,10 @@ pub(super) struct Context<'a> {
 
 /// The evidence of a finding.
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
-    let Context { case, naming, rule, facts, remains, rerun, secrets } = context;
+    let Context { case, naming, codec, rule, facts, remains, rerun, secrets } = context;
     let frames = &remains.frames()[..];
     let subject = subject(finding, frames, remains.world.subject.as_ref());
-    let involved: Vec<&Frame> = involved(finding, frames, subject).collect();
+    let involved: Vec<&Frame> = involved(finding, frames, subject, *codec).collect();
     let names = names(*naming, finding, remains, frames, &involved, secrets);
     let stable = |value: &Value| shorten(&names.rename(&naming.normalized(value)));
     let (step, location) = match &facts.step {
@@ -97,8 +98,9 @@ fn involved<'a>(
     finding: &'a Finding,
     frames: &'a [Frame],
     subject: Option<&'a Frame>,
+    codec: &dyn Codec,
 ) -> impl Iterator<Item = &'a Frame> + use<'a> {
-    let card = subject.and_then(|subject| seen::card_shown(frames, subject)).map(|frame| frame.n);
+    let shown = subject.and_then(|subject| codec.pointed_to(frames, subject)).map(|frame| frame.n);
     // A command may be sent more than once.
     let is_sent_again =
         move |frame: &Frame| subject.is_some_and(|own| own.kind == Kind::Command && own.body == frame.body);
@@ -106,7 +108,7 @@ fn involved<'a>(
         .iter()
         .filter(move |frame| {
             Some(frame.n) == subject.map(|own| own.n)
-                || Some(frame.n) == card
+                || Some(frame.n) == shown
                 || finding.frames.contains(&frame.n)
                 || (is_asking(frame) && is_sent_again(frame))
         })
@@ -209,7 +211,8 @@ impl Names {
 
     /// A subject, or an HTTP method and path whose segments may be ids.
     fn channel(&self, channel: &str) -> String {
-        let segment = |segment: &str| match self.whole.get(&decode(segment)) {
+        let segment = |segment: &str| match self.whole.get(&*percent_decode_str(segment).decode_utf8_lossy())
+        {
             Some(name) => name.clone(),
             None => self.text(segment),
         };

@@ -145,6 +145,7 @@ impl Fold<'_> {
                 let context = evidence::Context {
                     case,
                     naming: self.families.naming(&case.profile),
+                    codec: self.families.codec(&case.profile),
                     rule: &rule.id,
                     facts,
                     remains: self.remains.get(&case.id).unwrap_or(&nothing),

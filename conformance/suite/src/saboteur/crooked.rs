@@ -8,14 +8,15 @@ use serde_json::{Value, json};
 
 use super::body::{change, filled, put, remove, with_part};
 use super::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Named, Wrap};
-use super::view;
 
+use crate::engine::codec::Codec;
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::{CALL, SCENARIO, Wire};
 
 /// A wire with the faults of one mutant.
 pub struct Crooked {
     faults: Vec<Fault>,
+    codec: &'static dyn Codec,
     memory: Mutex<Memory>,
 }
 
@@ -44,9 +45,9 @@ struct Count {
 }
 
 impl Crooked {
-    /// A wire with these faults.
-    pub fn new(faults: Vec<Fault>) -> Self {
-        Self { faults, memory: Mutex::default() }
+    /// A wire with these faults, which find JSON where the codec puts it.
+    pub fn new(faults: Vec<Fault>, codec: &'static dyn Codec) -> Self {
+        Self { faults, codec, memory: Mutex::default() }
     }
 
     fn pass(&self, message: Message) -> Vec<Message> {
@@ -63,7 +64,10 @@ impl Crooked {
             memory.cards.insert(scope.clone(), card.clone());
         }
         let original = message.kind;
-        let (message, form) = view::open(message);
+        let (message, is_open) = match self.codec.open(message) {
+            Ok(message) => (message, true),
+            Err(message) => (message, false),
+        };
         let mut passing =
             Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1, wrap: None };
         for fault in self.faults.iter().filter(|fault| fault.on == original) {
@@ -77,7 +81,12 @@ impl Crooked {
             }
         }
         let mut out = passing.extra;
-        out.extend(passing.message.map(|message| view::close(message, form, passing.wrap.as_ref())));
+        let around = passing.wrap.as_ref().map_or(("", ""), |wrap| (&*wrap.before, &*wrap.after));
+        out.extend(passing.message.map(
+            |message| {
+                if is_open { self.codec.close(message, around) } else { message }
+            },
+        ));
         if matches!(original, Kind::Report | Kind::Command) {
             out.extend(memory.held.remove(&scope).unwrap_or_default());
         }
@@ -359,6 +368,7 @@ pub(super) fn scope(message: &Message) -> Scope {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::engine::codec::PlainJson;
 
     fn report(body: Value) -> Message {
         Message {
@@ -368,6 +378,10 @@ mod tests {
             headers: std::collections::BTreeMap::default(),
             body,
         }
+    }
+
+    fn straight_json(faults: Vec<Fault>) -> Crooked {
+        Crooked::new(faults, &PlainJson)
     }
 
     fn fault(text: &str) -> Vec<Fault> {
@@ -380,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_fault_changes_what_it_names_and_nothing_else() {
-        let wire = Crooked::new(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
+        let wire = straight_json(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
         let out = wire.incoming(report(json!({"payload": {"status": "success", "turn_epoch": 6}})));
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].body, json!({"payload": {"turn_epoch": 6}}));
@@ -389,7 +403,7 @@ mod tests {
     #[test]
     fn what_one_call_keeps_another_gets_only_where_it_is_shared() {
         let check = |wide: &str, expect: Value| {
-            let wire = Crooked::new(fault(&format!(
+            let wire = straight_json(fault(&format!(
                 "[[fault]]\non = \"report\"\nwhen = [{{ has = \"/payload/x\" }}]\n\
                  do = [{{ stash = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]\n\
                  [[fault]]\non = \"report\"\nwhen = [{{ lacks = \"/payload/x\" }}]\n\
@@ -405,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_repeat_runs_again_and_its_answer_looks_like_the_first() {
-        let wire = Crooked::new(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
+        let wire = straight_json(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
         let sent = || {
             let mut out = wire.outgoing(Message {
                 direction: Direction::ToTarget,
@@ -425,7 +439,7 @@ mod tests {
     #[test]
     fn a_deafened_target_hears_nothing_more_in_its_project() {
         let wire =
-            Crooked::new(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
+            straight_json(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
         let command = |project: &str, body: Value| Message {
             direction: Direction::ToTarget,
             kind: Kind::Command,
@@ -440,14 +454,14 @@ mod tests {
     #[test]
     fn a_fault_can_wait_for_its_time() {
         let wire =
-            Crooked::new(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
+            straight_json(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
         let passed = |call: &str| wire.incoming(report(json!({"payload": {"tool_call_id": call}}))).len();
         assert_eq!([passed("call_1"), passed("call_2"), passed("call_3")], [1, 0, 0]);
     }
 
     #[test]
     fn one_part_of_a_header_can_be_replaced() {
-        let wire = Crooked::new(fault(
+        let wire = straight_json(fault(
             "[[fault]]\non = \"report\"\n\
              do = [{ header_part = { name = \"traceparent\", part = 3, to = \"1\" } }]",
         ));
@@ -458,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_held_card_follows_its_report() {
-        let wire = Crooked::new(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
+        let wire = straight_json(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
         let card = Message {
             kind: Kind::CardSave,
             channel: "l0.v1.prj_1.cards.save".to_owned(),

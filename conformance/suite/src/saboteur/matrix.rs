@@ -181,7 +181,7 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> O
     if mutant.collateral.contains(EVERYTHING) {
         return Some(own.collect());
     }
-    let mut concerned = traffic?.reached(&mutant.fault)?;
+    let mut concerned = traffic?.reached(&mutant.fault, library.families.codec(&mutant.profile))?;
     concerned.extend(own);
     Some(concerned)
 }
@@ -257,7 +257,7 @@ async fn attempt(
     jobs: usize,
     (selection, patience): (Selection, Patience),
 ) -> MutantResult {
-    let wire = Arc::new(Crooked::new(mutant.fault.clone()));
+    let wire = Arc::new(Crooked::new(mutant.fault.clone(), library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
     let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
         Ok(sessions) => sessions,

@@ -8,9 +8,7 @@ mod body;
 pub mod crooked;
 pub mod matrix;
 pub mod mutant;
-pub mod null;
 mod reach;
-mod view;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
 pub use matrix::{Bench, Effort, Patience, Workshop, run};

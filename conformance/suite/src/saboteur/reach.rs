@@ -12,6 +12,7 @@ use std::sync::Mutex;
 
 use super::crooked::{Crooked, scope};
 use super::mutant::{Action, Condition, Fault};
+use crate::engine::codec::Codec;
 use crate::run::RunOutput;
 use crate::transcript::{Kind, Message, lock};
 use crate::wire::Wire;
@@ -72,7 +73,7 @@ impl Traffic {
     }
 
     /// The ids of the scenarios that these faults reach; none where that is all of them.
-    pub(super) fn reached(&self, faults: &[Fault]) -> Option<BTreeSet<String>> {
+    pub(super) fn reached(&self, faults: &[Fault], codec: &'static dyn Codec) -> Option<BTreeSet<String>> {
         if faults
             .iter()
             .flat_map(|fault| &fault.when)
@@ -83,7 +84,7 @@ impl Traffic {
         let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
-        let wire = Crooked::new(faults.to_vec());
+        let wire = Crooked::new(faults.to_vec(), codec);
         let mut reached = BTreeSet::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {

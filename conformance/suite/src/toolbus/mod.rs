@@ -7,6 +7,7 @@
 pub mod answer;
 pub mod artifacts;
 pub mod call;
+mod codec;
 pub mod evidence;
 mod http;
 pub mod judge;
@@ -19,6 +20,7 @@ mod stdio;
 mod steps;
 pub mod world;
 
+use crate::engine::codec::Codec;
 use crate::engine::family::{Family, Naming};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
@@ -46,5 +48,9 @@ impl Family for Server {
 
     fn naming(&self) -> &'static dyn Naming {
         &evidence::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::TextJson
     }
 }

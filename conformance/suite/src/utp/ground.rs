@@ -19,9 +19,10 @@ use crate::manifest::{PlatformKind, UtpTable};
 use crate::target::{Running, Surroundings, Target};
 use crate::transcript::{Message, Transcript};
 use crate::utp::credentials;
-use crate::utp::platform::{self, Desk, Project, ProjectName, STABLE, nats};
+use crate::utp::platform::{self, Desk, Project, ProjectName, nats};
 use crate::utp::upstream::{Upstream, UpstreamPlan};
 use crate::wire::{Straight, Wire};
+use crate::world::STABLE;
 
 /// Time for connecting to the broker.
 const CONNECT_DEADLINE: Duration = Duration::from_secs(5);

@@ -4,10 +4,12 @@
 pub mod by_hand;
 pub mod call;
 pub mod capture;
+mod codec;
 pub mod credentials;
 pub mod ground;
 pub mod judge;
 pub(crate) mod naming;
+pub mod null;
 pub mod platform;
 mod readiness;
 pub mod scene;
@@ -21,6 +23,7 @@ pub mod trace;
 pub mod upstream;
 pub mod world;
 
+use crate::engine::codec::Codec;
 use crate::engine::family::{Family, Naming};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
@@ -48,5 +51,9 @@ impl Family for Service {
 
     fn naming(&self) -> &'static dyn Naming {
         &naming::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::Pointers
     }
 }

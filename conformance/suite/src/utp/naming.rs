@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Direction;
+use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::judge::{children, seen};
-use super::platform::http::decode;
 use crate::engine::family::Naming;
 use crate::judge::Finding;
 use crate::transcript::Frame;
@@ -45,7 +45,7 @@ fn named(finding: &Finding, frames: &[Frame], shown: &[&Frame]) -> BTreeMap<Stri
         }
     };
     for frame in shown {
-        frame.channel.split('/').for_each(|segment| meet(&decode(segment)));
+        frame.channel.split('/').for_each(|segment| meet(&percent_decode_str(segment).decode_utf8_lossy()));
         strings(&frame.body, &mut meet);
     }
     for value in finding.expected.iter().chain(&finding.actual) {

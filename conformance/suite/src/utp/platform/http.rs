@@ -11,6 +11,7 @@ use axum::extract::{Request, State};
 use axum::http::{HeaderMap, Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
+use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
@@ -120,7 +121,7 @@ async fn read(body: Body) -> Option<Vec<u8>> {
 }
 
 fn project_of(path: &str) -> String {
-    path.split('/').nth(2).map(decode).unwrap_or_default()
+    path.split('/').nth(2).map(decoded).unwrap_or_default()
 }
 
 struct Route {
@@ -133,7 +134,7 @@ struct Route {
 
 /// The operation of a request; a path that is no project's gives the body back.
 fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
-    let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decode).collect();
+    let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let ["projects", project, rest @ ..] = segments.as_slice() else { return Err(body) };
     let (operation, body, single) = match (method.as_str(), rest) {
@@ -181,20 +182,9 @@ fn is_state(segment: &str) -> bool {
     segment == "state" || segment.starts_with("state.")
 }
 
-/// Percent-decoding of one path segment; what is no escape stays as it is.
-pub(crate) fn decode(segment: &str) -> String {
-    let bytes = segment.as_bytes();
-    let mut out = Vec::with_capacity(bytes.len());
-    let mut index = 0;
-    while index < bytes.len() {
-        let escape = (bytes[index] == b'%')
-            .then(|| segment.get(index + 1..index + 3))
-            .flatten()
-            .and_then(|hex| u8::from_str_radix(hex, 16).ok());
-        out.push(escape.unwrap_or(bytes[index]));
-        index += if escape.is_some() { 3 } else { 1 };
-    }
-    String::from_utf8_lossy(&out).into_owned()
+/// A segment of a path without its escapes; what is no escape stays as it is.
+fn decoded(segment: &str) -> String {
+    percent_decode_str(segment).decode_utf8_lossy().into_owned()
 }
 
 fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {

@@ -13,6 +13,5 @@ pub mod reply;
 
 pub use children::{Fate, Order};
 pub use desk::{Desk, Operation};
-pub(crate) use project::STABLE;
 pub use project::{Project, ProjectName};
 pub use reply::{Refusal, Reply};

@@ -29,9 +29,6 @@ const MAX_NAME: usize = 2 * 1024;
 /// Bytes of the cards that all projects of a run hold whole.
 pub(super) type Stored = AtomicUsize;
 
-/// Characters of the stable part of an id, hexadecimal digits.
-pub(crate) const STABLE: usize = 10;
-
 /// What the ids of one scenario are made of.
 ///
 /// A target that remembers calls must not take one for another, not from scenario to scenario nor from run

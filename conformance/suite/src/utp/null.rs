@@ -8,6 +8,8 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::platform::nats;
+
 /// A way of doing nothing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Null {
@@ -44,15 +46,15 @@ pub async fn serve(
     null: Null,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let mut commands = client.subscribe(format!("cg.{version}.*.*.cmd.>")).await?;
-    crate::utp::platform::nats::settle(client).await;
+    nats::settle(client).await;
     let client = client.clone();
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         while let Some(command) = commands.next().await {
             let tokens: Vec<&str> = command.subject.split('.').collect();
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
-            let body = crate::utp::platform::nats::body(&command.payload);
-            let headers = crate::utp::platform::nats::headers(&command);
+            let body = nats::body(&command.payload);
+            let headers = nats::headers(&command);
             let Some(mut answer) = answer(null, &body) else { continue };
             if let (Null::Parrot, Some(card)) = (null, &mut answer.card) {
                 card["content"]["result"] = arguments(&client, project, &body["tool_call_card_id"]).await;
@@ -73,7 +75,7 @@ pub async fn serve(
 async fn arguments(client: &Client, project: &str, card_id: &Value) -> Value {
     let request = Bytes::from(json!({"card_ids": [card_id]}).to_string());
     let reply = client.request(format!("l0.v1.{project}.cards.get"), request).await;
-    let body = reply.map(|reply| crate::utp::platform::nats::body(&reply.payload)).unwrap_or_default();
+    let body = reply.map(|reply| nats::body(&reply.payload)).unwrap_or_default();
     body.pointer("/cards/0/content/arguments").cloned().unwrap_or_default()
 }
 
