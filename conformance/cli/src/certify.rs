@@ -12,7 +12,7 @@ use callmark_suite::engine::setup::{self, OpenPlan};
 use callmark_suite::families;
 use callmark_suite::manifest::{Manifest, ManifestError, ToolbusTable, UtpTable};
 use callmark_suite::pace::PaceLimits;
-use callmark_suite::registry::{PROFILES, nearest};
+use callmark_suite::registry::nearest;
 use callmark_suite::run::memory::Memory;
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::target::Target;
@@ -241,13 +241,14 @@ fn selection(
 
 /// Refuses a profile that there is not.
 pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
-    if PROFILES.iter().any(|known| known.id == profile) {
+    if families::ALL.profile(profile).is_some() {
         return Ok(());
     }
+    let ids = || families::ALL.profiles().map(|known| known.id);
     let failure = Failure::usage(format!("there is no profile `{profile}`"));
-    Err(match nearest(profile, PROFILES.iter().map(|known| known.id)) {
+    Err(match nearest(profile, ids()) {
         Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-        None => failure.hint(format!("there are: {}", PROFILES.map(|known| known.id).join(", "))),
+        None => failure.hint(format!("there are: {}", ids().collect::<Vec<_>>().join(", "))),
     })
 }
 
@@ -352,9 +353,7 @@ pub(crate) async fn certify(
 
 /// What the selected profiles need descriptors for.
 fn need(selection: &Selection, is_bundled: bool) -> Need {
-    let is_selected = |profile: &&str| selection.profiles.iter().any(|own| own == profile);
-    let families =
-        families::ALL.iter().filter(|family| family.profiles().iter().any(|own| is_selected(&own)));
+    let families = families::ALL.iter().filter(|family| selection.profiles.iter().any(|own| family.has(own)));
     Need { families: families.count(), is_bundled }
 }
 

@@ -1,7 +1,7 @@
 //! `rules` and `explain`: the registry, as people and programs read it.
 
 use callmark_suite::lint;
-use callmark_suite::registry::{PROFILES, Rule};
+use callmark_suite::registry::Rule;
 use callmark_suite::run::Library;
 use callmark_suite::saboteur;
 use serde_json::json;
@@ -51,7 +51,7 @@ fn human(library: &Library, rules: &[&Rule], profile: Option<&str>) {
     }
     println!("\n{} rules", rules.len());
     let pending = lint::pending(library);
-    for known in PROFILES.iter().filter(|known| profile.is_none_or(|own| own == known.id)) {
+    for known in library.families.profiles().filter(|known| profile.is_none_or(|own| own == known.id)) {
         let total = library.registry.of_profile(known.id).count();
         match pending.get(known.id) {
             None => println!("{:<20} {total} rules, all with features", known.id),

@@ -7,7 +7,6 @@ use cucumber::step::Location;
 
 use crate::catalogue::is_rule_tag;
 use crate::engine::family::Families;
-use crate::registry::PROFILES;
 use crate::run::vocabulary::{Definition, Finder};
 use crate::run::{ABSENCE, Library};
 
@@ -22,8 +21,8 @@ pub fn faults(library: &Library) -> Vec<String> {
 
 /// Rules that wait for their features, by profile.
 pub fn pending(library: &Library) -> BTreeMap<&'static str, usize> {
-    PROFILES
-        .iter()
+    let profiles = library.families.profiles();
+    profiles
         .map(|profile| {
             let waiting =
                 library.registry.of_profile(profile.id).filter(|rule| rule.is_pending(profile.id)).count();
@@ -43,8 +42,11 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
     for rule in library.registry.rules() {
         for profile in &rule.profiles {
             let tested = spoken.contains(&(profile.as_str(), rule.id.as_str()));
-            let complete = PROFILES.iter().any(|known| known.id == profile && known.complete);
             let id = &rule.id;
+            let Some(known) = library.families.profile(profile) else {
+                faults.push(format!("rule `{id}` names unknown profile `{profile}`"));
+                continue;
+            };
             match (tested, rule.excluded.is_some(), rule.is_pending(profile)) {
                 (false, false, false) => {
                     faults.push(format!("rule `{id}` has neither scenario nor exclusion in `{profile}`"));
@@ -55,7 +57,7 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
                 (true, _, true) => {
                     faults.push(format!("rule `{id}` is pending and has a scenario in `{profile}`"));
                 }
-                (_, _, true) if complete => {
+                (_, _, true) if known.is_complete => {
                     faults.push(format!("`{profile}` is declared complete, and rule `{id}` is pending"));
                 }
                 _ => {}
@@ -70,7 +72,7 @@ const OWN_TAGS: [&str; 3] = ["last", "holds", ABSENCE];
 fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {
         let place = format!("{}:{}", case.at.file, case.at.line);
-        if !PROFILES.iter().any(|profile| profile.id == case.profile) {
+        if library.families.profile(&case.profile).is_none() {
             faults.push(format!("{place}: `@role:{}` is no profile", case.profile));
         }
         for rule in &case.rules {

@@ -13,18 +13,17 @@ mod toolbus;
 mod utp;
 
 use std::any::Any;
-use std::collections::BTreeMap;
 use std::fmt::Debug;
 use std::path::{Path, PathBuf};
 
 use callmark_schemas::SchemaName;
 use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap as _;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::engine::family::Families;
-use crate::registry::PROFILES;
 use crate::{files, secrets};
 
 pub use agent::{AgentTable, DriveTable, ENV_PLACEHOLDERS, ModelKind, PageTable, ToolCallTable};
@@ -48,16 +47,25 @@ pub use utp::{
 const MAX_BYTES: u64 = 1024 * 1024;
 
 /// A target, as its author describes it.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug)]
 pub struct Manifest {
     /// Who it is.
     pub target: TargetTable,
-    /// The table of each protocol that the target speaks, by its name.
-    #[serde(flatten)]
-    sections: BTreeMap<&'static str, Box<dyn Section>>,
+    /// The table of each protocol that the target speaks, and its name.
+    sections: Vec<(&'static str, Box<dyn Section>)>,
     /// The directory that relative paths and `start` refer to.
-    #[serde(skip)]
     pub directory: PathBuf,
+}
+
+impl Serialize for Manifest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.sections.len() + 1))?;
+        map.serialize_entry("target", &self.target)?;
+        for (name, section) in &self.sections {
+            map.serialize_entry(name, &section.value())?;
+        }
+        map.end()
+    }
 }
 
 /// The table of one protocol.
@@ -105,12 +113,6 @@ impl<T: Section + Clone + Serialize> Table for T {
 impl Clone for Box<dyn Section> {
     fn clone(&self) -> Self {
         (**self).boxed()
-    }
-}
-
-impl Serialize for dyn Section {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        self.value().serialize(serializer)
     }
 }
 
@@ -187,14 +189,14 @@ impl Manifest {
         let tables = value.as_object_mut().ok_or("a manifest is a table")?;
         let target = tables.remove("target").unwrap_or_default();
         let target = serde_json::from_value(target).map_err(|error| format!("`target`: {error}"))?;
-        let mut sections = BTreeMap::new();
+        let mut sections = Vec::new();
         for protocol in families.protocols() {
             let Some(table) = tables.remove(protocol.name()).filter(|table| !table.is_null()) else {
                 continue;
             };
             let section =
                 protocol.section(table).map_err(|error| format!("`{}`: {error}", protocol.name()))?;
-            sections.insert(protocol.name(), section);
+            sections.push((protocol.name(), section));
         }
         match tables.keys().next() {
             Some(unknown) => Err(format!("unknown table `{unknown}`")),
@@ -210,46 +212,48 @@ impl Manifest {
 
     /// The table of this type.
     pub fn get<T: Section>(&self) -> Option<&T> {
-        self.sections.values().find_map(|section| (&**section as &dyn Any).downcast_ref())
+        self.sections.iter().find_map(|(_, section)| (&**section as &dyn Any).downcast_ref())
     }
 
     /// The table of this type, to change it.
     pub fn get_mut<T: Section>(&mut self) -> Option<&mut T> {
-        self.sections.values_mut().find_map(|section| (&mut **section as &mut dyn Any).downcast_mut())
+        self.sections.iter_mut().find_map(|(_, section)| (&mut **section as &mut dyn Any).downcast_mut())
     }
 
     /// The profiles whose tables are there, in the order of reports.
     pub fn profiles(&self) -> Vec<&'static str> {
-        let mut profiles: Vec<&str> = self.sections.values().flat_map(|section| section.profiles()).collect();
-        profiles.sort_by_key(|profile| PROFILES.iter().position(|known| known.id == *profile));
-        profiles
+        self.sections().flat_map(|section| section.profiles()).collect()
     }
 
     /// The table that a profile cannot do without, where it is not there. Within its protocol's table a profile may be
     /// asked for without one of its own.
     pub fn missing_table<'a>(&self, profile: &'a str) -> Option<&'a str> {
         let protocol = profile.split('.').next().unwrap_or_default();
-        match self.sections.get(protocol) {
-            Some(section) => section.missing_table(profile),
+        match self.sections.iter().find(|(name, _)| *name == protocol) {
+            Some((_, section)) => section.missing_table(profile),
             None => Some(protocol),
         }
     }
 
     /// Whether the scenarios are to run one by one.
     pub fn is_serial(&self) -> bool {
-        self.sections.values().any(|section| section.is_serial())
+        self.sections().any(|section| section.is_serial())
     }
 
     /// Values of the manifest that must not be stored: credentials of the broker, the target's environment, its HTTP
     /// headers.
     pub fn secrets(&self) -> Vec<String> {
-        let all = self.sections.values().flat_map(|section| section.secrets());
+        let all = self.sections().flat_map(|section| section.secrets());
         all.filter(|value| value.len() >= secrets::SHORTEST).collect()
+    }
+
+    fn sections(&self) -> impl Iterator<Item = &dyn Section> {
+        self.sections.iter().map(|(_, section)| &**section)
     }
 
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
-        self.sections.values().flat_map(|section| section.contradictions()).collect()
+        self.sections().flat_map(|section| section.contradictions()).collect()
     }
 }
 

@@ -11,34 +11,6 @@ use thiserror::Error;
 
 use crate::library;
 
-/// Every profile, in the order of reports. A rule may name no other.
-pub const PROFILES: [Profile; 15] = [
-    Profile { id: "utp.tool-service", complete: true },
-    Profile { id: "utp.schema", complete: true },
-    Profile { id: "utp.pmo", complete: true },
-    Profile { id: "utp.execution", complete: true },
-    Profile { id: "utp.worker", complete: true },
-    Profile { id: "utp.registry", complete: true },
-    Profile { id: "utp.openapi", complete: true },
-    Profile { id: "hub.server", complete: true },
-    Profile { id: "hub.agent", complete: true },
-    Profile { id: "breadcrumb.runner", complete: true },
-    Profile { id: "breadcrumb.tools", complete: true },
-    Profile { id: "breadcrumb.workflow", complete: true },
-    Profile { id: "breadcrumb.agent", complete: true },
-    Profile { id: "toolbus.server", complete: true },
-    Profile { id: "toolbus.artifacts", complete: true },
-];
-
-/// A role that an implementation can be certified for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Profile {
-    /// For example `utp.tool-service`.
-    pub id: &'static str,
-    /// Whether every rule of the profile has features; the lint holds it to that.
-    pub complete: bool,
-}
-
 /// One normative statement of a document.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -133,11 +105,6 @@ impl Registry {
 
     fn add(&mut self, path: &str, rules: Vec<Rule>, faults: &mut Vec<String>) {
         for rule in rules {
-            for profile in &rule.profiles {
-                if !PROFILES.iter().any(|known| known.id == profile) {
-                    faults.push(format!("`{path}`: rule `{}` names unknown profile `{profile}`", rule.id));
-                }
-            }
             if self.by_id.insert(rule.id.clone(), self.rules.len()).is_some() {
                 faults.push(format!("`{path}`: rule `{}` stands twice", rule.id));
             }

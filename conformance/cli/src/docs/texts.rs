@@ -1,6 +1,8 @@
-//! What the documents and the roles are, in a few words.
+//! What the documents are, in a few words; the roles' own words stand in their families.
 
 use callmark_reports::site::{Document, Role};
+use callmark_suite::engine::family::Profile;
+use callmark_suite::families;
 
 /// Id, title, beginning of its rules' ids, what it is about.
 const DOCUMENTS: [[&str; 4]; 5] = [
@@ -42,95 +44,6 @@ const DOCUMENTS: [[&str; 4]; 5] = [
     ],
 ];
 
-/// Profile, who that is, what it does, whom the suite plays.
-const ROLES: [[&str; 4]; 15] = [
-    [
-        "utp.tool-service",
-        "Tool Service",
-        "Takes commands, reads the call's card, does the work, saves a result's card and reports a callback.",
-        "worker, card store, report and Inbox, roster",
-    ],
-    [
-        "utp.schema",
-        "UTP messages",
-        "Messages of any UTP system, as somebody captured them, or as they are seen on the bus.",
-        "nobody: it reads along",
-    ],
-    [
-        "utp.pmo",
-        "PMO",
-        "Takes the commands of its built-ins, such as `delegate_async` and `fork_join`, and has other agents work.",
-        "worker, card store, report, child agents",
-    ],
-    [
-        "utp.execution",
-        "Execution service",
-        "Takes callbacks into the Inbox, wakes the agent, and resumes or ends its turn.",
-        "tools, model, card store",
-    ],
-    [
-        "utp.worker",
-        "Worker",
-        "Turns a model's tool call into a card and a command.",
-        "tools, model, card store",
-    ],
-    [
-        "utp.registry",
-        "Management API",
-        "Takes definitions of tools and keeps them as rows of `resource.tools`.",
-        "uploader",
-    ],
-    [
-        "utp.openapi",
-        "OpenAPI executor",
-        "A Tool Service that turns calls into requests to an HTTP API, as the tool's registration says.",
-        "as for a Tool Service, and the API",
-    ],
-    [
-        "hub.server",
-        "Hub",
-        "Executes calendar and mail tools for agents, with the credentials of their customers.",
-        "agent, calendar and mail provider",
-    ],
-    ["hub.agent", "Agent of a Hub", "Has tools executed, and deals with what comes back.", "Hub, model"],
-    [
-        "breadcrumb.runner",
-        "Tool runner",
-        "Finds tool requests in breadcrumbs, runs them and routes the answers.",
-        "agent, user, breadcrumb store",
-    ],
-    [
-        "breadcrumb.tools",
-        "Tools of a runner",
-        "The tools of the standard, each with its input and output.",
-        "agent, breadcrumb store, language models, web pages",
-    ],
-    [
-        "breadcrumb.workflow",
-        "Workflow tool",
-        "Runs several tools in the order of their dependencies, results of one in the input of another.",
-        "agent, breadcrumb store",
-    ],
-    [
-        "breadcrumb.agent",
-        "Agent with breadcrumbs",
-        "Writes invocations, and makes something of the answers.",
-        "breadcrumb store, model, tools, user",
-    ],
-    [
-        "toolbus.server",
-        "MCP server of the tool bus",
-        "Answers calls of its tools in the envelope of the contract.",
-        "MCP client",
-    ],
-    [
-        "toolbus.artifacts",
-        "Artifact store of the tool bus",
-        "Keeps what each call said as files below a context root.",
-        "MCP client, and who reads the files",
-    ],
-];
-
 pub(super) fn documents() -> Vec<Document> {
     let all = DOCUMENTS.map(|[id, title, prefix, about]| Document {
         id: id.to_owned(),
@@ -142,25 +55,20 @@ pub(super) fn documents() -> Vec<Document> {
 }
 
 pub(super) fn roles() -> Vec<Role> {
-    let all = ROLES.map(|[id, title, about, peers]| Role {
-        id: id.to_owned(),
-        title: title.to_owned(),
-        about: about.to_owned(),
-        peers: peers.to_owned(),
-    });
-    all.into()
+    let role = |profile: &Profile| Role {
+        id: profile.id.to_owned(),
+        title: profile.title.to_owned(),
+        about: profile.about.to_owned(),
+        peers: profile.peers.to_owned(),
+    };
+    families::ALL.profiles().map(role).collect()
 }
 
 #[cfg(test)]
 mod tests {
-    use callmark_suite::registry::{PROFILES, Registry};
+    use callmark_suite::registry::Registry;
 
     use super::*;
-
-    #[test]
-    fn every_profile_is_a_role_in_the_order_of_reports() {
-        assert_eq!(ROLES.map(|[id, ..]| id), PROFILES.map(|profile| profile.id));
-    }
 
     #[test]
     fn every_rule_belongs_to_one_document() {

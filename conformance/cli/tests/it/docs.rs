@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::process::{Command, Output};
 
+use callmark_suite::families;
 use callmark_suite::library;
-use callmark_suite::registry::{PROFILES, Registry};
+use callmark_suite::registry::Registry;
 
 fn docs(arguments: &[&str], home: &Path) -> Output {
     Command::new(crate::support::program())
@@ -94,12 +95,12 @@ fn everything_has_its_place_and_every_link_leads_somewhere() {
         let documents = site.iter().filter(|(path, _)| path.starts_with("document-"));
         assert_eq!(documents.filter(|(_, page)| page.contains(&link)).count(), 1, "{}", rule.id);
     }
-    for profile in PROFILES {
+    for profile in families::ALL.profiles() {
         assert!(site["index.html"].contains(&format!("href=\"{}.html\"", profile.id)), "{}", profile.id);
     }
     for (path, _) in library::feature_files() {
         let shown = |page: &&String| page.contains(&format!(">{path}<"));
-        let roles = PROFILES.iter().filter_map(|profile| site.get(&format!("{}.html", profile.id)));
+        let roles = families::ALL.profiles().filter_map(|profile| site.get(&format!("{}.html", profile.id)));
         assert_eq!(roles.filter(shown).count(), 1, "{path}");
     }
     for name in callmark_schemas::SchemaName::ALL {

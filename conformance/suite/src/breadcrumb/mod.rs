@@ -31,7 +31,7 @@ pub mod upstream;
 pub mod value;
 pub mod world;
 
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -39,13 +39,38 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Runner;
 
+/// What can be certified.
+const PROFILES: [Profile; 3] = [
+    Profile {
+        id: "breadcrumb.runner",
+        title: "Tool runner",
+        about: "Finds tool requests in breadcrumbs, runs them and routes the answers.",
+        peers: "agent, user, breadcrumb store",
+        is_complete: true,
+    },
+    Profile {
+        id: "breadcrumb.tools",
+        title: "Tools of a runner",
+        about: "The tools of the standard, each with its input and output.",
+        peers: "agent, breadcrumb store, language models, web pages",
+        is_complete: true,
+    },
+    Profile {
+        id: "breadcrumb.workflow",
+        title: "Workflow tool",
+        about: "Runs several tools in the order of their dependencies, results of one in the input of another.",
+        peers: "agent, breadcrumb store",
+        is_complete: true,
+    },
+];
+
 impl Family for Runner {
     fn id(&self) -> &'static str {
         "breadcrumb.runner"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -54,6 +79,10 @@ impl Family for Runner {
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {
         &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        4
     }
 
     fn naming(&self) -> &'static dyn Naming {

@@ -20,14 +20,24 @@ pub trait Family: Sync {
     /// For example `hub.server`; unique among all families.
     fn id(&self) -> &'static str;
 
-    /// Ids of its profiles, in the order of reports. No other family has one of them.
-    fn profiles(&self) -> &'static [&'static str];
+    /// Its profiles, in the order of reports. No other family has one of them.
+    fn profiles(&self) -> &'static [Profile];
+
+    /// Whether a profile is one of its own.
+    fn has(&self, profile: &str) -> bool {
+        self.profiles().iter().any(|own| own.id == profile)
+    }
 
     /// What it shares its table of the manifest with.
     fn protocol(&self) -> &'static dyn Protocol;
 
     /// Its step definitions.
     fn vocabulary(&self) -> &'static dyn Vocabulary;
+
+    /// How much of its scenarios is waiting, compared with other families: a run begins with those that wait most.
+    fn waits(&self) -> u8 {
+        0
+    }
 
     /// Names for what its targets make up.
     fn naming(&self) -> &'static dyn Naming;
@@ -36,6 +46,21 @@ pub trait Family: Sync {
     fn codec(&self) -> &'static dyn Codec {
         &PlainJson
     }
+}
+
+/// A role that an implementation can be certified for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Profile {
+    /// For example `hub.server`.
+    pub id: &'static str,
+    /// Who that is.
+    pub title: &'static str,
+    /// What it does, a sentence.
+    pub about: &'static str,
+    /// Whom the suite plays for it.
+    pub peers: &'static str,
+    /// Whether every rule of the profile has features; the lint holds it to that.
+    pub is_complete: bool,
 }
 
 impl std::fmt::Debug for dyn Family {
@@ -87,7 +112,7 @@ impl Naming for Verbatim {}
 pub struct Families(&'static [&'static dyn Family]);
 
 impl Families {
-    /// These families, in the order in which a run begins with them.
+    /// These families, in the order of reports.
     pub const fn new(all: &'static [&'static dyn Family]) -> Self {
         Self(all)
     }
@@ -99,7 +124,17 @@ impl Families {
 
     /// The family of a profile.
     pub fn of(self, profile: &str) -> Option<&'static dyn Family> {
-        self.iter().find(|family| family.profiles().contains(&profile))
+        self.iter().find(|family| family.has(profile))
+    }
+
+    /// All profiles, in the order of reports.
+    pub fn profiles(self) -> impl Iterator<Item = &'static Profile> {
+        self.iter().flat_map(|family| family.profiles())
+    }
+
+    /// The profile with this id.
+    pub fn profile(self, id: &str) -> Option<&'static Profile> {
+        self.profiles().find(|profile| profile.id == id)
     }
 
     /// Their protocols, each once.

@@ -67,7 +67,7 @@ impl OpenPlan<'_> {
         open: impl Future<Output = Result<Arc<S>, Blocked>>,
     ) -> Opened {
         let profiles: Vec<&str> =
-            family.profiles().iter().copied().filter(|profile| self.selects(profile)).collect();
+            family.profiles().iter().map(|own| own.id).filter(|profile| self.selects(profile)).collect();
         let mut opened = Opened::default();
         if profiles.is_empty() {
             return opened;

@@ -9,16 +9,16 @@ use crate::manifest::{Manifest, ManifestError};
 use crate::run::{Library, LibraryError};
 use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
 
-/// In the order in which a run begins with them: first those that wait much.
+/// In the order of reports.
 pub static ALL: Families = Families::new(&[
-    &breadcrumb::Runner,
     &utp::Service,
-    &toolbus::Server,
-    &breadcrumb::agent::Agent,
     &runtime::Runtime,
-    &hub::agent::Agent,
-    &hub::Server,
     &management::Registry,
+    &hub::Server,
+    &hub::agent::Agent,
+    &breadcrumb::Runner,
+    &breadcrumb::agent::Agent,
+    &toolbus::Server,
 ]);
 
 impl Library {

@@ -17,7 +17,7 @@ mod setup;
 mod steps;
 pub mod world;
 
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -25,13 +25,22 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Server;
 
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "hub.server",
+    title: "Hub",
+    about: "Executes calendar and mail tools for agents, with the credentials of their customers.",
+    peers: "agent, calendar and mail provider",
+    is_complete: true,
+}];
+
 impl Family for Server {
     fn id(&self) -> &'static str {
         "hub.server"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["hub.server"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

@@ -19,7 +19,7 @@ pub mod world;
 pub mod yaml;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -27,13 +27,22 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Registry;
 
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "utp.registry",
+    title: "Management API",
+    about: "Takes definitions of tools and keeps them as rows of `resource.tools`.",
+    peers: "uploader",
+    is_complete: true,
+}];
+
 impl Family for Registry {
     fn id(&self) -> &'static str {
         "utp.registry"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["utp.registry"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {

@@ -31,7 +31,7 @@ impl Manifest {
     /// What is started where these profiles are certified.
     pub fn command_lines(&self, profiles: &[String]) -> Vec<CommandLine<'_>> {
         let is_selected = |profile: &str| profiles.iter().any(|own| own == profile);
-        let commands = self.sections.values().flat_map(|section| section.commands(&is_selected));
+        let commands = self.sections().flat_map(|section| section.commands(&is_selected));
         let there = commands.filter_map(|command| {
             Some(CommandLine {
                 words: command.words.filter(|words| !words.is_empty())?,

@@ -335,12 +335,12 @@ impl Section for UtpTable {
     fn profiles(&self) -> Vec<&'static str> {
         [
             ("utp.tool-service", self.tool_service.is_some()),
-            ("utp.openapi", self.openapi.is_some()),
-            ("utp.pmo", self.pmo.is_some()),
-            ("utp.worker", self.worker.is_some()),
-            ("utp.execution", self.execution.is_some()),
-            ("utp.registry", self.registry.is_some()),
             ("utp.schema", self.schema.is_some()),
+            ("utp.pmo", self.pmo.is_some()),
+            ("utp.openapi", self.openapi.is_some()),
+            ("utp.execution", self.execution.is_some()),
+            ("utp.worker", self.worker.is_some()),
+            ("utp.registry", self.registry.is_some()),
         ]
         .into_iter()
         .filter_map(|(profile, there)| there.then_some(profile))

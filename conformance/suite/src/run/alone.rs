@@ -49,8 +49,7 @@ pub(super) async fn settle(
     let mut remarks = Vec::new();
     let mut again: Vec<&Case> = Vec::new();
     for family in drive.families().iter() {
-        let own: Vec<&Case> =
-            cases.iter().filter(|case| family.profiles().contains(&case.profile.as_str())).copied().collect();
+        let own: Vec<&Case> = cases.iter().filter(|case| family.has(&case.profile)).copied().collect();
         let profiles: BTreeSet<&str> = own.iter().map(|case| case.profile.as_str()).collect();
         // Of a target that never worked nothing counts anyway.
         for profile in profiles.into_iter().filter(|profile| drive.counts(profile)) {
@@ -73,8 +72,7 @@ pub(super) async fn settle(
     let beyond = again.split_off(again.len().min(limit));
     let mut confirmed = true;
     for family in drive.families().iter() {
-        let own: Vec<&Case> =
-            again.iter().filter(|case| family.profiles().contains(&case.profile.as_str())).copied().collect();
+        let own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
         if own.is_empty() {
             continue;
         }

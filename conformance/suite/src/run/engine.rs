@@ -1,5 +1,6 @@
 //! Drives cucumber over the selected cases.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
@@ -88,7 +89,9 @@ fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
-    let waiting: Arc<Mutex<VecDeque<_>>> = Arc::new(Mutex::new(library.families.iter().collect()));
+    let mut families: Vec<&dyn Family> = library.families.iter().collect();
+    families.sort_by_key(|family| Reverse(family.waits()));
+    let waiting = Arc::new(Mutex::new(VecDeque::from(families)));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
         return plan.memory.steps(lane(library, plan, company, &waiting)).await;
@@ -187,7 +190,7 @@ async fn drive_family(
     company: &Arc<Company>,
 ) -> Driven {
     let mut cases = runnable(library, plan);
-    cases.retain(|case| family.profiles().contains(&case.profile.as_str()));
+    cases.retain(|case| family.has(&case.profile));
     let mut driven = Driven::default();
     // What may end a target comes last and one by one, so that it is known what ended it.
     let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));

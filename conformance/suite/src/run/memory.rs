@@ -15,7 +15,6 @@ use super::{Quiet, RunPlan, Selection};
 use crate::engine::family::Families;
 use crate::engine::protocol::Snapshots;
 use crate::manifest::Manifest;
-use crate::registry::PROFILES;
 use crate::secrets;
 use crate::transcript::{self, Frame, Looks, Transcript, lock};
 
@@ -143,7 +142,7 @@ impl Account {
     }
 
     /// What of it cannot be of a run against the target of this manifest.
-    fn contradiction(&self, manifest: &Manifest) -> Option<String> {
+    fn contradiction(&self, families: Families, manifest: &Manifest) -> Option<String> {
         let named = |name: &str, version: &str| format!("{name} {version}").trim_end().to_owned();
         let own = named(&self.target.name, &self.target.version);
         let other = named(&manifest.target.name, &manifest.target.version);
@@ -153,7 +152,7 @@ impl Account {
         if self.profiles.is_empty() {
             return Some("it names no profile".to_owned());
         }
-        let unknown = |profile: &&String| !PROFILES.iter().any(|known| known.id == **profile);
+        let unknown = |profile: &&String| families.profile(profile).is_none();
         if let Some(profile) = self.profiles.iter().find(unknown) {
             return Some(format!("there is no profile `{profile}`"));
         }
@@ -172,7 +171,7 @@ impl Account {
         manifest: &Manifest,
         frames: BTreeMap<String, Vec<Frame>>,
     ) -> Result<Arc<RunPlan>, String> {
-        let sessions = match self.contradiction(manifest) {
+        let sessions = match self.contradiction(families, manifest) {
             Some(why) => Err(why),
             None => families.restore(self.found, manifest, self.seed),
         };

@@ -13,9 +13,10 @@ use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::catalogue::{Case, Place};
 use crate::engine::family::Families;
+use crate::engine::family::Profile;
 use crate::judge::{Finding, Trouble};
 use crate::library;
-use crate::registry::{PROFILES, Rule};
+use crate::registry::Rule;
 use crate::secrets::Redactor;
 
 /// Tag of scenarios that pass where nothing happens: they show that a live target leaves something alone.
@@ -33,9 +34,8 @@ pub(super) fn fold(
     let secrets = Arc::new(Redactor::hiding(&plan.secrets));
     let judge = Fold { families: library.families, secrets, plan, capabilities, facts, remains };
     let mut rules = Vec::new();
-    for profile in
-        PROFILES.iter().filter(|profile| plan.selection.profiles.iter().any(|own| own == profile.id))
-    {
+    let is_selected = |profile: &&Profile| plan.selection.profiles.iter().any(|own| own == profile.id);
+    for profile in library.families.profiles().filter(is_selected) {
         for rule in library.registry.of_profile(profile.id).filter(|rule| !rule.is_pending(profile.id)) {
             let own: Vec<&Case> = cases
                 .iter()

@@ -15,7 +15,7 @@ mod steps;
 pub mod turn;
 pub mod world;
 
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -23,13 +23,31 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Runtime;
 
+/// What can be certified.
+const PROFILES: [Profile; 2] = [
+    Profile {
+        id: "utp.execution",
+        title: "Execution service",
+        about: "Takes callbacks into the Inbox, wakes the agent, and resumes or ends its turn.",
+        peers: "tools, model, card store",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.worker",
+        title: "Worker",
+        about: "Turns a model's tool call into a card and a command.",
+        peers: "tools, model, card store",
+        is_complete: true,
+    },
+];
+
 impl Family for Runtime {
     fn id(&self) -> &'static str {
         "utp.runtime"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["utp.execution", "utp.worker"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -38,6 +56,10 @@ impl Family for Runtime {
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {
         &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        1
     }
 
     fn naming(&self) -> &'static dyn Naming {

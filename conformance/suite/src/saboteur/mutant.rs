@@ -304,12 +304,10 @@ pub fn mutants(registry: &Registry) -> Result<Vec<Mutant>, MutantError> {
             )),
         }
     }
-    for profile in crate::registry::PROFILES.iter().filter(|profile| profile.complete) {
-        for rule in registry.of_profile(profile.id) {
-            let breakable = rule.level != Level::May && rule.excluded.is_none();
-            let broken = all.iter().any(|mutant| mutant.profile == profile.id && mutant.rule == rule.id);
-            if breakable && !broken {
-                faults.push(format!("rule `{}` has no mutant in `{}`", rule.id, profile.id));
+    for rule in registry.rules().iter().filter(|rule| rule.level != Level::May && rule.excluded.is_none()) {
+        for profile in rule.profiles.iter().filter(|profile| !rule.is_pending(profile)) {
+            if !all.iter().any(|mutant| mutant.profile == *profile && mutant.rule == rule.id) {
+                faults.push(format!("rule `{}` has no mutant in `{profile}`", rule.id));
             }
         }
     }

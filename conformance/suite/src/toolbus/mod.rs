@@ -21,7 +21,7 @@ mod steps;
 pub mod world;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -29,13 +29,31 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Server;
 
+/// What can be certified.
+const PROFILES: [Profile; 2] = [
+    Profile {
+        id: "toolbus.server",
+        title: "MCP server of the tool bus",
+        about: "Answers calls of its tools in the envelope of the contract.",
+        peers: "MCP client",
+        is_complete: true,
+    },
+    Profile {
+        id: "toolbus.artifacts",
+        title: "Artifact store of the tool bus",
+        about: "Keeps what each call said as files below a context root.",
+        peers: "MCP client, and who reads the files",
+        is_complete: true,
+    },
+];
+
 impl Family for Server {
     fn id(&self) -> &'static str {
         "toolbus"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["toolbus.server", "toolbus.artifacts"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -44,6 +62,10 @@ impl Family for Server {
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {
         &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        2
     }
 
     fn naming(&self) -> &'static dyn Naming {

@@ -24,7 +24,7 @@ pub mod upstream;
 pub mod world;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -32,13 +32,45 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Service;
 
+/// What can be certified.
+const PROFILES: [Profile; 4] = [
+    Profile {
+        id: "utp.tool-service",
+        title: "Tool Service",
+        about: "Takes commands, reads the call's card, does the work, saves a result's card and reports a callback.",
+        peers: "worker, card store, report and Inbox, roster",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.schema",
+        title: "UTP messages",
+        about: "Messages of any UTP system, as somebody captured them, or as they are seen on the bus.",
+        peers: "nobody: it reads along",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.pmo",
+        title: "PMO",
+        about: "Takes the commands of its built-ins, such as `delegate_async` and `fork_join`, and has other agents work.",
+        peers: "worker, card store, report, child agents",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.openapi",
+        title: "OpenAPI executor",
+        about: "A Tool Service that turns calls into requests to an HTTP API, as the tool's registration says.",
+        peers: "as for a Tool Service, and the API",
+        is_complete: true,
+    },
+];
+
 impl Family for Service {
     fn id(&self) -> &'static str {
         "utp.service"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["utp.tool-service", "utp.schema", "utp.pmo", "utp.openapi"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -47,6 +79,10 @@ impl Family for Service {
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {
         &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        3
     }
 
     fn naming(&self) -> &'static dyn Naming {

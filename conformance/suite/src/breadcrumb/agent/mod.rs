@@ -20,7 +20,7 @@ mod told;
 mod tools;
 pub mod world;
 
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -28,13 +28,22 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Agent;
 
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "breadcrumb.agent",
+    title: "Agent with breadcrumbs",
+    about: "Writes invocations, and makes something of the answers.",
+    peers: "breadcrumb store, model, tools, user",
+    is_complete: true,
+}];
+
 impl Family for Agent {
     fn id(&self) -> &'static str {
         "breadcrumb.agent"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["breadcrumb.agent"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
@@ -43,6 +52,10 @@ impl Family for Agent {
 
     fn vocabulary(&self) -> &'static dyn Vocabulary {
         &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        1
     }
 
     fn naming(&self) -> &'static dyn Naming {

@@ -16,7 +16,7 @@ mod steps;
 mod stream;
 pub mod world;
 
-use crate::engine::family::{Family, Naming};
+use crate::engine::family::{Family, Naming, Profile};
 use crate::engine::protocol::Protocol;
 use crate::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -24,13 +24,22 @@ use crate::run::vocabulary::{Vocabulary, WorldOf};
 #[derive(Debug)]
 pub struct Agent;
 
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "hub.agent",
+    title: "Agent of a Hub",
+    about: "Has tools executed, and deals with what comes back.",
+    peers: "Hub, model",
+    is_complete: true,
+}];
+
 impl Family for Agent {
     fn id(&self) -> &'static str {
         "hub.agent"
     }
 
-    fn profiles(&self) -> &'static [&'static str] {
-        &["hub.agent"]
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
     }
 
     fn protocol(&self) -> &'static dyn Protocol {
