@@ -141,6 +141,9 @@ pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure
         let program = std::env::current_exe().map_err(Failure::internal)?;
         bundled::manifest(&program).map_err(Failure::internal)?
     };
+    if let (Some(choice), Some(utp)) = (&arguments.broker, &mut manifest.utp) {
+        choice.given().clone_into(&mut utp.nats);
+    }
     let Some(choice) = arguments.transport else { return Ok(manifest) };
     let shown = arguments
         .target
@@ -284,6 +287,8 @@ pub(crate) async fn certify(
     if is_bundled {
         bundled::keep_files_in_memory();
     }
+    // Before it is completed for the bundled reference: as it is signed.
+    let places = manifest.places(&selection.profiles);
     let mut manifest = manifest.clone();
     let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
         Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
@@ -322,6 +327,7 @@ pub(crate) async fn certify(
         sessions: set.sessions.clone(),
         blocked: set.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
+        places,
         strict: arguments.strict,
         jobs: if serial { 1 } else { jobs },
         alone: run::ALONE,

@@ -9,6 +9,7 @@ mod commands;
 mod crumb_agent;
 mod hub;
 mod keys;
+mod places;
 mod toolbus;
 mod utp;
 

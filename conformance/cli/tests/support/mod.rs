@@ -2,6 +2,7 @@
 
 pub(crate) mod nothing;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -96,6 +97,7 @@ pub(crate) async fn certify_part(
         sessions: set.sessions.clone(),
         blocked: set.blocked.clone(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
+        places: BTreeMap::new(),
         strict: false,
         jobs: part.jobs,
         alone: run::ALONE,
