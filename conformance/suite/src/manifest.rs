@@ -7,6 +7,7 @@ mod agent;
 mod breadcrumb;
 mod commands;
 mod crumb_agent;
+mod environment;
 mod hub;
 mod keys;
 mod places;
@@ -158,13 +159,15 @@ impl Manifest {
         (!is_there).then_some(table)
     }
 
-    /// Values of the manifest that must not be stored: the target's environment, its HTTP headers, and credentials of the
-    /// broker.
+    /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers,
+    /// and credentials of the broker.
     pub fn secrets(&self) -> Vec<String> {
         let utp = self.utp.iter();
-        let words = utp.clone().flat_map(|utp| credentials::words(&utp.nats));
-        let toolbus = self.toolbus.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
-        let hub = self.hub.iter().flat_map(|hub| hub.env.values());
+        let is_public = |user: &str| !environment::may_be_secret("", user);
+        let words = utp.clone().flat_map(|utp| credentials::words(&utp.nats, is_public));
+        let toolbus =
+            self.toolbus.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
+        let hub = self.hub.iter().flat_map(|hub| environment::secrets(&hub.env));
         let service = self.hub.iter().filter_map(HubTable::secret);
         let agent = self.hub.iter().filter_map(|hub| hub.agent.as_ref()).flat_map(AgentTable::secrets);
         let crumbs = self.breadcrumb.iter().flat_map(BreadcrumbTable::secrets);
@@ -173,8 +176,8 @@ impl Manifest {
         let registry = utp
             .clone()
             .filter_map(|utp| utp.registry.as_ref())
-            .flat_map(|own| own.env.values().chain(own.headers.values()));
-        utp.flat_map(|utp| utp.env.values())
+            .flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
+        utp.flat_map(|utp| environment::secrets(&utp.env))
             .chain(executor)
             .chain(registry)
             .chain(toolbus)

@@ -21,8 +21,8 @@ pub struct HubTable {
     /// Where the command line runs; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment of the command line; `{provider_url}`, `{listen}` and `{secret}` are filled in. Values
-    /// are secrets and never stored.
+    /// Further environment of the command line; `{provider_url}`, `{listen}` and `{secret}` are filled in. What
+    /// may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started Hub may take until it answers; 30 seconds when absent.

@@ -26,7 +26,7 @@ pub struct ToolbusTable {
     /// Where the command line runs; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment of the command line. Values are secrets and never stored.
+    /// Further environment of the command line. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Further HTTP headers. Values are secrets and never stored.

@@ -28,7 +28,7 @@ pub struct UtpTable {
     /// Where `start` runs; the manifest's directory when absent.
     #[serde(default)]
     pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. Values are secrets and never stored.
+    /// Further environment of `start`. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Whether scenarios must run one at a time.
@@ -275,7 +275,7 @@ pub struct RegistryTable {
     /// Where `start` runs; the manifest's directory when absent.
     #[serde(default)]
     pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. Values are secrets and never stored.
+    /// Further environment of `start`. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started one may take until it answers; 30 seconds when absent.
