@@ -293,7 +293,7 @@ pub(crate) async fn certify(
         bundled::keep_files_in_memory();
     }
     // Before it is completed for the bundled reference: as it is signed.
-    let places = manifest.places(&selection.profiles);
+    let places = manifest.places();
     let mut manifest = manifest.clone();
     let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
         Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)

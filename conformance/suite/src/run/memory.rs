@@ -171,7 +171,7 @@ impl Account {
 
     /// Where the target was started or reached otherwise than this manifest says.
     fn elsewhere(&self, manifest: &Manifest) -> Option<String> {
-        let declared = manifest.places(&self.profiles);
+        let declared = manifest.places();
         let keys = self.places.keys().chain(declared.keys());
         let key = keys.into_iter().find(|key| self.places.get(*key) != declared.get(*key))?;
         let shown = |places: &BTreeMap<String, Value>| {
@@ -230,7 +230,7 @@ mod tests {
         let profiles = vec![profile.to_owned()];
         let account = json!({
             "schema": ACCOUNT_SCHEMA, "seed": 1, "strict": false, "target": {"name": "a", "version": ""},
-            "places": own.places(&profiles), "profiles": profiles, "rerun": "", "secrets": [],
+            "places": own.places(), "profiles": profiles, "rerun": "", "secrets": [],
             "found": {}, "scenarios": {},
         });
         let account: Account = serde_json::from_value(account).expect("an account");
