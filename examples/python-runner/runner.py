@@ -1,7 +1,7 @@
 """Brook: a tool runner as a vendor writes it from the Universal Tool Invocation Standard, without any package.
 
 First the tools, then what a call becomes, then the wire: a breadcrumb store over HTTP, or JSON lines with `--lines`.
-Deliberately absent: workflows, language models with their configurations, and any memory across restarts.
+Deliberately absent: workflows, a browser, language models that want a key, and any memory across restarts.
 """
 
 import ast
@@ -13,6 +13,7 @@ import random
 import sys
 import threading
 import time
+import urllib.parse
 import urllib.request
 import uuid
 from concurrent.futures import ThreadPoolExecutor
@@ -20,11 +21,13 @@ from http.client import HTTPException
 from itertools import chain
 from operator import add, mod, mul, neg, pos, sub, truediv
 
-INVOCATION, RESPONSE = "agent.response.v1", "tool.response.v1"
+INVOCATION, RESPONSE, CONFIGURATION = "agent.response.v1", "tool.response.v1", "tool.config.v1"
 STORE_URL = os.environ.get("CALLMARK_STORE_URL", "http://127.0.0.1:8080")
+OLLAMA_URL, MODEL = os.environ.get("CALLMARK_OLLAMA_URL", "http://127.0.0.1:11434"), "llama3.2"
+SETTINGS = {"temperature": "temperature", "topP": "top_p", "maxTokens": "num_predict"}  # here, and as Ollama has them
 PARALLEL_CALLS, REMEMBERED, LISTED = 64, 10_000, 100
 MAX_BODY, MAX_EXPRESSION, MAX_NUMBERS, MAX_WAIT = 4 * 1024 * 1024, 500, 1000, 60
-STORE_SECONDS, SILENCE_SECONDS, TRIES, PAUSE = 10, 20, 3, 0.3  # the stream has a ping every five seconds
+STORE_SECONDS, MODEL_SECONDS, SILENCE_SECONDS, TRIES, PAUSE = 10, 60, 20, 3, 0.3  # the stream has a ping every five seconds
 BINARY = {ast.Add: add, ast.Sub: sub, ast.Mult: mul, ast.Div: truediv, ast.Mod: mod, ast.Pow: pow}
 UNARY = {ast.USub: neg, ast.UAdd: pos}
 WIRE_ERRORS = (OSError, HTTPException, ValueError, LookupError, TypeError)  # not there, hung up, or no such answer
@@ -97,13 +100,59 @@ def timer(given):
 def breadcrumb_create(given):
     breadcrumb = {"title": member(given, "title", str), "context": member(given, "context", dict)}
     breadcrumb |= {"tags": member(given, "tags", list), "schema_name": member(given, "schema_name", str)}
+    stored = asked(STORE, "POST", "/breadcrumbs", breadcrumb, {"Idempotency-Key": str(uuid.uuid4())})
+    return {"id": stored["id"], "success": True}
+
+
+def breadcrumb_update(given):
+    """Only of the version that the caller has seen, where it names one."""
+    path = f"/breadcrumbs/{urllib.parse.quote(member(given, 'breadcrumb_id', str), safe='')}"
+    seen = {"If-Match": str(member(given, "version", int))} if "version" in given else {}
+    asked(STORE, "PATCH", path, member(given, "updates", dict), seen)
+    return {"success": True, "new_version": asked(STORE, "GET", path)["version"]}
+
+
+def breadcrumb_search(given):
+    wanted = {name: member(given, name, str) for name in ("tag", "schema_name") if name in given}
+    wanted["limit"] = member(given, "limit", int, LISTED)
+    found = asked(STORE, "GET", f"/breadcrumbs?{urllib.parse.urlencode(wanted)}")
+    return {"breadcrumbs": found, "count": len(found)}
+
+
+def ollama_local(given, settings):
+    """A model on this machine, which costs nothing."""
+    body = {"model": given.get("model") or settings.get("defaultModel") or MODEL, "stream": False}
+    body["messages"] = member(given, "messages", list)
+    body["options"] = {own: settings[name] for name, own in SETTINGS.items() if name in settings}
+    said = asked(OLLAMA, "POST", "/api/chat", body, {}, MODEL_SECONDS)
+    tokens = said.get("prompt_eval_count", 0) + said.get("eval_count", 0)
+    output = {"content": said["message"]["content"], "model": said["model"], "usage": {"total_tokens": tokens}}
+    return output | {"cost_estimate": 0}
+
+
+TOOLS = {"echo": echo, "calculator": calculator, "random": draw, "timer": timer, "ollama_local": ollama_local}
+TOOLS |= {"breadcrumb-create": breadcrumb_create, "breadcrumb-update": breadcrumb_update}
+TOOLS |= {"breadcrumb-search": breadcrumb_search}
+CONFIGURED = {"ollama_local"}
+
+
+def asked(host, *request):
+    """What a host answers to a tool."""
     try:
-        return {"id": STORE.call("POST", "/breadcrumbs", breadcrumb, str(uuid.uuid4()))["id"], "success": True}
+        return host.call(*request)
     except WIRE_ERRORS as failure:
-        raise ToolError(f"the store did not take it: {failure}") from None
+        raise ToolError(f"{host.url} did not do it: {failure}") from None
 
 
-TOOLS = {"echo": echo, "calculator": calculator, "random": draw, "timer": timer, "breadcrumb-create": breadcrumb_create}
+def settings_of(call):
+    """What the configuration says that a call names. Another's would be wrong, so one that is none is an error."""
+    if call.get("config_id") is None:
+        return {}
+    path = f"/breadcrumbs/{urllib.parse.quote(member(call, 'config_id', str), safe='')}/full"
+    found = asked(STORE, "GET", path)
+    if found.get("schema_name") != CONFIGURATION:
+        raise ToolError("`config_id` is not the id of a configuration")
+    return member(member(found, "context", dict), "config", dict)
 
 
 def is_answerable(call):
@@ -116,7 +165,8 @@ def answer(call):
     try:
         if call["tool"] not in TOOLS:
             raise ToolError(f"there is no tool `{call['tool'][:80]}`")
-        return {"status": "success", "output": TOOLS[call["tool"]](member(call, "input", dict))}
+        more = [settings_of(call)] if call["tool"] in CONFIGURED else []
+        return {"status": "success", "output": TOOLS[call["tool"]](member(call, "input", dict), *more)}
     except ToolError as failure:
         return {"status": "error", "error": str(failure)}
     except Exception:
@@ -167,27 +217,31 @@ class Runner:
             log.warning("what has not the form of an invocation is left alone: %r", failure)
 
 
-class Store:
-    """The breadcrumb store, as its client."""
+class Host:
+    """A server of JSON over HTTP."""
 
     def __init__(self, url):
         self.url, self.headers = url.rstrip("/"), {"Content-Type": "application/json"}
         self.opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))  # the store is near, no proxy is
 
-    def open(self, method, path, body=None, key=None, seconds=STORE_SECONDS):
+    def open(self, method, path, body=None, headers=None, seconds=STORE_SECONDS):
         data = None if body is None else json.dumps(body, allow_nan=False).encode()
-        headers = self.headers | ({"Idempotency-Key": key} if key else {})
-        return self.opener.open(urllib.request.Request(self.url + path, data, headers, method=method), timeout=seconds)
+        request = urllib.request.Request(self.url + path, data, self.headers | (headers or {}), method=method)
+        return self.opener.open(request, timeout=seconds)
 
     def call(self, *request):
         with self.open(*request) as response:
             return json.loads(response.read(MAX_BODY))
 
+
+class Store(Host):
+    """The breadcrumb store, as its client."""
+
     def put(self, breadcrumb, key):
         """Stores an answer, once: where only the receipt of an attempt was lost, the store knows its key (409)."""
         for tries_left in reversed(range(TRIES)):
             try:
-                return self.call("POST", "/breadcrumbs", breadcrumb, key)
+                return self.call("POST", "/breadcrumbs", breadcrumb, {"Idempotency-Key": key})
             except (OSError, HTTPException) as failure:
                 status = getattr(failure, "code", 500)
                 if status == 409:
@@ -250,7 +304,7 @@ class Lines:
                 log.warning("a line is no JSON")
 
 
-STORE = Store(STORE_URL)
+STORE, OLLAMA = Store(STORE_URL), Host(OLLAMA_URL)
 
 if __name__ == "__main__":
     logging.basicConfig(level=logging.INFO)  # on standard error

@@ -119,6 +119,8 @@ pub enum SchemaName {
     Baseline,
     /// One line of a capture.
     CaptureLine,
+    /// What a certificate signs.
+    Statement,
 }
 
 /// What is fixed about a schema.
@@ -136,7 +138,7 @@ macro_rules! entry {
 
 impl SchemaName {
     /// All schemas, those of the peers' messages first.
-    pub const ALL: [Self; 56] = [
+    pub const ALL: [Self; 57] = [
         Self::ToolRow,
         Self::ToolUpload,
         Self::ToolCommand,
@@ -193,6 +195,7 @@ impl SchemaName {
         Self::Diff,
         Self::Baseline,
         Self::CaptureLine,
+        Self::Statement,
     ];
 
     /// The input of a tool of the Universal Tool Invocation Standard, in its usual form.
@@ -300,6 +303,7 @@ impl SchemaName {
             entry!("callmark/diff"),
             entry!("callmark/baseline"),
             entry!("callmark/capture-line"),
+            entry!("callmark/statement"),
         ];
         const { &ENTRIES }.get(self.index()).unwrap_or(&ENTRIES[0])
     }

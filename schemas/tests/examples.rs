@@ -55,6 +55,7 @@ fn is_own_closed_file(name: SchemaName) -> bool {
             | SchemaName::Sabotage
             | SchemaName::Diff
             | SchemaName::Baseline
+            | SchemaName::Statement
     )
 }
 

@@ -70,6 +70,18 @@ pub enum BrokerChoice {
     Url(String),
 }
 
+impl BrokerChoice {
+    /// As a manifest says it, with credentials.
+    pub(crate) fn given(&self) -> &str {
+        match self {
+            Self::Embedded => "embedded",
+            Self::Server => "server",
+            Self::Container => "container",
+            Self::Url(url) => url,
+        }
+    }
+}
+
 /// A choice that is none.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 #[error("unknown broker `{given}`, expected `embedded`, `server`, `container` or a `nats://` URL")]
@@ -96,12 +108,7 @@ impl FromStr for BrokerChoice {
 
 impl fmt::Display for BrokerChoice {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Embedded => formatter.write_str("embedded"),
-            Self::Server => formatter.write_str("server"),
-            Self::Container => formatter.write_str("container"),
-            Self::Url(url) => formatter.write_str(&redacted(url)),
-        }
+        formatter.write_str(&redacted(self.given()))
     }
 }
 

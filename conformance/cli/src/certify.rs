@@ -8,6 +8,7 @@ use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
+use callmark_suite::by_hand::quoted;
 use callmark_suite::engine::setup::{self, OpenPlan};
 use callmark_suite::families;
 use callmark_suite::manifest::{Manifest, ManifestError, ToolbusTable, UtpTable};
@@ -18,6 +19,7 @@ use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Se
 use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
 use callmark_suite::utp::setup::InProcess;
+use clap::ValueEnum;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
@@ -33,6 +35,9 @@ use crate::reports;
 
 /// The manifest of a directory.
 const MANIFEST: &str = "callmark.toml";
+
+/// The variable that stands for a broker with credentials in a command to paste.
+const BROKER: &str = "CALLMARK_BROKER";
 
 /// Reasons that are shown where nothing was judged.
 const REASONS: usize = 4;
@@ -142,6 +147,9 @@ pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure
         let program = std::env::current_exe().map_err(Failure::internal)?;
         bundled::manifest(&program).map_err(Failure::internal)?
     };
+    if let (Some(choice), Some(utp)) = (&arguments.broker, manifest.get_mut::<UtpTable>()) {
+        choice.given().clone_into(&mut utp.nats);
+    }
     let Some(choice) = arguments.transport else { return Ok(manifest) };
     let shown = arguments
         .target
@@ -286,6 +294,8 @@ pub(crate) async fn certify(
     if is_bundled {
         bundled::keep_files_in_memory();
     }
+    // Before it is completed for the bundled reference: as it is signed.
+    let places = manifest.places();
     let mut manifest = manifest.clone();
     let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
         Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
@@ -328,6 +338,7 @@ pub(crate) async fn certify(
         sessions: opened.sessions.clone(),
         blocked: opened.blocked.clone(),
         target: TargetInfo { name: manifest.target.name.clone(), version: manifest.target.version.clone() },
+        places,
         strict: arguments.strict,
         jobs: if manifest.is_serial() { 1 } else { jobs },
         alone: run::ALONE,
@@ -369,12 +380,40 @@ fn limits(arguments: &CertifyArguments, is_bundled: bool) -> PaceLimits {
     }
 }
 
-/// The command that runs this target again.
+/// The command that runs this target again in the same way; it can be pasted.
 fn rerun(arguments: &CertifyArguments) -> String {
-    match &arguments.target {
-        Some(path) => format!("callmark certify --target {}", path.display()),
+    let mut command = match &arguments.target {
+        Some(path) => format!("callmark certify --target {}", word(&path.display().to_string())),
         None => "callmark certify --bundled".to_owned(),
+    };
+    let standard = CertifyArguments::default();
+    let mut add = |option: String| command.extend([" ", option.as_str()]);
+    if let Some(broker) = &arguments.broker {
+        // Credentials are in no report, so whoever pastes the line sets them.
+        let shown = broker.to_string();
+        let shown = if shown == broker.given() { word(&shown) } else { format!("\"${{{BROKER}}}\"") };
+        add(format!("--broker {shown}"));
     }
+    if let Some(transport) = arguments.transport.as_ref().and_then(ValueEnum::to_possible_value) {
+        add(format!("--transport {}", transport.get_name()));
+    }
+    if arguments.strict {
+        add("--strict".to_owned());
+    }
+    if arguments.seed != standard.seed {
+        add(format!("--seed {}", arguments.seed));
+    }
+    if arguments.timeout_scale.total_cmp(&standard.timeout_scale).is_ne() {
+        add(format!("--timeout-scale {}", arguments.timeout_scale));
+    }
+    command
+}
+
+/// A word of a shell, in quotes where it needs them.
+fn word(text: &str) -> String {
+    let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._/:@=,+%".contains(&byte);
+    let is_word = !text.is_empty() && text.bytes().all(is_plain);
+    if is_word { text.to_owned() } else { quoted(text) }
 }
 
 /// A file of `--out` that cannot be written.
@@ -399,4 +438,39 @@ fn show(arguments: &CertifyArguments, record: &RunRecord) {
 /// Seconds since `began`, for people.
 pub(crate) fn seconds(began: Instant) -> String {
     format!("{:.1} s", began.elapsed().as_secs_f64())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rerun_names_everything_that_the_verdict_depends_on() {
+        let check = |change: fn(&mut CertifyArguments), expect: &str| {
+            let mut arguments = CertifyArguments::default();
+            change(&mut arguments);
+            assert_eq!(rerun(&arguments), expect);
+        };
+        check(|own| own.jobs = 4, "callmark certify --bundled");
+        check(
+            |own| own.target = Some("a b/it's.toml".into()),
+            "callmark certify --target 'a b/it'\\''s.toml'",
+        );
+        check(
+            |own| {
+                own.target = Some("./callmark.toml".into());
+                own.transport = Some(crate::args::TransportChoice::Http);
+                own.strict = true;
+                own.seed = 7;
+                own.timeout_scale = 2.5;
+                own.broker = Some(BrokerChoice::Url("nats://127.0.0.1:4222".to_owned()));
+            },
+            "callmark certify --target ./callmark.toml --broker nats://127.0.0.1:4222 --transport http --strict \
+             --seed 7 --timeout-scale 2.5",
+        );
+        check(
+            |own| own.broker = Some(BrokerChoice::Url("nats://me:hush@h:1".to_owned())),
+            "callmark certify --bundled --broker \"${CALLMARK_BROKER}\"",
+        );
+    }
 }

@@ -7,8 +7,10 @@ mod agent;
 mod breadcrumb;
 mod commands;
 mod crumb_agent;
+mod environment;
 mod hub;
 mod keys;
+mod places;
 mod toolbus;
 mod utp;
 
@@ -222,7 +224,7 @@ impl Manifest {
 
     /// The profiles whose tables are there, in the order of reports.
     pub fn profiles(&self) -> Vec<&'static str> {
-        self.sections().flat_map(|section| section.profiles()).collect()
+        self.sections().flat_map(Section::profiles).collect()
     }
 
     /// The table that a profile cannot do without, where it is not there. Within its protocol's table a profile may be
@@ -237,13 +239,13 @@ impl Manifest {
 
     /// Whether the scenarios are to run one by one.
     pub fn is_serial(&self) -> bool {
-        self.sections().any(|section| section.is_serial())
+        self.sections().any(Section::is_serial)
     }
 
-    /// Values of the manifest that must not be stored: credentials of the broker, the target's environment, its HTTP
-    /// headers.
+    /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers,
+    /// and credentials of the broker.
     pub fn secrets(&self) -> Vec<String> {
-        let all = self.sections().flat_map(|section| section.secrets());
+        let all = self.sections().flat_map(Section::secrets);
         all.filter(|value| value.len() >= secrets::SHORTEST).collect()
     }
 
@@ -253,7 +255,7 @@ impl Manifest {
 
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
-        self.sections().flat_map(|section| section.contradictions()).collect()
+        self.sections().flat_map(Section::contradictions).collect()
     }
 }
 

@@ -66,6 +66,7 @@ async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRec
         sessions,
         blocked,
         target: TargetInfo { name: "agent of a test".to_owned(), version: String::new() },
+        places: BTreeMap::new(),
         strict: false,
         jobs: 64,
         alone: 0,

@@ -2,6 +2,8 @@
 
 use std::path::{Path, PathBuf};
 
+use callmark_suite::engine::family::Family;
+use callmark_suite::engine::protocol::Protocol;
 use callmark_suite::families;
 
 /// Folders of `src` whose files belong to a protocol, and the list of families.
@@ -57,14 +59,14 @@ fn only_protocols_know_protocols() {
 
 #[test]
 fn the_engine_names_no_protocol() {
-    let names: Vec<&str> = families::ALL.protocols().map(|protocol| protocol.name()).collect();
+    let names: Vec<&str> = families::ALL.protocols().map(Protocol::name).collect();
     assert_eq!(names.len(), 4);
     let mut faults = Vec::new();
     for (path, text) in sources(Path::new("engine")) {
         for (number, line) in code(&text) {
             let words: Vec<&str> = line.split(|char: char| !char.is_ascii_alphanumeric()).collect();
-            let named = names.iter().find(|name| words.contains(name));
-            faults.extend(named.map(|name| format!("src/{}:{number} names `{name}`", path.display())));
+            let known = names.iter().find(|name| words.contains(name));
+            faults.extend(known.map(|name| format!("src/{}:{number} names `{name}`", path.display())));
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
@@ -72,7 +74,7 @@ fn the_engine_names_no_protocol() {
 
 #[test]
 fn families_share_neither_ids_nor_profiles() {
-    let ids: Vec<&str> = families::ALL.iter().map(|family| family.id()).collect();
+    let ids: Vec<&str> = families::ALL.iter().map(Family::id).collect();
     let profiles: Vec<&str> = families::ALL.profiles().map(|profile| profile.id).collect();
     let logs: Vec<&str> =
         families::ALL.protocols().flat_map(|protocol| protocol.logs().iter().copied()).collect();

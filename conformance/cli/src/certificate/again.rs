@@ -127,6 +127,17 @@ fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
 pub(super) fn difference(written: &RunRecord, again: &RunRecord) -> String {
     let differs = written.rules.iter().zip(&again.rules).find(|(one, other)| one != other);
     match differs {
+        Some((one, other))
+            if (&one.id, &one.profile, &one.outcome) == (&other.id, &other.profile, &other.outcome) =>
+        {
+            format!(
+                "judged again, the messages say something else about {} ({}): it is `{}` as well, with other scenarios, \
+                 another reason or other evidence",
+                one.id,
+                one.profile,
+                one.outcome.name()
+            )
+        }
         Some((one, other)) if (&one.id, &one.profile) == (&other.id, &other.profile) => format!(
             "judged again, the messages say something else about {} ({}): `{}`, where the record says `{}`",
             one.id,

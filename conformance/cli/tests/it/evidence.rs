@@ -35,6 +35,7 @@ async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
             sessions,
             blocked: BTreeMap::new(),
             target: TargetInfo { name: (*id).to_owned(), version: String::new() },
+            places: BTreeMap::new(),
             strict: false,
             jobs: 16,
             alone: run::ALONE,

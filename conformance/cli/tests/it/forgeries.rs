@@ -6,6 +6,8 @@ use std::process::Command;
 
 use callmark_reports::certificate::{self, Item, PrivateKey, Statement};
 use callmark_reports::record::{Outcome, RunRecord};
+use callmark_schemas::SchemaName;
+use serde_json::Value;
 
 /// A hub whose two setup addresses differ, which a SHOULD rule (HUB-115) notices.
 const WARNED: (&str, &str) = (
@@ -70,6 +72,22 @@ fn altered(home: &Path, name: &str, change: impl FnOnce(String) -> String) {
     std::fs::write(path, after).expect("written");
 }
 
+/// The signed statement fits its schema, and no longer with a member more, wherever that stands.
+fn fits_its_schema(home: &Path) {
+    let text = std::fs::read_to_string(home.join("out/certificate.json")).expect("a certificate");
+    let statement = certificate::open(&text, None).expect("a certificate").statement;
+    let statement = serde_json::to_value(statement).expect("JSON");
+    let check = |statement: &Value| callmark_schemas::violations(SchemaName::Statement, statement);
+    assert_eq!(check(&statement), []);
+    let run = "/predicate/callmark_run";
+    for place in ["", "/subject/0", "/predicate", run, &format!("{run}/word"), &format!("{run}/profiles/0")] {
+        let mut more = statement.clone();
+        more.pointer_mut(place).expect("a member")["invented"] = true.into();
+        let found = check(&more);
+        assert!(found.iter().any(|one| one.message.contains("invented")), "{place}: {found:?}");
+    }
+}
+
 #[test]
 fn a_statement_that_the_messages_do_not_give_is_refused() {
     let home = certified();
@@ -77,6 +95,7 @@ fn a_statement_that_the_messages_do_not_give_is_refused() {
     check(home, 0, "21 of 21 rules of utp.registry judged");
     check(home, 0, "by the signer's word: run of 2026-01-01T00:00:00Z");
     check(home, 0, "It does not show");
+    fits_its_schema(home);
     let path = home.join("out/certificate.json");
     let own = std::fs::read(&path).expect("a certificate");
     let refused = |change: fn(&mut Statement), says: &str| {
@@ -176,7 +195,10 @@ fn a_strict_run_that_fails_is_no_certificate_whatever_its_account_says() {
     check(home, 0, "program `hub.py` sha256:");
     // The record of the strict run, with an account that says so: both agree, and neither conforms.
     std::fs::copy(home.join("strict/run.json"), home.join("out/run.json")).expect("copied");
-    altered(home, "account.json", |text| text.replacen("\"strict\":false", "\"strict\":true", 1));
+    altered(home, "account.json", |text| {
+        let text = text.replacen("\"strict\":false", "\"strict\":true", 1);
+        text.replacen("--target callmark.toml", "--target callmark.toml --strict", 1)
+    });
     for report in [
         "index.html",
         "junit.xml",
@@ -190,6 +212,25 @@ fn a_strict_run_that_fails_is_no_certificate_whatever_its_account_says() {
     }
     sign_again(home, |own| own.predicate.run.strict = true);
     check(home, 1, "the run is nonconformant, and only a conformant one is certified");
+}
+
+#[test]
+fn an_ordinary_word_in_the_environment_is_no_secret_and_keeps_nobody_from_a_certificate() {
+    let home = tempfile::tempdir().expect("a directory");
+    let home = home.path();
+    keygen(home);
+    example_hub(home, ("import os", "import os"));
+    let path = home.join("callmark.toml");
+    let text = std::fs::read_to_string(&path).expect("a manifest");
+    let env = "env = { MODE = \"success\", AREA = \"email\", API_TOKEN = \"hush\" }";
+    std::fs::write(&path, text.replacen("base_url", &format!("{env}\nbase_url"), 1)).expect("written");
+    let run =
+        ["certify", "--target", "callmark.toml", "--sign", "key.pem", "--out", "out", "--timeout-scale", "3"];
+    let (code, text) = callmark(&run, home);
+    assert_eq!(code, Some(0), "{text}");
+    check(home, 0, "conforms");
+    let manifest = std::fs::read_to_string(home.join("out/manifest.json")).expect("a manifest");
+    assert!(manifest.contains("\"AREA\":\"email\"") && !manifest.contains("hush"), "{manifest}");
 }
 
 #[test]

@@ -30,6 +30,7 @@ async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<Stri
         sessions: sessions.clone(),
         blocked: BTreeMap::new(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
+        places: BTreeMap::new(),
         strict: false,
         jobs: 16,
         alone: run::ALONE,

@@ -2,6 +2,7 @@
 
 pub(crate) mod nothing;
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -101,6 +102,7 @@ pub(crate) async fn certify_part(
         sessions: opened.sessions.clone(),
         blocked: opened.blocked.clone(),
         target: TargetInfo { name: "target of a test".to_owned(), version: String::new() },
+        places: BTreeMap::new(),
         strict: false,
         jobs: part.jobs,
         alone: run::ALONE,

@@ -129,7 +129,7 @@ impl Families {
 
     /// All profiles, in the order of reports.
     pub fn profiles(self) -> impl Iterator<Item = &'static Profile> {
-        self.iter().flat_map(|family| family.profiles())
+        self.iter().flat_map(Family::profiles)
     }
 
     /// The profile with this id.
@@ -140,7 +140,7 @@ impl Families {
     /// Their protocols, each once.
     pub fn protocols(self) -> impl Iterator<Item = &'static dyn Protocol> {
         let mut seen = BTreeSet::new();
-        self.iter().map(|family| family.protocol()).filter(move |protocol| seen.insert(protocol.name()))
+        self.iter().map(Family::protocol).filter(move |protocol| seen.insert(protocol.name()))
     }
 
     /// The sessions of a run that is judged again: they know what was found out, and reach nobody.

@@ -32,8 +32,8 @@ pub use error::HubError;
 const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
 /// A customer that a stub Hub has to take as it comes.
 const ANYBODY: &str = "b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b7";
-/// The secret of a Hub that the suite starts, where the manifest names no other.
-const SECRET: &str = "callmark-made-up-service-secret";
+/// The secret of a Hub that the suite starts, where the manifest names no other. It protects nothing, and so it is shown.
+pub const MADE_UP_SECRET: &str = "callmark-made-up-service-secret";
 /// Between two tries of a request that was refused by a limit, where the Hub does not say how long.
 const RETRY: Duration = Duration::from_secs(1);
 /// So long a limit is waited out, where the manifest does not say how long its window is.
@@ -172,7 +172,7 @@ impl HubSession {
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         if let Some(command) = &table.start {
-            plan.log.hide([secret.clone()]);
+            plan.log.hide(table.secret());
             plan.log.clear();
             let port = Port::take(handing).map_err(HubError::Start)?;
             let listen = port.address();
@@ -390,7 +390,7 @@ fn secret(table: &HubTable) -> Result<String, HubError> {
     }
     match &table.secret_env {
         Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
-        _ => Ok(SECRET.to_owned()),
+        _ => Ok(MADE_UP_SECRET.to_owned()),
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
+use super::environment;
 use crate::hub::contract::TOOLS;
 use crate::registry::nearest;
 
@@ -20,7 +21,7 @@ pub struct AgentTable {
     /// Where command lines run; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment of command lines; `{placeholders}` are filled in. Values are secrets and never stored.
+    /// Further environment of command lines; `{placeholders}` are filled in. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started agent may take until it answers; 30 seconds when absent.
@@ -170,7 +171,8 @@ impl AgentTable {
         Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
     }
 
-    /// Text that reports must not show: the secret, the key, and what `env` holds, also where the environment holds them.
+    /// Text that reports must not show: the secret, the key, and what may be one in `env`, also where the environment holds
+    /// them.
     pub fn secrets(&self) -> Vec<String> {
         let is_known =
             |value: &&String| ENV_PLACEHOLDERS.iter().any(|word| value.contains(&format!("{{{word}}}")));
@@ -178,7 +180,7 @@ impl AgentTable {
         let from_environment =
             named.into_iter().flatten().filter_map(|variable| std::env::var(variable).ok());
         let own = self.secret.iter().chain(&self.drive.key).cloned();
-        let env = self.env.values().filter(|value| !is_known(value)).cloned();
+        let env = environment::secrets(&self.env).filter(|value| !is_known(value)).cloned();
         own.chain(env).chain(from_environment).collect()
     }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::crumb_agent::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
-use super::{Command, Section};
+use super::{Command, Section, environment};
 use crate::registry::nearest;
 
 /// The tools of the standard (Universal Tool Invocation L76-107).
@@ -46,7 +46,7 @@ pub struct BreadcrumbTable {
     /// Where it runs; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment; `{placeholders}` are filled in. Values are secrets and never stored.
+    /// Further environment; `{placeholders}` are filled in. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started runner may take until it answers; 30 seconds when absent.
@@ -419,8 +419,8 @@ impl Section for BreadcrumbTable {
     }
 }
 
-/// Values of an environment that are the author's own.
+/// Values of an environment that are the author's own and may be secrets.
 fn own_values(env: &BTreeMap<String, String>, placeholders: &[&str]) -> Vec<String> {
     let told = |value: &&String| placeholders.iter().any(|word| value.contains(&format!("{{{word}}}")));
-    env.values().filter(|value| !told(value)).cloned().collect()
+    environment::secrets(env).filter(|value| !told(value)).cloned().collect()
 }

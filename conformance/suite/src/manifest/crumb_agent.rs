@@ -22,7 +22,7 @@ pub struct CrumbAgentTable {
     /// Where command lines run; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment; `{placeholders}` are filled in. Values are secrets and never stored.
+    /// Further environment; `{placeholders}` are filled in. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started agent may take until it answers; 30 seconds when absent.

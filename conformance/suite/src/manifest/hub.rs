@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::{AgentTable, Command, Section};
+use super::{AgentTable, Command, Section, environment};
 
 /// `[hub]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -21,8 +21,8 @@ pub struct HubTable {
     /// Where the command line runs; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment of the command line; `{provider_url}`, `{listen}` and `{secret}` are filled in. Values
-    /// are secrets and never stored.
+    /// Further environment of the command line; `{provider_url}`, `{listen}` and `{secret}` are filled in. What
+    /// may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started Hub may take until it answers; 30 seconds when absent.
@@ -210,7 +210,7 @@ impl Section for HubTable {
 
     fn secrets(&self) -> Vec<String> {
         let agent = self.agent.iter().flat_map(AgentTable::secrets);
-        self.env.values().cloned().chain(self.secret()).chain(agent).collect()
+        environment::secrets(&self.env).cloned().chain(self.secret()).chain(agent).collect()
     }
 
     fn is_serial(&self) -> bool {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Command, Section};
+use super::{Command, Section, environment};
 
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -28,7 +28,7 @@ pub struct ToolbusTable {
     /// Where the command line runs; the manifest's directory when absent.
     #[serde(default)]
     pub cwd: Option<PathBuf>,
-    /// Further environment of the command line. Values are secrets and never stored.
+    /// Further environment of the command line. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Further HTTP headers. Values are secrets and never stored.
@@ -258,7 +258,7 @@ impl Section for ToolbusTable {
     }
 
     fn secrets(&self) -> Vec<String> {
-        self.env.values().chain(self.headers.values()).cloned().collect()
+        environment::secrets(&self.env).chain(self.headers.values()).cloned().collect()
     }
 
     fn is_serial(&self) -> bool {

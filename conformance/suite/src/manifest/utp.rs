@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{Command, Section};
+use super::{Command, Section, environment};
 use crate::registry::nearest;
 use crate::utp::credentials;
 
@@ -30,7 +30,7 @@ pub struct UtpTable {
     /// Where `start` runs; the manifest's directory when absent.
     #[serde(default)]
     pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. Values are secrets and never stored.
+    /// Further environment of `start`. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// Whether scenarios must run one at a time.
@@ -277,7 +277,7 @@ pub struct RegistryTable {
     /// Where `start` runs; the manifest's directory when absent.
     #[serde(default)]
     pub working_dir: Option<PathBuf>,
-    /// Further environment of `start`. Values are secrets and never stored.
+    /// Further environment of `start`. What may be a secret is never stored.
     #[serde(default)]
     pub env: BTreeMap<String, String>,
     /// How long a started one may take until it answers; 30 seconds when absent.
@@ -358,9 +358,11 @@ impl Section for UtpTable {
 
     fn secrets(&self) -> Vec<String> {
         let executor = self.openapi.iter().flat_map(|own| own.environment.values());
-        let registry = self.registry.iter().flat_map(|own| own.env.values().chain(own.headers.values()));
-        let own = self.env.values().chain(executor).chain(registry).cloned();
-        own.chain(credentials::words(&self.nats)).collect()
+        let registry =
+            self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
+        let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
+        let is_public = |user: &str| !environment::may_be_secret("", user);
+        own.chain(credentials::words(&self.nats, is_public)).collect()
     }
 
     fn is_serial(&self) -> bool {

@@ -250,7 +250,7 @@ async fn drive(
 
 /// Scenarios of a family at a time. Who asked for one gets one.
 fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
-    let worth = plan.sessions.of(family).map_or(1, |session| session.least_jobs());
+    let worth = plan.sessions.of(family).map_or(1, Session::least_jobs);
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::TargetInfo;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::remains::{self, Remains};
 use super::{Quiet, RunPlan, Selection};
@@ -104,6 +105,8 @@ pub struct Account {
     pub strict: bool,
     /// Who was certified.
     pub target: TargetInfo,
+    /// By what it was started and reached, by key of the manifest.
+    pub places: BTreeMap<String, Value>,
     /// The selected profiles.
     pub profiles: Vec<String>,
     /// Start of the command that reruns a rule.
@@ -133,6 +136,7 @@ impl Account {
             seed: plan.seed,
             strict: plan.strict,
             target: plan.target.clone(),
+            places: plan.places.iter().map(|(key, value)| (key.clone(), names.rename(value))).collect(),
             profiles: plan.selection.profiles.clone(),
             rerun: plan.rerun.clone(),
             secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
@@ -157,8 +161,22 @@ impl Account {
             return Some(format!("there is no profile `{profile}`"));
         }
         let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
-        let (profile, table) = self.profiles.iter().find_map(missing)?;
-        Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"))
+        if let Some((profile, table)) = self.profiles.iter().find_map(missing) {
+            return Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"));
+        }
+        self.elsewhere(manifest)
+    }
+
+    /// Where the target was started or reached otherwise than this manifest says.
+    fn elsewhere(&self, manifest: &Manifest) -> Option<String> {
+        let declared = manifest.places();
+        let keys = self.places.keys().chain(declared.keys());
+        let key = keys.into_iter().find(|key| self.places.get(*key) != declared.get(*key))?;
+        let shown = |places: &BTreeMap<String, Value>| {
+            places.get(key).map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"))
+        };
+        let (own, other) = (shown(&self.places), shown(&declared));
+        Some(format!("it was reached with {own} as `{key}`, and the manifest has {other}"))
     }
 
     /// What judges the run again, over the messages of each scenario.
@@ -182,6 +200,7 @@ impl Account {
             sessions,
             blocked: BTreeMap::new(),
             target: self.target,
+            places: self.places,
             strict: self.strict,
             jobs: 1,
             alone: 0,
@@ -191,5 +210,69 @@ impl Account {
             progress: Arc::new(Quiet),
             memory: Arc::new(Memory::Again(Again::new(frames, self.scenarios))),
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::families;
+
+    /// What is said of an account of a run against the first manifest beside the second.
+    fn said(profile: &str, own: &str, other: &str) -> Option<String> {
+        let manifest = |table: &str| {
+            let text = format!("[target]\nname = \"a\"\n{table}");
+            Manifest::parse("callmark.toml", &text, Path::new(".")).expect("a sound manifest")
+        };
+        let (own, other) = (manifest(own), manifest(other));
+        let profiles = vec![profile.to_owned()];
+        let account = json!({
+            "schema": ACCOUNT_SCHEMA, "seed": 1, "strict": false, "target": {"name": "a", "version": ""},
+            "places": own.places(), "profiles": profiles, "rerun": "", "secrets": [],
+            "found": {}, "scenarios": {},
+        });
+        let account: Account = serde_json::from_value(account).expect("an account");
+        account.plan(families::ALL, &other, BTreeMap::new()).err()
+    }
+
+    #[test]
+    fn an_account_of_a_target_elsewhere_is_refused_in_every_family() {
+        let check = |profile: &str, own: &str, other: &str, key: &str| {
+            assert_eq!(said(profile, own, own), None, "{profile}");
+            for said in [said(profile, own, other), said(profile, other, own)] {
+                assert!(
+                    said.as_ref().is_some_and(|said| said.contains(&format!("`{key}`"))),
+                    "{key}: {said:?}"
+                );
+            }
+        };
+        let service = "[utp]\nnats = \"nats://a:1\"\n[utp.tool-service]\n";
+        check("utp.tool-service", service, &service.replace("//a:", "//b:"), "utp.nats");
+        check("utp.pmo", "[utp]\nstart = [\"./a\"]\n", "[utp]\nstart = [\"./b\"]\n", "utp.start");
+        check("utp.openapi", "[utp]\n", "[utp]\nplatform = \"http\"\n", "utp.platform");
+        let runtime = "[utp]\nruntime.url = \"http://a\"\n[utp.worker]\n[utp.execution]\n";
+        for profile in ["utp.worker", "utp.execution"] {
+            check(profile, runtime, &runtime.replace("//a", "//b"), "utp.runtime.url");
+        }
+        let registry = "[utp]\n[utp.registry]\nbase_url = \"http://a\"\n";
+        check("utp.registry", registry, &registry.replace("//a", "//b"), "utp.registry.base_url");
+        let schema = "[utp]\n[utp.schema]\ncapture = \"a.jsonl\"\n";
+        check("utp.schema", schema, &schema.replace("a.jsonl", "b.jsonl"), "utp.schema.capture");
+        let bus = "[toolbus]\ncommand = [\"a\"]\n";
+        check("toolbus.server", bus, &bus.replace("\"a\"", "\"b\""), "toolbus.command");
+        let hub = "[hub]\nsecret = \"hush\"\nbase_url = \"http://a\"\n";
+        check("hub.server", hub, &hub.replace("//a", "//b"), "hub.base_url");
+        let agent = "[hub.agent]\nsecret = \"hush\"\nlisten = \"127.0.0.1:1\"\ndrive.http = \"http://a\"\n";
+        check("hub.agent", agent, &agent.replace("//a", "//b"), "hub.agent.drive.http");
+        let runner = "[breadcrumb]\nstart = [\"a\"]\n[breadcrumb.runner]\n";
+        for profile in ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"] {
+            check(profile, runner, &runner.replace("\"a\"", "\"b\""), "breadcrumb.start");
+        }
+        let agent = "[breadcrumb.agent]\nstart = [\"a\"]\n";
+        check("breadcrumb.agent", agent, &agent.replace("\"a\"", "\"b\""), "breadcrumb.agent.start");
     }
 }

@@ -114,6 +114,8 @@ pub struct RunPlan {
     pub blocked: BTreeMap<String, (Cause, String)>,
     /// Identity of the target.
     pub target: TargetInfo,
+    /// By what it is started and reached, as [`Manifest::places`](crate::manifest::Manifest::places) gives it.
+    pub places: BTreeMap<String, Value>,
     /// Whether warnings are failures.
     pub strict: bool,
     /// Scenarios of one family at a time.

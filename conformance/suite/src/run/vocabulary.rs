@@ -81,6 +81,11 @@ impl<W: FamilyWorld> Vocabulary for WorldOf<W> {
     }
 }
 
+/// The transcript of a scenario, by its id.
+type MakeTranscript = Box<dyn Fn(&str) -> Arc<Transcript>>;
+/// Hears of a scenario's id, place and outcome.
+type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
+
 /// Scenarios of one family that are run together, and what they are run with.
 pub struct Batch<'a> {
     /// The family's id.
@@ -94,11 +99,11 @@ pub struct Batch<'a> {
     pub(super) sessions: &'a Sessions,
     pub(super) company: &'a Arc<Company>,
     /// Makes the transcript of a scenario.
-    pub(super) transcript: Box<dyn Fn(&str) -> Arc<Transcript>>,
+    pub(super) transcript: MakeTranscript,
     /// Called with the id of each scenario that begins.
     pub(super) on_start: Box<dyn Fn(&str)>,
     /// Called with each scenario that has ended.
-    pub(super) on_end: Box<dyn Fn(&str, &Place, &Facts)>,
+    pub(super) on_end: OnEnd,
 }
 
 /// What became of scenarios, and what they left.

@@ -198,6 +198,7 @@ fn plan(
         sessions,
         blocked,
         target: TargetInfo { name: name.to_owned(), version: String::new() },
+        places: BTreeMap::new(),
         strict: false,
         jobs,
         // What is silent is looked at again with full patience.

@@ -14,10 +14,12 @@ pub fn of_url(options: ConnectOptions, url: &str) -> ConnectOptions {
     }
 }
 
-/// The words in the credentials of a URL, as they stand there and decoded.
-pub fn words(url: &str) -> Vec<String> {
+/// The secrets in the credentials of a URL, as they stand there and decoded: the password or the token, and a user's name
+/// unless `is_public` takes it for an ordinary word.
+pub fn words(url: &str, is_public: impl Fn(&str) -> bool) -> Vec<String> {
     let Ok(url) = Url::parse(url) else { return Vec::new() };
-    let words = [Some(url.username()), url.password()].into_iter().flatten();
+    let user = Some(url.username()).filter(|user| url.password().is_none() || !is_public(&decoded(user)));
+    let words = [user, url.password()].into_iter().flatten();
     words.flat_map(|word| [word.to_owned(), decoded(word)]).collect()
 }
 
@@ -33,8 +35,10 @@ mod tests {
 
     #[test]
     fn words_are_decoded() {
+        let words = |url| words(url, |user| user == "user");
         assert_eq!(words("nats://us%20er:p%40ss@host:1"), ["us%20er", "us er", "p%40ss", "p@ss"]);
-        assert_eq!(words("nats://t0ken@host:1"), ["t0ken", "t0ken"]);
+        assert_eq!(words("nats://user:p%40ss@host:1"), ["p%40ss", "p@ss"]);
+        assert_eq!(words("nats://user@host:1"), ["user", "user"]);
         assert_eq!(decoded("50%, %4+a=b&c"), "50%, %4+a=b&c");
     }
 }

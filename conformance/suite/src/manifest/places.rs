@@ -1,0 +1,123 @@
+//! By what a target is started and reached: the members of a manifest that a certificate has to agree with.
+//!
+//! Deliberately absent: what is asked of it there, which judging again shows.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use super::Manifest;
+
+/// Members that say where a target is, or how it is started, in whichever table they stand.
+const PLACES: [&str; 24] = [
+    "base_url",
+    "capture",
+    "chat",
+    "command",
+    "cwd",
+    "fixtures",
+    "http",
+    "lines",
+    "listen",
+    "log",
+    "model_listen",
+    "nats",
+    "platform",
+    "project",
+    "protocol_version",
+    "root",
+    "start",
+    "store",
+    "target_subject",
+    "transport",
+    "upstream",
+    "upstream_listen",
+    "url",
+    "working_dir",
+];
+
+impl Manifest {
+    /// By what a target is started and reached, by dotted key; what is not said has no entry.
+    ///
+    /// Of all tables: so it does not depend on which profiles an account names.
+    pub fn places(&self) -> BTreeMap<String, Value> {
+        let mut found = BTreeMap::new();
+        for (family, table) in serde_json::to_value(self).ok().iter().filter_map(Value::as_object).flatten() {
+            collect(family, table, &mut found);
+        }
+        found
+    }
+}
+
+fn collect(path: &str, value: &Value, found: &mut BTreeMap<String, Value>) {
+    for (key, member) in value.as_object().into_iter().flatten().filter(|(_, member)| !member.is_null()) {
+        let path = format!("{path}.{key}");
+        if PLACES.contains(&key.as_str()) {
+            found.insert(path, member.clone());
+        } else {
+            collect(&path, member, found);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeSet;
+    use std::path::Path;
+
+    use callmark_schemas::SchemaName;
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn only_where_a_target_is_counts() {
+        let text = "[target]\nname = \"a\"\n\
+                    [utp]\nnats = \"nats://h:4222\"\nserial = true\n\
+                    [utp.tool-service.probes.echo]\ntool_name = \"echo\"\ntarget_subject = \"cg.v1r3.{project_id}.{channel_id}.cmd.tool.x\"\n\
+                    [toolbus]\ncommand = [\"mcp\"]\n\
+                    [hub]\nbase_url = \"http://h\"\nsecret = \"hush\"\n\
+                    [breadcrumb]\nstore = \"http://s\"\n[breadcrumb.runner]\n";
+        let manifest = Manifest::parse("callmark.toml", text, Path::new(".")).expect("a sound manifest");
+        let places = manifest.places();
+        let own = |key: &str| places.get(key).cloned().unwrap_or_default();
+        assert_eq!(own("utp.nats"), "nats://h:4222");
+        assert_eq!(
+            own("utp.tool-service.probes.echo.target_subject"),
+            "cg.v1r3.{project_id}.{channel_id}.cmd.tool.x",
+            "{places:?}"
+        );
+        assert_eq!(own("breadcrumb.store"), "http://s");
+        assert_eq!(own("utp.serial"), Value::Null);
+        assert_eq!(own("toolbus.command"), json!(["mcp"]));
+        assert_eq!(own("hub.base_url"), "http://h");
+        assert_eq!(own("hub.secret"), Value::Null);
+    }
+
+    /// Members of the manifest's schema that look like one of these, by name.
+    fn suspects(schema: &Value, found: &mut BTreeSet<String>) {
+        const PARTS: [&str; 7] = ["url", "listen", "start", "command", "cwd", "dir", "subject"];
+        if let Some(properties) = schema.get("properties").and_then(Value::as_object) {
+            let names = properties.keys().filter(|name| name.split('_').any(|part| PARTS.contains(&part)));
+            found.extend(names.cloned());
+        }
+        let below = schema.as_object().into_iter().flat_map(|own| own.values());
+        let items = schema.as_array().into_iter().flatten();
+        below.chain(items).for_each(|own| suspects(own, found));
+    }
+
+    #[test]
+    fn no_address_of_the_schema_is_left_out() {
+        let schema: Value = serde_json::from_str(SchemaName::Manifest.source()).expect("JSON");
+        let mut found = BTreeSet::new();
+        suspects(&schema, &mut found);
+        let missing: Vec<&String> = found
+            .iter()
+            .filter(|name| {
+                !PLACES.contains(&name.as_str())
+                    && !["start_timeout_seconds", "subject_word"].contains(&name.as_str())
+            })
+            .collect();
+        assert!(missing.is_empty() && found.len() > 8, "{missing:?} of {found:?}");
+    }
+}
