@@ -16,9 +16,9 @@ use callmark_suite::pace::PaceLimits;
 use callmark_suite::registry::nearest;
 use callmark_suite::run::memory::Memory;
 use callmark_suite::run::{self, Library, Progress, Quiet, RunOutput, RunPlan, Selection};
-use callmark_suite::target::Target;
 use callmark_suite::utp::capture::Exercise;
 use callmark_suite::utp::setup::InProcess;
+use callmark_suite::utp::target::Target;
 use clap::ValueEnum;
 use miette::Diagnostic as _;
 

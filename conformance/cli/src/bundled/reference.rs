@@ -9,7 +9,7 @@ use callmark_reference::utp::{
     Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
 use callmark_suite::manifest::{Manifest, PlatformKind, UtpTable};
-use callmark_suite::target::{Surroundings, Target};
+use callmark_suite::utp::target::{Surroundings, Target};
 use callmark_suite::utp::upstream::Variable;
 use futures::future::BoxFuture;
 

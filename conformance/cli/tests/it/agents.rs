@@ -6,7 +6,7 @@ use std::sync::Arc;
 use crate::support;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::run::Quiet;
-use callmark_suite::target::Running;
+use callmark_suite::utp::target::Running;
 
 #[tokio::test]
 async fn the_reference_is_certified_in_a_chat() {

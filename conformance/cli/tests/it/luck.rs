@@ -10,7 +10,7 @@ use callmark_reference::hub::{Hub, HubConfig};
 use callmark_reports::record::{Outcome, RunRecord, Verdict};
 use callmark_suite::manifest::{HubTable, Manifest, ProviderTable, ToolbusTable};
 use callmark_suite::run::{Library, Progress, Quiet, RunOutput};
-use callmark_suite::target::Running;
+use callmark_suite::utp::target::Running;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 

@@ -7,7 +7,7 @@ use callmark_cli::bundled::Registry;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::manifest::{RegistryEncoding, RegistryRead, RegistryTable, UtpTable};
 use callmark_suite::run::Quiet;
-use callmark_suite::target::Running;
+use callmark_suite::utp::target::Running;
 
 async fn check(change: impl FnOnce(&mut RegistryTable)) {
     let mut manifest = support::manifest();

@@ -8,7 +8,7 @@ use callmark_reports::record::{Outcome, RuleEntry, Verdict};
 use callmark_suite::manifest::{Customer, HubTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{Quiet, RunOutput};
-use callmark_suite::target::Running;
+use callmark_suite::utp::target::Running;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};

@@ -11,8 +11,8 @@ use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::manifest::{PlatformKind, UtpTable};
 use callmark_suite::run::{Progress, Quiet};
-use callmark_suite::target::Running;
 use callmark_suite::transcript::MAX_FRAMES;
+use callmark_suite::utp::target::Running;
 use futures::StreamExt as _;
 use tokio::sync::mpsc;
 

@@ -14,8 +14,8 @@ use callmark_suite::families;
 use callmark_suite::manifest::{Manifest, UtpTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
-use callmark_suite::target::Target;
 use callmark_suite::utp::setup::InProcess;
+use callmark_suite::utp::target::Target;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {

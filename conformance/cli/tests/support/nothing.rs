@@ -6,8 +6,8 @@ use callmark_cli::broker::{self, BrokerChoice};
 use callmark_reports::record::{Outcome, Verdict};
 use callmark_suite::manifest::Manifest;
 use callmark_suite::run::{Quiet, RunOutput};
-use callmark_suite::target::Running;
 use callmark_suite::utp::null::{self, Null};
+use callmark_suite::utp::target::Running;
 
 /// A run against a target that runs already: no rule passes, and the verdict is the expected one.
 pub(crate) async fn check(

@@ -126,7 +126,7 @@ impl Log {
     }
 
     /// The text of it, with the lines that hold a secret as they were written: a judgement looks for secrets in them.
-    pub(super) fn exposed(&self) -> Option<String> {
+    pub(crate) fn exposed(&self) -> Option<String> {
         self.settle();
         let text = read_end(&self.path, 0, MAX_LOG)?;
         let inner = lock(&self.inner);
@@ -250,7 +250,7 @@ impl Inner {
 }
 
 /// The end of a file, from its first `from` bytes on; of all of it where it has become shorter.
-pub(super) fn read_end(path: &Path, from: u64, limit: u64) -> Option<String> {
+pub(crate) fn read_end(path: &Path, from: u64, limit: u64) -> Option<String> {
     let mut file = File::open(path).ok()?;
     let length = file.metadata().ok()?.len();
     let from = if length >= from { from } else { 0 };

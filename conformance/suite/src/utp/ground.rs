@@ -16,10 +16,10 @@ use tokio::task::JoinSet;
 
 use super::session::SessionError;
 use crate::manifest::{PlatformKind, UtpTable};
-use crate::target::{Running, Surroundings, Target};
 use crate::transcript::{Message, Transcript};
 use crate::utp::credentials;
 use crate::utp::platform::{self, Desk, Project, ProjectName, nats};
+use crate::utp::target::{Running, Surroundings, Target};
 use crate::utp::upstream::{Upstream, UpstreamPlan};
 use crate::wire::{Straight, Wire};
 use crate::world::STABLE;

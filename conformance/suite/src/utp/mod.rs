@@ -18,6 +18,7 @@ pub mod session;
 pub mod setup;
 mod steps;
 pub mod subject;
+pub mod target;
 pub mod tool;
 pub mod trace;
 pub mod upstream;

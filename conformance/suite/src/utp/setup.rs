@@ -29,8 +29,9 @@ use crate::pace::PaceLimits;
 use crate::runtime::Runtime;
 use crate::runtime::model::Model;
 use crate::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
-use crate::target::{Launch, Logged, Process, Running, Target, free_address};
+use crate::target::{Launch, free_address};
 use crate::transcript::lock;
+use crate::utp::target::{Logged, Process, Running, Target};
 use crate::wire::{Straight, Wire};
 
 /// UTP: executors, runtimes and registries.
