@@ -5,6 +5,7 @@ use std::path::Path;
 
 use callmark_suite::judge::{Alternative, Undeclared};
 use callmark_suite::run::Library;
+use callmark_suite::saboteur::mutant::{Action, Condition};
 use callmark_suite::{lint, saboteur};
 
 #[test]
@@ -89,5 +90,24 @@ fn each_reason_is_given_somewhere() {
     }
     for name in Alternative::ALL.iter().map(|own| format!("Alternative::{own:?}")) {
         assert!(text.contains(&name), "nothing gives `{name}`");
+    }
+}
+
+/// What serde says that it expects, between backquotes.
+fn known<T: serde::de::DeserializeOwned>() -> Vec<String> {
+    let error = serde_json::from_value::<T>(serde_json::json!("?")).err().expect("no such word").to_string();
+    let (_, names) = error.split_once("expected one of ").expect("a list");
+    names.split('`').skip(1).step_by(2).map(str::to_owned).collect()
+}
+
+#[test]
+fn the_page_on_mutants_names_every_condition_and_change() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/write-mutants.md");
+    let page = std::fs::read_to_string(path).expect("the page");
+    let (conditions, changes) = (known::<Condition>(), known::<Action>());
+    assert!(conditions.len() > 10 && changes.len() > 25, "{conditions:?} {changes:?}");
+    for name in conditions.iter().chain(&changes) {
+        let row = [format!("| `{{ {name} = "), format!("| `\"{name}\"` |")];
+        assert!(row.iter().any(|row| page.contains(row)), "`{name}` has no row");
     }
 }
