@@ -65,7 +65,7 @@ mod tests {
         check(Kind::Toolbus, &["toolbus.server", "toolbus.artifacts"]);
         check(Kind::Hub, &["hub.server"]);
         check(Kind::Agent, &["hub.agent"]);
-        check(Kind::Runtime, &["utp.worker", "utp.execution"]);
+        check(Kind::Runtime, &["utp.execution", "utp.worker"]);
         check(Kind::Pmo, &["utp.pmo"]);
         check(Kind::Openapi, &["utp.openapi"]);
         check(Kind::Registry, &["utp.registry"]);
