@@ -161,10 +161,8 @@ impl Account {
             return Some(format!("there is no profile `{profile}`"));
         }
         let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
-        if let Some((profile, table)) = self.profiles.iter().find_map(missing) {
-            return Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"));
-        }
-        self.elsewhere(manifest)
+        let (profile, table) = self.profiles.iter().find_map(missing)?;
+        Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"))
     }
 
     /// Where the target was started or reached otherwise than this manifest says.
@@ -191,7 +189,10 @@ impl Account {
     ) -> Result<Arc<RunPlan>, String> {
         let sessions = match self.contradiction(families, manifest) {
             Some(why) => Err(why),
-            None => families.restore(self.found, manifest, self.seed),
+            // What a session found out names the key more plainly than a comparison of all places.
+            None => families
+                .restore(self.found.clone(), manifest, self.seed)
+                .and_then(|sessions| self.elsewhere(manifest).map_or(Ok(sessions), Err)),
         };
         let sessions =
             sessions.map_err(|why| format!("the account is not of the target of the manifest: {why}"))?;
