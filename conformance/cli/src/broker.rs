@@ -324,9 +324,9 @@ fn server_in(named: Option<OsString>, path: Option<OsString>) -> Result<PathBuf,
 async fn start_server(binary: &Path) -> Result<RunningBroker, BrokerStartError> {
     // Port -1 lets the server take a free one, so there is no race for it; the log says which.
     let starting = guard::Starting::new();
-    let (name, value) = guard::variable();
     let mut child = Command::new(binary)
-        .env(name, value)
+        .envs([guard::variable()])
+        .envs(guard::temporary())
         .args(["--addr", "127.0.0.1", "--port", "-1"])
         .stdin(Stdio::null())
         .stdout(Stdio::null())

@@ -8,7 +8,7 @@ mod reference;
 use std::path::Path;
 use std::time::Duration;
 
-use callmark_reference::breadcrumb::browser::Browser;
+use callmark_reference::breadcrumb::browser::{Browser, UNSTARTED};
 use callmark_reference::utp;
 use callmark_suite::manifest::{BreadcrumbTable, HubTable, Manifest, ManifestError, ToolbusTable, UtpTable};
 use callmark_suite::pace::PaceLimits;
@@ -52,6 +52,7 @@ pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
         if Browser::find().is_none() {
             breadcrumb.catalog.remove("astral");
         }
+        breadcrumb.faults_of_the_machine = vec![UNSTARTED.to_owned()];
         if let Some(agent) = &mut breadcrumb.agent {
             agent.start = Some(serve(&["breadcrumb", "--agent"]));
         }

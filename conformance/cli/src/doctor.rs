@@ -3,6 +3,7 @@
 //! What looks at a target answers with checks; `show` is the one place that prints them.
 
 mod check;
+mod utp;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -18,18 +19,14 @@ use callmark_suite::hub::contract;
 use callmark_suite::hub::session::HubSession;
 use callmark_suite::judge::Cause;
 use callmark_suite::management::session::ManagementSession;
-use callmark_suite::manifest::{Builtin, Customer, Manifest, ProbeName, UtpTable};
+use callmark_suite::manifest::{Customer, Manifest, UtpTable};
 use callmark_suite::pace::{Pace, PaceLimits};
 use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::target::guard;
 use callmark_suite::toolbus::call::Probe;
 use callmark_suite::toolbus::session::ToolbusSession;
-use callmark_suite::transcript::Frame;
-use callmark_suite::utp::judge::seen::{self, Calls};
-use callmark_suite::utp::scene::Scene;
 use callmark_suite::utp::services::Services;
-use callmark_suite::utp::session::{Liveness, UtpSession};
-use callmark_suite::utp::tool::Role;
+use callmark_suite::utp::setup::PROFILES;
 
 use crate::args::DoctorArguments;
 use crate::broker::{self, RunningBroker};
@@ -83,8 +80,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         }
         None => None,
     };
-    let logs = tempfile::Builder::new().prefix("callmark-doctor-").tempdir().map_err(Failure::incomplete)?;
-    guard::directory(logs.path());
+    let logs = guard::directory("doctor-").map_err(Failure::incomplete)?;
     let profiles: Vec<String> = manifest.profiles().into_iter().map(str::to_owned).collect();
     let opening = setup::open(
         families::ALL,
@@ -106,19 +102,15 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
     };
     for (profile, (cause, message)) in &opened.blocked {
         say(vec![bad(profile, cause.name(), message.clone())]);
-        if *cause == Cause::Reachability && profile.starts_with("utp.") && broker.is_some() {
-            say(vec![subscriptions(subscribed.as_ref())]);
+        // A registry is reached over HTTP alone.
+        let is_on_the_bus = PROFILES.contains(&profile.as_str());
+        if *cause == Cause::Reachability && is_on_the_bus && broker.is_some() {
+            say(vec![utp::subscriptions(subscribed.as_ref())]);
         }
     }
     let services = opened.sessions.get::<Services>().unwrap_or_default();
     for session in services.roles.values() {
-        say(liveness(session));
-        if session.role == Role::ToolService && session.liveness != Liveness::Stirs {
-            say(probes(session).await);
-        }
-        if session.role == Role::Pmo && session.liveness != Liveness::Stirs {
-            say(builtins(session).await);
-        }
+        say(utp::role(session).await);
     }
     if let Some(capture) = &services.capture {
         say(vec![good("capture", format!("{} messages", capture.len()))]);
@@ -133,10 +125,13 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         say(hub(session).await);
     }
     if let Some(session) = &opened.sessions.get::<AgentSession>() {
-        say(agent(session));
+        say(agent(session).await);
     }
     if let Some(session) = &opened.sessions.get::<RuntimeSession>() {
-        say(runtime(session));
+        say(utp::runtime(session));
+        if !session.works() && session.refusal().is_none() && broker.is_some() {
+            say(vec![utp::subscriptions(subscribed.as_ref())]);
+        }
     }
     if let Some(session) = &opened.sessions.get::<RunnerSession>() {
         say(runner(session).await);
@@ -176,23 +171,6 @@ async fn listening<T>(
             }
         }
     }
-}
-
-/// What helps where nothing comes from a target on the bus.
-fn subscriptions(subscribed: Option<&BTreeSet<String>>) -> Check {
-    let text = match subscribed {
-        None => {
-            "this broker cannot be asked who listens; with `--broker embedded` the doctor lists it".to_owned()
-        }
-        Some(subjects) if subjects.is_empty() => {
-            "nobody subscribed to anything: check that the target connects to `CALLMARK_NATS_URL`".to_owned()
-        }
-        Some(subjects) => {
-            let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
-            format!("the target listens on `{}`", subjects.join("`, `"))
-        }
-    };
-    note("subscriptions", text)
 }
 
 /// What the calibration of a tool bus session found, and what each probe answers.
@@ -279,47 +257,23 @@ fn capabilities(names: impl IntoIterator<Item = String>) -> impl Iterator<Item =
 }
 
 /// What the calibration of a session with an agent found.
-fn agent(session: &AgentSession) -> Vec<Check> {
+async fn agent(session: &Arc<AgentSession>) -> Vec<Check> {
     if !session.works() {
         let message = "it was told to call a Hub tool, and either asked the mock Hub nothing or did not give back \
                        what the Hub answered: check `hub.agent.drive`, and that the agent takes its Hub from \
                        `CALLMARK_HUB_URL`";
-        return vec![bad("agent", "fixture", message)];
+        return vec![bad("agent", "fixture", format!("{message}; {}", session.told()))];
     }
     let found = format!("calls `{}` at the mock Hub and gives back its result", session.hub_tool());
     let mut checks = vec![good("agent", found), pace(&session.pace)];
-    checks.extend(capabilities(session.capabilities()));
-    checks
-}
-
-/// What the calibration of a session with an agent runtime found.
-fn runtime(session: &RuntimeSession) -> Vec<Check> {
-    if !session.works() {
-        let message = "it is up, and neither a tool call of its model came out as a command nor, where it has no \
-                       worker, a report was taken: check that it takes turns and reports below `runtime.v1` and its \
-                       model from `CALLMARK_MODEL_URL`";
-        let elsewhere = session.elsewhere().unwrap_or_default();
-        return vec![bad("runtime", "fixture", format!("{message}{elsewhere}"))];
+    for tool in &session.table.tools {
+        checks.push(match session.try_tool(tool).await {
+            Ok(told) => good(tool, told),
+            Err(why) => bad(tool, "fixture", why),
+        });
     }
-    let makes_calls = session.calls() || session.resumes();
-    let found = if makes_calls { "turns a tool call of its model into a command" } else { "takes a report" };
-    let mut checks = vec![good("runtime", found), pace(&session.pace)];
-    if session.resumes() {
-        for (name, behaviour) in
-            [("suspend", session.baseline.suspend), ("terminate", session.baseline.terminate)]
-        {
-            checks.push(good(name, format!("after the result {}", behaviour.text())));
-        }
-    }
-    for (is_there, name, what) in [
-        (session.baseline.parallel != Some(false), "parallel", "it makes the calls of one answer one by one"),
-        (session.baseline.keeps_consumed, "inbox", "it shows no record that a turn has gone on with"),
-    ] {
-        if !is_there {
-            checks.push(note(name, format!("{what}: what needs it will be not-applicable")));
-        }
-    }
-    checks.extend(capabilities(session.capabilities()));
+    let untried = session.capabilities().into_iter().filter(|name| !name.starts_with("tool."));
+    checks.extend(capabilities(untried));
     checks
 }
 
@@ -333,8 +287,9 @@ async fn runner(session: &Arc<RunnerSession>) -> Vec<Check> {
     let mut checks = vec![good("runner", "executes a call, and answers it by its id"), pace(&session.pace)];
     for tool in &session.table.catalog {
         checks.push(match session.try_tool(tool).await {
-            Ok(told) => good(tool, told),
-            Err(why) => bad(tool, "fixture", why),
+            Some(Ok(told)) => good(tool, told),
+            Some(Err(why)) => bad(tool, "fixture", why),
+            None => note(tool, "not tried: the suite has not what it needs"),
         });
     }
     checks
@@ -348,125 +303,4 @@ fn crumb_agent(session: &CrumbAgentSession) -> Vec<Check> {
         return vec![bad("agent", "fixture", message)];
     }
     vec![good("agent", "writes an invocation with the tool that its user asks for")]
-}
-
-fn liveness(session: &UtpSession) -> Vec<Check> {
-    let (who, work) = match session.role {
-        Role::Pmo => ("pmo", "it does the work of a built-in"),
-        Role::ToolService | Role::OpenApi => ("target", "it does the work of the echo probe"),
-    };
-    let trouble = match session.liveness {
-        Liveness::Answers => {
-            return vec![good(who, format!("{work} and reports it")), pace(&session.pace)];
-        }
-        Liveness::Works => bad(who, "implementation", format!("{work}, and reports nothing")),
-        Liveness::Stirs if session.role == Role::Pmo => bad(
-            who,
-            "fixture",
-            "it reacts, and starts no turn and enters no agent that shows the card's arguments: check \
-             `utp.pmo.builtins` and `utp.pmo.arguments`",
-        ),
-        Liveness::Stirs => bad(
-            "target",
-            "fixture",
-            "it reacts, and the value in the echo probe's card comes back nowhere: check `tool_name`, \
-             `target_subject` and `arguments` of `utp.tool-service.probes.echo`",
-        ),
-    };
-    vec![trouble]
-}
-
-async fn probes(session: &Arc<UtpSession>) -> Vec<Check> {
-    let mut checks = Vec::new();
-    for probe in ProbeName::ALL {
-        let name = format!("probe.{}", probe.name());
-        checks.push(if session.declares(probe.into()) {
-            tried(&name, try_probe(session, probe).await)
-        } else {
-            note(&name, NOT_DECLARED)
-        });
-    }
-    checks
-}
-
-/// Which built-ins there are, and whether each does what its card says.
-async fn builtins(session: &Arc<UtpSession>) -> Vec<Check> {
-    let mut checks = Vec::new();
-    for builtin in Builtin::ALL {
-        checks.push(if session.declares(builtin.into()) {
-            tried(builtin.name(), try_builtin(session, builtin).await)
-        } else {
-            note(builtin.name(), NOT_DECLARED)
-        });
-    }
-    checks
-}
-
-fn tried(name: &str, result: Result<(), String>) -> Check {
-    match result {
-        Ok(()) => good(name, "does what it should"),
-        Err(message) => bad(name, "fixture", message),
-    }
-}
-
-async fn try_builtin(session: &UtpSession, builtin: Builtin) -> Result<(), String> {
-    let project = session.ground.project(&format!("doctor {}", builtin.name()));
-    let mut scene = Scene::bare(session, Arc::clone(&project));
-    let call = scene.prepare(builtin.into());
-    scene.send(session, &call).await;
-    if !scene.answer(session, &call).await {
-        return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
-    }
-    let frames: Vec<Frame> = project.transcript.frames();
-    let report = seen::report(&frames, &Calls { subject: &call, others: &[] });
-    if seen::reflects(&frames, &call) {
-        return Ok(());
-    }
-    Err(match report.and_then(|report| report.text("/payload/status")) {
-        Some("failed") => "it fails: check its arguments in `utp.pmo.arguments`".to_owned(),
-        _ => "its arguments show in no turn that it starts and no agent that it enters".to_owned(),
-    })
-}
-
-async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String> {
-    let project = session.ground.project(&format!("doctor {}", probe.name()));
-    let mut scene = Scene::bare(session, Arc::clone(&project));
-    let mut call = scene.prepare(probe.into());
-    if probe == ProbeName::Ctl {
-        let table = scene.table(probe.into()).clone();
-        call.set_arguments(&table, "terminate");
-        project.seed_card(&call.card);
-    }
-    scene.send(session, &call).await;
-    if !scene.answer(session, &call).await {
-        return Err(format!("`{}` on `{}` was not answered", call.tool_name, call.subject));
-    }
-    let frames: Vec<Frame> = project.transcript.frames();
-    let calls = Calls { subject: &call, others: &[] };
-    let result =
-        seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
-    let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));
-    match probe {
-        ProbeName::Echo if !at.is_some_and(|value| seen::mentions(value, &call.token)) => {
-            Err(format!("its arguments are not at `{}` of `content.result`", call.result_pointer))
-        }
-        ProbeName::Count if at.and_then(serde_json::Value::as_i64).is_none() => {
-            Err(format!("there is no number at `{}` of `content.result`", call.result_pointer))
-        }
-        ProbeName::Fail
-            if seen::report(&frames, &calls)
-                .is_some_and(|report| report.text("/payload/status") == Some("success")) =>
-        {
-            Err("it succeeds, and it should throw".to_owned())
-        }
-        ProbeName::Ctl
-            if result
-                .as_ref()
-                .and_then(|result| result.pointer("/__cg_control/after_execution"))
-                .is_none() =>
-        {
-            Err("its result holds no `__cg_control.after_execution`".to_owned())
-        }
-        _ => Ok(()),
-    }
 }

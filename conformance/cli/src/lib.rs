@@ -30,6 +30,7 @@ mod serve;
 
 use std::process::ExitCode;
 
+use callmark_suite::target::guard;
 use clap::Parser as _;
 
 use crate::args::{Arguments, Command};
@@ -69,6 +70,7 @@ pub fn main() -> ExitCode {
         Command::Completions(arguments) => manual::completions(&arguments),
         Command::Man(arguments) => manual::man(&arguments),
     };
+    guard::finish();
     match outcome {
         Ok(code) => ExitCode::from(code),
         Err(failure) => ExitCode::from(failure.print()),

@@ -62,6 +62,20 @@ where
     }
 }
 
+/// Listens on an address of the manifest, else on a free port of this machine.
+///
+/// # Errors
+/// When the address cannot be listened on; what this machine lacks is noted.
+pub(crate) async fn listen(address: Option<&str>) -> std::io::Result<TcpListener> {
+    let bound = TcpListener::bind(address.unwrap_or("127.0.0.1:0")).await;
+    bound.inspect_err(|error| {
+        // An address that is not this machine's is a fault of the manifest.
+        if error.kind() != std::io::ErrorKind::AddrNotAvailable {
+            environment::note(error);
+        }
+    })
+}
+
 /// Connections for servers that a framework drives, which keeps quiet about those that it could not accept.
 pub(crate) struct Accepting(pub(crate) TcpListener);
 

@@ -10,10 +10,8 @@ use axum::body::Body;
 use axum::http::request::Parts;
 use axum::http::{Response, StatusCode, header};
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::environment;
 use crate::http_connections::{self, Closed};
 use crate::transcript::lock;
 
@@ -124,11 +122,8 @@ impl HttpServer {
     /// Why it cannot listen there.
     pub async fn start(listen: Option<&str>, handler: Handler) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
-        let failed = |error: std::io::Error| {
-            environment::note(&error);
-            format!("`{address}`: {error}")
-        };
-        let listener = TcpListener::bind(address).await.map_err(failed)?;
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let turn = Arc::new(Mutex::new(()));
         let mut serving = JoinSet::new();

@@ -22,7 +22,7 @@ use self::guard::Guarded;
 pub use self::log::Log;
 pub(crate) use self::log::{MAX_LOG, read_end};
 pub use self::port::Port;
-pub(crate) use self::port::{Handing, opened};
+pub(crate) use self::port::{Handing, is_refused, opened};
 
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(3);
@@ -89,13 +89,13 @@ impl Launch {
             command.env_remove(name);
         });
         let starting = guard::Starting::new();
-        let (name, value) = guard::variable();
         let child = command
             .args(arguments)
             .current_dir(&self.directory)
+            .envs(guard::temporary())
             .envs(around.iter().copied())
             .envs(&self.environment)
-            .env(name, value)
+            .envs([guard::variable()])
             .stdin(input)
             .stdout(output)
             .stderr(errors)
@@ -115,11 +115,6 @@ impl Launch {
             port: None,
         })
     }
-}
-
-/// A loopback address on which nothing listens just now.
-pub(crate) fn free_address() -> Result<String, String> {
-    Ok(Port::take(Handing::Free)?.address())
 }
 
 /// A process that the suite started. Its whole group ends with it.

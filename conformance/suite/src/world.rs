@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use callmark_reports::record::Direction;
 use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
@@ -33,6 +34,19 @@ impl Core {
     /// What the scenario writes down.
     pub(crate) fn written(&self) -> Arc<Transcript> {
         Arc::clone(&self.transcript)
+    }
+
+    /// What this machine does not do for the bundled reference, by the reference's own word.
+    pub(crate) fn fault_of_the_machine(&self) -> Option<String> {
+        let known = self.sessions.faults_of_the_machine();
+        if known.is_empty() {
+            return None;
+        }
+        self.transcript.with(|frames| {
+            let told = frames.iter().filter(|frame| frame.direction == Direction::FromTarget);
+            let texts: Vec<String> = told.map(|frame| frame.body.to_string()).collect();
+            known.into_iter().find(|fault| texts.iter().any(|text| text.contains(fault)))
+        })
     }
 
     /// What the ids of the scenario follow from: another text for each time that it is run.

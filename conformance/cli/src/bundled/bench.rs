@@ -3,7 +3,7 @@
 //! What can stand on a bench for all mutants is started once; an agent runtime is started anew for each, since its model
 //! is.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -21,7 +21,7 @@ use callmark_suite::pace::PaceLimits;
 use callmark_suite::runtime::model::Model;
 use callmark_suite::runtime::session::RuntimeSession;
 use callmark_suite::saboteur::{Bench, Patience, Workshop};
-use callmark_suite::target::Opening;
+use callmark_suite::target::{Opening, guard};
 use callmark_suite::toolbus::session::ToolbusSession;
 use callmark_suite::utp::capture::Capture;
 use callmark_suite::utp::services::Services;
@@ -165,7 +165,8 @@ impl Bench for ReferenceBench {
 
 /// Where the output of started servers goes. Mutants make them say much that nobody reads.
 fn log_file() -> PathBuf {
-    std::env::temp_dir().join(format!("callmark-sabotage-{}.log", std::process::id()))
+    let name = format!("callmark-sabotage-{}.log", std::process::id());
+    guard::home().map_or_else(|_| std::env::temp_dir(), Path::to_owned).join(name)
 }
 
 impl ReferenceBench {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use callmark_reports::site::{Exchange, Told};
 use callmark_suite::run::{Library, RunOutput, Selection};
+use callmark_suite::target::guard;
 use callmark_suite::transcript::Kind;
 
 use crate::args::CertifyArguments;
@@ -311,7 +312,7 @@ fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
         ..Selection::default()
     };
     // The reference's logs are of no interest once it has run.
-    let logs = tempfile::tempdir().map_err(Failure::incomplete)?;
+    let logs = guard::directory("docs-").map_err(Failure::incomplete)?;
     let arguments = CertifyArguments {
         bundled: true,
         quiet: true,

@@ -1,8 +1,9 @@
 //! What a finding shows is what it is about, and a shell takes its command line as it is pasted.
 
 use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader};
 use std::path::Path;
-use std::process::Command;
+use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use crate::support;
@@ -206,4 +207,47 @@ async fn the_line_of_a_server_is_answered_by_the_reference() {
         text.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let answer = answers.iter().find(|answer| answer["id"] == 1).unwrap_or_else(|| panic!("{line}\n{text}"));
     assert!(answer["result"]["content"].is_array(), "{answer}");
+}
+
+/// A program that ends with the test.
+struct Ended(Child);
+
+impl Drop for Ended {
+    fn drop(&mut self) {
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// What a Hub that was started as the documentation says answers to the line of a finding: status and body.
+fn answered(line: &str, url: &str) -> (String, Value) {
+    let line = line.replace("http://127.0.0.1:8080", url);
+    assert!(line.contains(url), "{line}");
+    let output = Command::new("sh").args(["-c", &line]).env("CALLMARK_HUB_SECRET", "try-me").output();
+    let text = String::from_utf8(output.expect("a shell").stdout).expect("text").replace('\r', "");
+    let (head, body) = text.split_once("\n\n").unwrap_or_else(|| panic!("{line}\n{text}"));
+    let status = head.split_whitespace().nth(1).unwrap_or_default().to_owned();
+    (status, serde_json::from_str(body).unwrap_or_else(|error| panic!("{error}: {line}\n{text}")))
+}
+
+#[tokio::test]
+async fn the_line_of_a_hub_is_answered_by_the_reference() {
+    let mut serving = Command::new(support::program());
+    let serving = serving.args(["serve", "hub"]).env_remove("CALLMARK_HUB_SECRET").stderr(Stdio::piped());
+    let mut hub = Ended(serving.spawn().expect("the binary runs"));
+    let mut said = BufReader::new(hub.0.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
+    let url = said.find_map(|line| Some(line.strip_prefix("Hub ")?.trim().to_owned())).expect("an address");
+    let ids = ["one-credential-for-all", "demands-calendars", "all-calendars", "always-connected"];
+    for (id, evidence) in ids.iter().zip(findings("hub.server", &ids).await) {
+        let line = evidence.reproduce.as_deref().expect("a line");
+        let (status, answer) = answered(line, &url);
+        assert_eq!(status, "200", "{id}: {line}\n{answer}");
+        let is_done = answer["success"] == true || answer["integrations"].is_object();
+        assert!(is_done, "{id}: {line}\n{answer}");
+    }
+    // What has to be refused is refused for its fault, and not for a secret that the line lacks.
+    for evidence in findings("hub.server", &["any-secret-will-do", "needs-no-secret"]).await {
+        let (status, answer) = answered(evidence.reproduce.as_deref().expect("a line"), &url);
+        assert!(matches!(status.as_str(), "401" | "403"), "{status} {answer}");
+    }
 }

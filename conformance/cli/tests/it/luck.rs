@@ -290,3 +290,25 @@ async fn a_server_that_an_earlier_scenario_harmed_fails_nobody_else() {
     let told = output.remarks.iter().any(|remark| remark.text.contains("may have harmed"));
     assert!(told, "{:?}", output.remarks);
 }
+
+#[test]
+fn a_browser_that_does_not_start_is_trouble_of_the_machine() {
+    let home = tempfile::tempdir().expect("a directory");
+    let browser = home.path().join("browser");
+    std::fs::write(&browser, "#!/bin/sh\nexit 1\n").expect("a file");
+    std::fs::set_permissions(&browser, std::os::unix::fs::PermissionsExt::from_mode(0o755))
+        .expect("a program");
+    let mut command = Command::new(support::program());
+    command.args(["certify", "--bundled", "--rule", "BRD-74", "--out", "out"]).current_dir(home.path());
+    command.env("CALLMARK_CHROMIUM", &browser).env("CALLMARK_CHROMEDRIVER", &browser);
+    let output = command.output().expect("the binary runs");
+    let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
+    let record: RunRecord = serde_json::from_str(&record).expect("a record");
+    let told = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(record.verdict, Verdict::Incomplete, "{told}");
+    for rule in record.rules.iter().filter(|rule| rule.id == "BRD-74") {
+        assert_eq!(rule.outcome, Outcome::CouldNotRun, "{told}");
+        assert!(rule.reason.as_deref().unwrap_or_default().contains("environment"), "{rule:?}");
+    }
+    assert_eq!(output.status.code(), Some(3), "{told}");
+}

@@ -9,6 +9,7 @@ mod baseline;
 mod certificate;
 mod command_line;
 mod docs;
+mod doctor;
 mod evidence;
 mod forgeries;
 mod keys;

@@ -247,6 +247,41 @@ fn nothing_outlives_the_suite() {
     }
 }
 
+/// What is in a directory, as far down as it goes.
+fn everything(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    entries.flat_map(|path| everything(&path).into_iter().chain([path])).collect()
+}
+
+#[test]
+fn nothing_of_a_killed_run_stays_in_the_temporary_directory() {
+    // A target with files of its own that does not live to remove them, and the reference in the middle of a run.
+    let sleeper = "[target]\nname = \"a\"\n[hub]\nstart = [\"sh\", \"-c\", \"mktemp -d \\\"${TMPDIR:-/tmp}/profile-XXXXXX\\\"; exec sleep 600\"]\n\
+                   [hub.customers]\nconnected = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001\"\n";
+    let runs: [(&[&str], &str); 4] = [
+        (&["certify", "--out", "out"], "/profile-"),
+        (&["doctor"], "/profile-"),
+        (&["certify", "--bundled", "--profile", "toolbus.artifacts", "--out", "out"], "/server3/"),
+        (&["sabotage", "--profile", "toolbus.artifacts"], "/server0/"),
+    ];
+    for (arguments, sign) in runs {
+        let home = directory();
+        write(home.path(), "callmark.toml", sleeper);
+        // A name that a shell would take for more than one, if it were asked.
+        let temporary = home.path().join("-t m*p\n'\"$HOME");
+        std::fs::create_dir(&temporary).expect("a directory");
+        let mut command = callmark(arguments, home.path());
+        command.env("TMPDIR", &temporary).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut child = command.spawn().expect("the binary runs");
+        let has_begun = || everything(&temporary).iter().any(|path| path.to_string_lossy().contains(sign));
+        wait(&format!("{arguments:?}: there is `{sign}`"), has_begun);
+        child.kill().expect("it runs");
+        child.wait().expect("its end");
+        wait(&format!("{arguments:?}: {:?}", everything(&temporary)), || everything(&temporary).is_empty());
+        assert!(temporary.is_dir(), "what was there before stays");
+    }
+}
+
 #[test]
 fn context_roots_are_gone_after_the_run() {
     let home = directory();

@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{self, Part};
 use callmark_reports::record::{Outcome, RuleEntry, Verdict};
+use callmark_suite::hub::contract;
 use callmark_suite::manifest::{Customer, HubTable};
 use callmark_suite::pace::PaceLimits;
 use callmark_suite::run::{Quiet, RunOutput};
@@ -38,6 +39,8 @@ enum Fault {
     FindsTheSame,
     /// Every tool fails.
     Raises,
+    /// It has these tools alone.
+    Has(&'static [&'static str]),
 }
 
 #[derive(Default)]
@@ -200,6 +203,11 @@ impl SmallHub {
         if self.fault == Fault::Raises {
             return Err((500, "INTERNAL_ERROR"));
         }
+        if let Fault::Has(tools) = self.fault
+            && !tools.contains(&tool)
+        {
+            return Err((404, "TOOL_NOT_FOUND"));
+        }
         if request["customer_id"] != CUSTOMER {
             return Err(UNKNOWN);
         }
@@ -321,5 +329,43 @@ async fn a_hub_whose_tools_all_fail() {
     assert_ne!(output.record.verdict, Verdict::Conformant);
     for rule in ["HUB-06", "HUB-08", "HUB-10", "HUB-11", "HUB-16"] {
         assert_eq!(of(&output, rule).outcome, Outcome::NotObserved, "{rule}");
+    }
+}
+
+#[tokio::test]
+async fn a_hub_with_three_of_nine_tools_breaks_one_rule() {
+    for tools in [
+        ["calendar_get_availability", "email_search", "email_send"],
+        ["calendar_create_event", "calendar_update_event", "calendar_delete_event"],
+        ["email_send", "email_read", "email_check_replies"],
+    ] {
+        let tools: &'static [&'static str] = Box::leak(Box::new(tools));
+        let output = certify(Fault::Has(tools), true).await;
+        assert_eq!(output.record.verdict, Verdict::Nonconformant, "{tools:?}");
+        let broken: Vec<_> = output
+            .record
+            .rules
+            .iter()
+            .filter(|rule| !matches!(rule.outcome, Outcome::Passed | Outcome::Noted | Outcome::NotApplicable))
+            .filter(|rule| rule.id != "HUB-05")
+            .filter(|rule| {
+                let reason = rule.reason.as_deref().unwrap_or_default();
+                rule.outcome != Outcome::NotObserved || !reason.contains("HUB-05")
+            })
+            .map(|rule| (rule.id.as_str(), rule.outcome, rule.reason.as_deref()))
+            .collect();
+        assert!(broken.is_empty(), "{tools:?}: {broken:#?}");
+        let known = of(&output, "HUB-05");
+        assert_eq!(known.outcome, Outcome::Failed);
+        let findings: Vec<_> =
+            known.scenarios.iter().filter_map(|scenario| scenario.evidence.as_ref()).collect();
+        let told = serde_json::to_string(&findings).expect("JSON");
+        for tool in contract::TOOLS {
+            let is_named = findings.iter().any(|finding| finding.message.contains(&format!("`{tool}`")));
+            assert_eq!(is_named, !tools.contains(&tool), "{tool}: {told}");
+        }
+        // What the Hub has is judged as usual.
+        let passed = output.record.rules.iter().filter(|rule| rule.outcome == Outcome::Passed).count();
+        assert!(passed >= 20, "{tools:?}: {passed}");
     }
 }

@@ -12,11 +12,10 @@ use axum::extract::{Request, State};
 use axum::http::StatusCode;
 use axum::response::{Html, IntoResponse as _, Response};
 use serde_json::Value;
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::room::Room;
-use crate::http_connections::Accepting;
+use crate::http_connections::{self, Accepting};
 use crate::transcript::Kind;
 
 /// The element with the paragraph.
@@ -69,7 +68,7 @@ impl Pages {
     /// # Errors
     /// Why it cannot listen.
     pub async fn start(room: &Arc<Room>) -> Result<Self, String> {
-        let listener = TcpListener::bind("127.0.0.1:0").await.map_err(|error| error.to_string())?;
+        let listener = http_connections::listen(None).await.map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let router = Router::new().fallback(handle).with_state(Arc::clone(room));
         let mut serving = JoinSet::new();

@@ -1,5 +1,7 @@
 //! What a scene makes ready: calls that succeed or fail, with everything that they need.
 
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::call::{Call, filled};
@@ -9,6 +11,7 @@ use super::props::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, 
 use super::scene::Scene;
 use super::upstream::Upstream;
 use crate::manifest::LANGUAGE_MODELS;
+use crate::target::{Handing, Port};
 
 impl Scene {
     /// A call that succeeds, with everything that it needs.
@@ -52,8 +55,13 @@ impl Scene {
             "calculator" => Ok(self.calculation("1 +")),
             "breadcrumb-update" => Ok(self.update_of(NOTHING)),
             "astral" => {
-                // Nothing listens there any more.
-                let address = self.booth.transcript.told("nowhere", crate::target::free_address)?;
+                let mut held = None;
+                let take = || -> Result<String, String> {
+                    let port = held.insert(Arc::new(Port::take(Handing::Held)?));
+                    Ok(port.address())
+                };
+                let address = self.booth.transcript.told("nowhere", take)?;
+                self.props.held = held;
                 self.props.nowhere = Some(address.clone());
                 Ok(self.browse(act.action.as_deref(), &format!("http://{address}/")))
             }

@@ -1,12 +1,14 @@
 //! What a scenario has beside its calls: breadcrumbs in the store, configurations with their keys, steps of a workflow.
 
 use std::str::FromStr;
+use std::sync::Arc;
 
 use cucumber::Parameter;
 use serde_json::{Map, Value, json};
 
 use super::call::Call;
 use crate::manifest::{ASTRAL_ACTIONS, LANGUAGE_MODELS, STANDARD_TOOLS};
+use crate::target::Port;
 
 /// The custom setting of every configuration (`docs/breadcrumbs.md`, "Language models").
 pub const CUSTOM: u64 = 17;
@@ -38,6 +40,8 @@ pub struct Props {
     pub action: Option<String>,
     /// Where nothing listens.
     pub nowhere: Option<String>,
+    /// Keeps others from there.
+    pub held: Option<Arc<Port>>,
 }
 
 /// A configuration of a scenario.

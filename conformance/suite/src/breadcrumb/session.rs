@@ -22,6 +22,7 @@ use super::answer::Answer;
 use super::call::{Call, filled};
 use super::door::Door;
 use super::pages::Pages;
+use super::props::Act;
 use super::room::Room;
 use super::scene::{Scene, product};
 use super::store::Store;
@@ -33,7 +34,7 @@ use crate::judge::Cause;
 use crate::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{self, Handing, Offspring, Opening};
-use crate::transcript::{Frame, lock};
+use crate::transcript::{Frame, lock, shorten};
 use crate::wire::Straight;
 
 /// Between two tries of the first call.
@@ -307,23 +308,33 @@ impl RunnerSession {
         }
     }
 
-    /// Makes a usual call of a tool, and says what came of it.
+    /// Makes a usual call of a tool, with what it needs beside its input, and says what came of it; nothing where the
+    /// suite has not what the tool needs.
     ///
     /// # Errors
-    /// Nothing came.
-    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
+    /// What came in place of a success.
+    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Option<Result<String, String>> {
         let mut scene = Scene::new(self, &format!("doctor {tool}"), Arc::default());
-        let call = scene.usual_call(tool);
+        let act = if tool == "astral" { "astral navigate" } else { tool };
+        let call = match act.parse::<Act>() {
+            Ok(act) if act.is_model() && !self.can_configure() => return None,
+            Ok(act) if !self.table.extra.contains_key(tool) => scene.sound_call(&act).await.ok()?,
+            _ => scene.usual_call(tool),
+        };
         scene.calls.push(call);
-        scene.make().await?;
+        if let Err(why) = scene.make().await {
+            return Some(Err(why));
+        }
         scene.wait().await;
         let frames = scene.frames();
-        match Answer::of(&frames, &scene.calls[0]) {
-            Some(answer) if answer.succeeded() => Ok("answers a call".to_owned()),
-            // What some tools need beside their input is there in a run only.
-            Some(answer) => Ok(format!("answers a call with `{}`", answer.status())),
+        Some(match Answer::of(&frames, &scene.calls[0]) {
+            Some(answer) if answer.succeeded() => Ok("executes a call".to_owned()),
+            Some(answer) => {
+                let error = answer.error().map(|error| format!(": {}", shorten(error))).unwrap_or_default();
+                Err(format!("it answers a usual call with the status `{}`{error}", answer.status()))
+            }
             None => Err("a call of it is not answered".to_owned()),
-        }
+        })
     }
 
     /// Makes first calls until one is answered.
@@ -438,6 +449,10 @@ impl Session for RunnerSession {
 
     fn secrets(&self) -> Vec<String> {
         self.keys.clone()
+    }
+
+    fn faults_of_the_machine(&self) -> &[String] {
+        &self.table.faults_of_the_machine
     }
 
     fn idle(&self, _: &str) -> Option<&'static str> {

@@ -15,13 +15,12 @@ use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use futures::stream;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::crumb::{Crumb, RESPONSE};
 use super::room::Room;
 use super::shelf::{Filter, OWNER, Refused, Shelf};
-use crate::http_connections::Accepting;
+use crate::http_connections::{self, Accepting};
 use crate::transcript::Kind;
 
 /// Bytes of a request body.
@@ -80,7 +79,8 @@ impl Store {
         heard: Option<Heard>,
     ) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
-        let listener = TcpListener::bind(address).await.map_err(|error| format!("`{address}`: {error}"))?;
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let shelf: Arc<Shelf> = Arc::default();
         let desk = Desk { shelf: Arc::clone(&shelf), room: Arc::clone(room), posting, heard };

@@ -18,11 +18,10 @@ use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
 use bytes::Bytes;
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use super::room::Room;
-use crate::http_connections::Accepting;
+use crate::http_connections::{self, Accepting};
 use crate::transcript::{Kind, lock};
 pub use reply::Dialect;
 
@@ -87,7 +86,8 @@ impl Upstream {
     /// Why it cannot listen there.
     pub async fn start(listen: Option<&str>, room: &Arc<Room>) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
-        let listener = TcpListener::bind(address).await.map_err(|error| format!("`{address}`: {error}"))?;
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let models = Mutex::new(BTreeSet::from([SOME_MODEL.to_owned()]));
         let desk = Arc::new(Desk { room: Arc::clone(room), failures: Mutex::default(), models });

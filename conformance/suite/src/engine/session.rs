@@ -31,6 +31,11 @@ pub trait Session: Any + Send + Sync {
     /// What the session found out before the first scenario; the family's protocol restores it from that.
     fn snapshot(&self) -> Value;
 
+    /// Texts in what the target sends that say what this machine does not do for it.
+    fn faults_of_the_machine(&self) -> &[String] {
+        &[]
+    }
+
     /// How many scenarios at a time the target is worth at least.
     fn least_jobs(&self) -> usize {
         1
@@ -101,6 +106,11 @@ impl Sessions {
     /// The session of a family.
     pub fn of(&self, family: &dyn Family) -> Option<&dyn Session> {
         self.0.get(family.id()).map(|session| &**session)
+    }
+
+    /// Texts in what the targets send that say what this machine does not do for them.
+    pub(crate) fn faults_of_the_machine(&self) -> Vec<String> {
+        self.0.values().flat_map(|session| session.faults_of_the_machine()).cloned().collect()
     }
 
     /// What the targets declare, as `@cap:` tags name it.

@@ -6,11 +6,13 @@ use std::any::Any;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Instant;
 
 use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 
 use super::family::{Families, Family};
 use super::session::{Session, Sessions};
+use crate::environment;
 use crate::judge::Cause;
 use crate::manifest::Manifest;
 use crate::pace::PaceLimits;
@@ -109,6 +111,17 @@ impl Opened {
         self.blocked.extend(other.blocked);
     }
 
+    /// What could not be opened while this machine lacked something says nothing about the target.
+    fn excused(mut self, began: Instant) -> Self {
+        if let Some(lack) = environment::lacked_since(began) {
+            for (cause, message) in self.blocked.values_mut() {
+                *cause = Cause::Environment;
+                *message = format!("{lack}; {message}");
+            }
+        }
+        self
+    }
+
     /// Ends what was started.
     pub fn close(&self) -> BoxFuture<'_, ()> {
         Box::pin(self.sessions.close())
@@ -123,9 +136,38 @@ impl Opened {
 pub fn open(families: Families, plan: OpenPlan<'_>) -> LocalBoxFuture<'_, Opened> {
     Box::pin(async move {
         let mut all = Opened::default();
-        for opened in join_all(families.protocols().map(|protocol| protocol.open(&plan))).await {
+        let began = Instant::now();
+        let opening = families.protocols().map(async |protocol| protocol.open(&plan).await.excused(began));
+        for opened in join_all(opening).await {
             all.extend(opened);
         }
         all
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io;
+
+    use nix::errno::Errno;
+
+    use super::*;
+
+    #[test]
+    fn what_cannot_be_opened_for_want_of_the_machine_is_not_the_targets_fault() {
+        let check = |error: Errno, expect: Cause| {
+            let began = Instant::now();
+            environment::note(&io::Error::from_raw_os_error(error as i32));
+            let mut opened = Opened::default();
+            opened.block("hub.server", (Cause::Config, "the Hub cannot be started".to_owned()));
+            let (cause, message) = &opened.excused(began).blocked["hub.server"];
+            assert_eq!(*cause, expect, "{message}");
+            assert!(message.ends_with("the Hub cannot be started"), "{message}");
+        };
+        // First what is no lack, since lacks are kept for the whole process.
+        check(Errno::ECONNREFUSED, Cause::Config);
+        for error in [Errno::EMFILE, Errno::ENOSPC, Errno::EAGAIN] {
+            check(error, Cause::Environment);
+        }
+    }
 }

@@ -39,6 +39,18 @@ pub const TOOLS: [&str; 9] = [
     "email_check_replies",
 ];
 
+/// The tools of each half, those first that change nothing.
+pub const HALVES: [&[&str]; 2] = [
+    &[
+        "calendar_get_availability",
+        "calendar_find_optimal_times",
+        "calendar_delete_event",
+        "calendar_update_event",
+        "calendar_create_event",
+    ],
+    &["email_search", "email_read", "email_check_replies", "email_send"],
+];
+
 /// The people that the suite writes to and meets, where a manifest names no others.
 pub const PEOPLE: [&str; 2] = ["ana@orchid.example", "bo@orchid.example"];
 

@@ -187,7 +187,11 @@ impl Scene {
         let call = self.session.exchange(&self.agent, &request).await;
         self.agent.transcript.with(|frames| match Reply::of(frames, call) {
             Some(reply) if reply.is_executed() => Ok(()),
-            Some(reply) => Err(Trouble::NotObserved(format!("the event was not deleted: {}", reply.told()))),
+            Some(reply) => {
+                let is_absent = self.session.lacks(&reply);
+                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.told() };
+                Err(Trouble::NotObserved(format!("the event was not deleted: {told}")))
+            }
             None => Err(Trouble::NotObserved("the event was not deleted".to_owned())),
         })
     }
@@ -202,6 +206,7 @@ impl Scene {
             let id = reply.body().get("result").and_then(|result| result.pointer(&pointer));
             match id.and_then(Value::as_str).filter(|id| !id.is_empty() && reply.is_executed()) {
                 Some(id) => Ok(id.to_owned()),
+                None if self.session.lacks(&reply) => Err(super::session::absent(tool)),
                 None => Err(format!("`{tool}` gives no `{}`: {}", &pointer[1..], reply.told())),
             }
         })

@@ -15,7 +15,7 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::client::{Agent, Client, REQUEST_ID, Request};
-use super::contract::{self, EXECUTE, PEOPLE, SCHEME, STATUS_BASE, Subjects};
+use super::contract::{self, EXECUTE, HALVES, PEOPLE, SCHEME, STATUS_BASE, Subjects, TOOL_NOT_FOUND};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::address::elsewhere;
@@ -243,6 +243,20 @@ impl HubSession {
         &self.missing
     }
 
+    /// Whether a reply says no more than that the Hub lacks the tool, which is judged once.
+    pub(super) fn lacks(&self, reply: &Reply<'_>) -> bool {
+        reply.code() == Some(TOOL_NOT_FOUND) && self.missing.contains(reply.tool())
+    }
+
+    /// Of each half of the contract a tool that the Hub knows, one that changes nothing where there is one. The first of
+    /// a half that the Hub lacks altogether.
+    pub(super) fn known(&self) -> [&'static str; 2] {
+        HALVES.map(|half| {
+            let is_there = |tool: &&&str| !self.missing.contains(**tool);
+            half.iter().find(is_there).copied().unwrap_or(half[0])
+        })
+    }
+
     /// Says why the Hub is gone, where the suite started it.
     pub fn ended(&self) -> Option<String> {
         lock(&self.process).as_mut()?.ended()
@@ -336,7 +350,8 @@ impl HubSession {
 
     /// A harmless request, which shows that the Hub is alive.
     pub fn sentinel(&self, customer: Customer) -> Request {
-        let tool = contract::TOOLS[0];
+        let [calendar, mail] = self.known();
+        let tool = if self.missing.contains(calendar) { mail } else { calendar };
         self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
     }
 
@@ -459,4 +474,9 @@ impl Session for HubSession {
         }
         .boxed()
     }
+}
+
+/// What is said of what a tool would have shown that the Hub lacks.
+pub(super) fn absent(tool: &str) -> String {
+    format!("the Hub does not know `{tool}`: see HUB-05")
 }

@@ -5,12 +5,11 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use super::client::Request;
-use super::contract::TOOL_NOT_FOUND;
 use super::evidence;
 use super::judge::envelope;
 use super::reply::Reply;
 use super::scene::Scene;
-use super::session::HubSession;
+use super::session::{HubSession, absent};
 use crate::by_hand::{ByHand, body_text, quoted, quoted_without};
 use crate::engine::family::Naming as _;
 use crate::judge::{Cause, Judgement, Trouble};
@@ -126,12 +125,8 @@ impl World {
         if replies.is_empty() {
             return Err(self.suite_fault("no step sent a request (`When the agent sends …`)"));
         }
-        let is_absent = |reply: &&Reply<'_>| {
-            reply.code() == Some(TOOL_NOT_FOUND) && session.missing().contains(reply.tool())
-        };
-        if let Some(absent) = replies.iter().find(is_absent) {
-            let message = format!("the Hub does not know `{}`: see HUB-05", absent.tool());
-            return Err(self.halt(Trouble::NotObserved(message)));
+        if let Some(reply) = replies.iter().find(|reply| session.lacks(reply)) {
+            return Err(self.halt(Trouble::NotObserved(absent(reply.tool()))));
         }
         self.judge_all(&replies, judgement)
     }

@@ -52,6 +52,10 @@ pub struct BreadcrumbTable {
     /// How long a started runner may take until it answers; 30 seconds when absent.
     #[serde(default)]
     pub start_timeout_seconds: Option<f64>,
+    /// Texts in the errors of tools that are this machine's fault. No key of a manifest: only of the bundled reference is
+    /// it known what they mean.
+    #[serde(skip)]
+    pub faults_of_the_machine: Vec<String>,
     /// Whether it speaks JSON lines on its standard input and output.
     #[serde(default)]
     pub lines: bool,

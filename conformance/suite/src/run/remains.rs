@@ -60,7 +60,8 @@ impl Remains {
 impl Remains {
     /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
-        self.shortage = environment::lacked_since(core.transcript.began()).map(str::to_owned);
+        let lacked = environment::lacked_since(core.transcript.began()).map(str::to_owned);
+        self.shortage = lacked.or_else(|| core.fault_of_the_machine());
         let trouble = core.trouble.as_ref();
         self.has_ended = matches!(trouble, Some(Trouble::CouldNotRun { cause: Cause::Implementation, .. }));
         self.again = self.reason(core, borrowed);

@@ -129,6 +129,22 @@ impl Scene {
         Ok(())
     }
 
+    /// How the last that was asked for was refused, if it was: the request, the status and the body.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let name = &self.project.name;
+        self.project.transcript.with(|frames| {
+            let is_answer = |frame: &&Frame| matches!(frame.kind, Kind::TurnReply | Kind::ReportReply);
+            let last = frames.iter().rev().find(is_answer)?;
+            let status = last.headers.get(crate::wire::STATUS)?;
+            let body = match &last.body {
+                Value::Null => "no body".to_owned(),
+                body => format!("`{}`", transcript::shorten(body)),
+            };
+            let channel = last.channel.replace(&name.unique, &name.stable);
+            Some(format!("`{channel}` was answered {status} with {body}"))
+        })
+    }
+
     fn script(&self, turn: usize) -> Script {
         let mut rounds: Vec<Vec<Wish>> = Vec::new();
         for call in self.calls.iter().filter(|call| call.turn == turn) {

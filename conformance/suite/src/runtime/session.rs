@@ -62,6 +62,8 @@ pub struct RuntimeSession {
     /// How it behaves where the documents leave that open.
     pub baseline: Baseline,
     works: bool,
+    /// How it refused the last that it was asked for before the first scenario, if it did.
+    refusal: Option<String>,
 }
 
 /// What was found out about a runtime's own ways.
@@ -143,6 +145,7 @@ impl RuntimeSession {
             capabilities: found.capabilities,
             baseline: found.baseline,
             works: found.works,
+            refusal: None,
         })
     }
 
@@ -176,6 +179,7 @@ impl RuntimeSession {
                 keeps_consumed: true,
             },
             works: false,
+            refusal: None,
         };
         if session.resumes() || session.calls() {
             let latency = session.await_command(plan.ready_within).await?;
@@ -196,6 +200,11 @@ impl RuntimeSession {
     /// Whether a tool call of the model came out as a command.
     pub fn works(&self) -> bool {
         self.works
+    }
+
+    /// How the target refused what it was asked for before the first scenario, with the status.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
     }
 
     /// Of a target that shows nothing: what it does in a project that nobody named, to be said after what is missing.
@@ -225,7 +234,7 @@ impl RuntimeSession {
     }
 
     /// Starts turns until a command comes. `None` when the target reacts and never sends one.
-    async fn await_command(&self, within: Duration) -> Result<Option<Duration>, SessionError> {
+    async fn await_command(&mut self, within: Duration) -> Result<Option<Duration>, SessionError> {
         let began = Instant::now();
         let mut pause = Duration::from_millis(250);
         let mut stirred = false;
@@ -236,6 +245,7 @@ impl RuntimeSession {
             scene.plan_call(self, "suspend");
             let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
             stirred |= started.is_ok() || scene.stirs();
+            self.refusal = started.is_err().then(|| scene.refusal()).flatten();
             if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
                 return Ok(Some(asked.elapsed()));
             }
@@ -261,7 +271,7 @@ impl RuntimeSession {
     }
 
     /// Whether an execution service takes a report.
-    async fn takes_a_report(&self, within: Duration) -> Result<bool, SessionError> {
+    async fn takes_a_report(&mut self, within: Duration) -> Result<bool, SessionError> {
         let began = Instant::now();
         for attempt in 1.. {
             let project = self.ground.project(&format!("readiness of the execution service {attempt}"));
@@ -271,6 +281,7 @@ impl RuntimeSession {
             if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
                 return Ok(true);
             }
+            self.refusal = scene.refusal();
             if let Some(ended) = self.ground.target_ended().await {
                 return Err(SessionError::Start(ended));
             }

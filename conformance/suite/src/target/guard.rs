@@ -1,18 +1,27 @@
 //! What ends with this process, however that ends.
 //!
 //! One shell waits for the end of its standard input, whose other end this process alone holds. It is sent the process
-//! groups and directories that there are; when its input ends it ends and removes what is left of them. So nothing stays
-//! behind after SIGKILL either. Where there is no shell, nothing is guarded.
+//! groups that there are, and knows from its start the one directory below which this process keeps what is temporary;
+//! when its input ends it ends and removes what is left of them. So nothing stays behind after SIGKILL either. Where
+//! there is no shell, nothing is guarded.
 //!
 //! A process group has a number only once its program runs. So a start is announced first, and the program gets a
 //! variable in its environment: where this process ends between the two, the shell finds the program by the variable.
+//! The directory is announced before it is made, too. Its name is that of no other, so that nothing else is removed.
 
-use std::io::Write as _;
+use std::collections::hash_map::RandomState;
+use std::fs::DirBuilder;
+use std::hash::{BuildHasher as _, Hasher as _};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
 use std::os::unix::process::CommandExt as _;
-use std::path::Path;
-use std::process::{ChildStdin, Command, Stdio};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::{LazyLock, Mutex, OnceLock};
-use std::time::{SystemTime, UNIX_EPOCH};
+use std::thread;
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use tempfile::TempDir;
 
 use crate::transcript::lock;
 
@@ -20,7 +29,7 @@ use crate::transcript::lock;
 const SCRIPT: &str = r#"
 trap '' INT TERM HUP QUIT PIPE
 mark=$1
-shift
+home=$2
 live=' '
 starting=0
 while read -r what name; do
@@ -29,7 +38,7 @@ while read -r what name; do
         failed) starting=$((starting - 1)) ;;
         started) starting=$((starting - 1)) live="$live$name " ;;
         end) case $live in *" $name "*) live="${live%%" $name "*} ${live#*" $name "}" ;; esac ;;
-        directory) set -- "$@" "$name" ;;
+        foreign) home= ;;
     esac
 done
 for group in $live; do kill -s KILL -- "-$group"; done
@@ -42,8 +51,28 @@ if [ "$starting" -gt 0 ]; then
         sleep 0.2
     done
 fi
-[ $# -eq 0 ] || rm -rf -- "$@" || { sleep 1; rm -rf -- "$@"; }
+[ -n "$home" ] || exit 0
+# What is being killed may write until it is gone, and what it started may end later than itself.
+for _ in 1 2 3 4 5 6 7 8; do
+    rm -rf -- "$home" && [ "$live$starting" = ' 0' ] && exit 0
+    sleep 0.3
+done
 "#;
+/// How long this process waits for its guard, which has nothing to do after a run that ended by itself.
+const PATIENCE: Duration = Duration::from_secs(3);
+/// Between two looks at it.
+const LOOK: Duration = Duration::from_millis(2);
+
+/// The shell.
+struct Guard {
+    says: Option<ChildStdin>,
+    shell: Child,
+}
+
+/// None where there is no shell.
+static GUARD: OnceLock<Option<Mutex<Guard>>> = OnceLock::new();
+/// Whether the directory of this process was made.
+static MADE: Mutex<bool> = Mutex::new(false);
 
 /// A process group that ends with this process.
 #[derive(Debug)]
@@ -82,6 +111,22 @@ impl Drop for Starting {
     }
 }
 
+impl Drop for Guarded {
+    fn drop(&mut self) {
+        // Its number may soon be another's.
+        say(&format!("end {}\n", self.group));
+    }
+}
+
+/// The variable by which a started program is told where its temporary files go: they are removed with this process.
+///
+/// None where there is no such directory: then it uses the machine's, as it would without the suite.
+pub fn temporary() -> Option<(&'static str, PathBuf)> {
+    let temporary = home().ok()?.join("tmp");
+    let is_there = make(&temporary).is_ok() || temporary.is_dir();
+    is_there.then_some(("TMPDIR", temporary))
+}
+
 /// Name and value of the variable by which a program that this process started is found.
 pub fn variable() -> (&'static str, &'static str) {
     static VALUE: LazyLock<String> = LazyLock::new(|| {
@@ -91,46 +136,107 @@ pub fn variable() -> (&'static str, &'static str) {
     ("CALLMARK_STARTED_BY", &VALUE)
 }
 
-impl Drop for Guarded {
-    fn drop(&mut self) {
-        // Its number may soon be another's.
-        say(&format!("end {}\n", self.group));
+/// A new directory whose name begins with `prefix`. It is removed when it is dropped, else with this process.
+///
+/// # Errors
+/// It cannot be made.
+pub fn directory(prefix: &str) -> io::Result<TempDir> {
+    tempfile::Builder::new().prefix(prefix).tempdir_in(home()?)
+}
+
+/// The directory below which this process keeps what is temporary. It is removed with this process.
+///
+/// # Errors
+/// It cannot be made.
+pub fn home() -> io::Result<&'static Path> {
+    let home = name()?;
+    let mut made = lock(&MADE);
+    if !*made {
+        // Whose end comes in between has announced it.
+        guard();
+        make(home).inspect_err(|_| say("foreign\n"))?;
+        *made = true;
+    }
+    Ok(home)
+}
+
+/// Removes what is temporary and lets the guard end: for the end of a command.
+pub fn finish() {
+    let mut made = lock(&MADE);
+    if std::mem::take(&mut *made)
+        && let Ok(home) = name()
+    {
+        // What cannot be removed now is left to the guard.
+        let _ = std::fs::remove_dir_all(home);
+    }
+    let Some(Some(guard)) = GUARD.get() else { return };
+    let mut guard = lock(guard);
+    guard.says = None;
+    let until = Instant::now() + PATIENCE;
+    while matches!(guard.shell.try_wait(), Ok(None)) && Instant::now() < until {
+        thread::sleep(LOOK);
     }
 }
 
-/// Has a directory removed when this process has ended.
-pub fn directory(path: &Path) {
-    match path.to_str() {
-        Some(path) if !path.contains('\n') => say(&format!("directory {path}\n")),
-        _ => {}
-    }
+/// The name of the directory; no other process has the same.
+fn name() -> io::Result<&'static Path> {
+    static NAME: LazyLock<Option<PathBuf>> = LazyLock::new(|| {
+        let word = RandomState::new().build_hasher().finish();
+        // The guard is in another directory.
+        let place = std::path::absolute(tempfile::env::temp_dir()).ok()?;
+        Some(place.join(format!("callmark-{}-{word:016x}", std::process::id())))
+    });
+    NAME.as_deref().ok_or_else(|| io::Error::other("there is no directory for temporary files"))
+}
+
+fn make(directory: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o700).create(directory)
 }
 
 fn say(line: &str) {
-    static GUARD: OnceLock<Option<Mutex<ChildStdin>>> = OnceLock::new();
-    if let Some(guard) = GUARD.get_or_init(start) {
+    if let Some(guard) = guard()
+        && let Some(says) = &mut lock(guard).says
+    {
         // Without a guard everything is as it would be without this module.
-        let _ = lock(guard).write_all(line.as_bytes());
+        let _ = says.write_all(line.as_bytes());
     }
 }
 
-fn start() -> Option<Mutex<ChildStdin>> {
+fn guard() -> Option<&'static Mutex<Guard>> {
+    GUARD
+        .get_or_init(|| {
+            let (name, value) = variable();
+            let home = self::name().unwrap_or(Path::new(""));
+            let mut shell = shell(&format!("{name}={value}"), home).spawn().ok()?;
+            let says = shell.stdin.take();
+            Some(Mutex::new(Guard { says, shell }))
+        })
+        .as_ref()
+}
+
+fn shell(mark: &str, home: &Path) -> Command {
     let mut command = Command::new("/bin/sh");
-    let (name, value) = variable();
-    command
-        .args(["-c", SCRIPT, "callmark-guard"])
-        .arg(format!("{name}={value}"))
-        .current_dir("/")
-        .process_group(0);
+    command.args(["-c", SCRIPT, "callmark-guard", mark]).arg(home).current_dir("/").process_group(0);
     command.stdin(Stdio::piped()).stdout(Stdio::null()).stderr(Stdio::null());
-    command.spawn().ok()?.stdin.take().map(Mutex::new)
+    command
 }
 
 #[cfg(test)]
 mod tests {
+    use std::ffi::OsStr;
+    use std::os::unix::ffi::OsStrExt as _;
     use std::os::unix::process::ExitStatusExt as _;
 
     use super::*;
+
+    /// A guard that is sent these lines and then loses its other end; whether it ended well.
+    fn guarded(mark: &str, home: &Path, lines: &str) -> bool {
+        let mut guard = shell(mark, home).spawn().expect("a shell");
+        let mut says = guard.stdin.take().expect("a pipe");
+        says.write_all(lines.as_bytes()).expect("read");
+        drop(says);
+        guard.wait().expect("its end").success()
+    }
 
     #[test]
     fn a_program_whose_group_is_not_known_yet_is_found() {
@@ -138,13 +244,54 @@ mod tests {
         let (name, value) = mark.split_once('=').expect("a variable");
         let mut program = Command::new("sleep");
         let mut program = program.arg("600").env(name, value).process_group(0).spawn().expect("a sleep");
-        let mut guard = Command::new("/bin/sh");
-        guard.args(["-c", SCRIPT, "callmark-guard", &mark]).stdin(Stdio::piped()).stderr(Stdio::null());
-        let mut guard = guard.spawn().expect("a shell");
-        let mut says = guard.stdin.take().expect("a pipe");
-        says.write_all(b"starting\nstarting\nfailed\n").expect("read");
-        drop(says);
-        assert!(guard.wait().expect("its end").success());
+        assert!(guarded(&mark, Path::new(""), "starting\nstarting\nfailed\n"));
         assert_eq!(program.wait().expect("its end").signal(), Some(9));
+    }
+
+    #[test]
+    fn the_directory_is_removed_whatever_its_name_and_nothing_else() {
+        let place = tempfile::tempdir().expect("a directory");
+        for name in [
+            &b"plain"[..],
+            b"-rf",
+            b"two words",
+            b"*",
+            b"line\nbreak",
+            b"'\"$HOME`id`\\",
+            b"\xff\xfe",
+            b"..a",
+        ] {
+            let home = place.path().join(OsStr::from_bytes(name));
+            std::fs::create_dir_all(home.join("a/b")).expect("a directory");
+            std::fs::write(home.join("a/b/c"), "text").expect("a file");
+            std::fs::create_dir_all(place.path().join("other")).expect("a directory");
+            assert!(guarded("x=y", &home, ""));
+            assert!(!home.exists(), "{home:?}");
+            let left: Vec<_> = std::fs::read_dir(&place).expect("a directory").collect();
+            assert_eq!(left.len(), 1, "{home:?}: {left:?}");
+        }
+    }
+
+    #[test]
+    fn what_links_lead_to_and_what_is_foreign_stays() {
+        let place = tempfile::tempdir().expect("a directory");
+        let (home, other) = (place.path().join("home"), place.path().join("other"));
+        std::fs::create_dir_all(&other).expect("a directory");
+        std::fs::create_dir_all(&home).expect("a directory");
+        std::os::unix::fs::symlink(&other, home.join("link")).expect("a link");
+        assert!(guarded("x=y", &home, "foreign\n"));
+        assert!(home.exists());
+        assert!(guarded("x=y", &home, ""));
+        assert!(!home.exists() && other.exists());
+    }
+
+    #[test]
+    fn what_is_started_keeps_its_temporary_files_below_the_same_directory() {
+        let home = home().expect("a directory");
+        let (name, given) = temporary().expect("a directory");
+        assert!(name == "TMPDIR" && given.starts_with(home) && given.is_dir(), "{given:?}");
+        let own = directory("own-").expect("a directory");
+        assert!(own.path().starts_with(home));
+        assert_eq!(temporary(), Some((name, given)));
     }
 }

@@ -76,14 +76,17 @@ pub(crate) async fn opened<T, E, Opening: Future<Output = Result<T, E>>>(
     let mut handing = Handing::Held;
     for _ in 1..STARTS {
         match open(handing).await {
-            // One that ended may not reuse addresses, whatever it says of that.
-            Err(error) if is_taken(&why(&error)) || (handing == Handing::Held && has_ended(&why(&error))) => {
-                handing = Handing::Free;
-            }
+            Err(error) if is_refused(handing, &why(&error)) => handing = Handing::Free,
             other => return other,
         }
     }
     open(handing).await
+}
+
+/// Whether a target that was handed a port may listen on another one, by what it says.
+pub(crate) fn is_refused(handing: Handing, said: &str) -> bool {
+    // One that ended may not reuse addresses, whatever it says of that.
+    is_taken(said) || (handing == Handing::Held && has_ended(said))
 }
 
 /// Whether a program ended before it listened, as [`super::Offspring::ended`] puts it.

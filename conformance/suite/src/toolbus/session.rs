@@ -27,6 +27,7 @@ use super::server::Server;
 use super::stdio::Stdio;
 use crate::engine::protocol;
 use crate::engine::session::Session;
+use crate::environment;
 use crate::manifest::{ToolbusTable, Transport};
 use crate::pace::{Pace, PaceLimits};
 use crate::target::{self, Handing, Launch, Opening, Pipes, Port, guard};
@@ -174,11 +175,8 @@ impl ToolbusSession {
 
     async fn opening(plan: Opening<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
-        let directory = tempfile::Builder::new()
-            .prefix("callmark-toolbus-")
-            .tempdir()
-            .map_err(|error| ToolbusError::Directory(error.to_string()))?;
-        guard::directory(directory.path());
+        let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
+        let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
         if Probe::Echo.table(&table).is_none() {
             return Err(ToolbusError::NoEcho);
         }
@@ -390,7 +388,7 @@ impl ToolbusSession {
         // What climbs out of it by a few levels still lands where the suite looks.
         let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
         std::fs::create_dir_all(&root)
-            .inspect_err(|error| crate::environment::note(error))
+            .inspect_err(|error| environment::note(error))
             .map_err(|error| format!("`{}`: {error}", root.display()))?;
         Ok(root)
     }

@@ -15,7 +15,9 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::session::SessionError;
+use crate::environment;
 use crate::manifest::{PlatformKind, UtpTable};
+use crate::target::Port;
 use crate::transcript::{Message, Transcript};
 use crate::utp::credentials;
 use crate::utp::platform::{self, Desk, Project, ProjectName, nats};
@@ -47,6 +49,8 @@ pub struct GroundPlan {
     pub environment: BTreeMap<String, String>,
     /// What stands behind an OpenAPI executor.
     pub upstream: Option<Arc<Upstream>>,
+    /// The port that the target is told to listen on.
+    pub port: Option<Port>,
 }
 
 /// What was found out about a ground before the first scenario.
@@ -84,6 +88,8 @@ pub struct Ground {
     nonce: String,
     lost: Arc<AtomicBool>,
     target: Mutex<Box<dyn Target>>,
+    /// Nobody else gets it as long as the target may listen there.
+    _port: Option<Port>,
     // Both platforms end with the ground.
     _tasks: Vec<JoinSet<()>>,
 }
@@ -132,6 +138,7 @@ impl Ground {
             nonce: nonce(),
             lost,
             target: Mutex::new(target),
+            _port: plan.port,
             _tasks: tasks,
         }))
     }
@@ -192,6 +199,7 @@ impl Ground {
             nonce: found.nonce,
             lost: Arc::default(),
             target: Mutex::new(Box::new(Running)),
+            _port: None,
             _tasks: Vec::new(),
         })
     }
@@ -274,7 +282,10 @@ async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionErr
     let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
     match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
         Ok(Ok(client)) => Ok(client),
-        Ok(Err(error)) => Err(refused(error.to_string())),
+        Ok(Err(error)) => {
+            environment::note(&error);
+            Err(refused(error.to_string()))
+        }
         Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
     }
 }

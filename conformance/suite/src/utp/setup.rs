@@ -2,6 +2,7 @@
 //! each executor; and how they are restored when the run is judged again.
 
 mod captured;
+mod parties;
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -10,6 +11,7 @@ use std::time::Duration;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::{Value, json};
 
+use self::parties::Parties;
 use super::Service;
 use super::call::ToolTable;
 use super::capture::{Capture, Exercise};
@@ -24,12 +26,12 @@ use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 use crate::management::Registry;
 use crate::management::session::{ManagementFound, ManagementPlan, ManagementSession};
-use crate::manifest::{Builtin, OpenApiTable, PlatformKind, PmoTable, ProbeName, Section, UtpTable, section};
+use crate::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, Section, UtpTable, section};
 use crate::pace::PaceLimits;
 use crate::runtime::Runtime;
 use crate::runtime::model::Model;
 use crate::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
-use crate::target::{Launch, free_address};
+use crate::target::{self, Handing, Launch};
 use crate::transcript::lock;
 use crate::utp::target::{Logged, Process, Running, Target};
 use crate::wire::{Straight, Wire};
@@ -164,7 +166,7 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
 }
 
 /// The profiles that need the platform and the broker.
-const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
 
 /// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
 /// without being selected.
@@ -182,22 +184,74 @@ async fn open_executors(
     if wanted.is_empty() {
         return;
     }
-    let mut block = |profiles: &[&str], error: &SessionError| {
-        for profile in profiles {
-            opened.block(profile, (error.cause(), error.to_string()));
-            if is_captured && *profile == "utp.tool-service" {
-                opened.block("utp.schema", (error.cause(), error.to_string()));
-            }
+    // One that a caller hands over is started once.
+    let can_start_again = target.is_none();
+    let mut executors = start(plan, target, &wanted, Handing::Held).await;
+    if can_start_again && executors.is_refused_its_port(Handing::Held) {
+        executors.close().await;
+        executors = start(plan, None, &wanted, Handing::Free).await;
+    }
+    if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
+        opened.block("utp.schema", why.clone());
+    }
+    opened.extend(executors.opened);
+    services.ground = executors.ground;
+    services.roles = executors.roles;
+}
+
+/// What was opened with one start of the target.
+#[derive(Default)]
+struct Executors {
+    ground: Option<Arc<Ground>>,
+    roles: BTreeMap<Role, Arc<UtpSession>>,
+    /// A runtime, and why a profile cannot run.
+    opened: Opened,
+    /// Whether the target was told to listen on a port of the suite's choice.
+    was_handed_a_port: bool,
+}
+
+impl Executors {
+    /// Whether the target may not have got the port that it was handed.
+    fn is_refused_its_port(&self, handing: Handing) -> bool {
+        let mut said = self.opened.blocked.values().map(|(_, said)| said);
+        self.was_handed_a_port && said.any(|said| target::is_refused(handing, said))
+    }
+
+    async fn close(&self) {
+        if let Some(ground) = &self.ground {
+            ground.close().await;
         }
-    };
+    }
+
+    fn block(mut self, profiles: &[&str], error: &SessionError) -> Self {
+        self.lack(profiles, error);
+        self
+    }
+
+    fn lack(&mut self, profiles: &[&str], error: &SessionError) {
+        for profile in profiles {
+            self.opened.block(profile, (error.cause(), error.to_string()));
+        }
+    }
+}
+
+/// Starts the target and opens what is wanted of it.
+async fn start(
+    plan: &OpenPlan<'_>,
+    target: Option<Box<dyn Target>>,
+    wanted: &[&'static str],
+    handing: Handing,
+) -> Executors {
+    let mut executors = Executors::default();
     let Some(table) = plan.manifest.get::<UtpTable>().cloned() else {
-        return block(&wanted, &SessionError::NoEcho);
+        return executors.block(wanted, &SessionError::NoEcho);
     };
     let is_started = target.is_some() || table.start.is_some();
-    let parties = match Parties::gather(&wanted, &table, is_started).await {
+    let parties = match Parties::gather(wanted, &table, is_started, handing).await {
         Ok(parties) => parties,
-        Err(message) => return block(&wanted, &SessionError::Platform(message)),
+        Err(message) => return executors.block(wanted, &SessionError::Platform(message)),
     };
+    executors.was_handed_a_port = parties.port.is_some();
     let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
     let laid = Ground::lay(GroundPlan {
         nats_url: plan.broker_url.to_owned(),
@@ -208,89 +262,32 @@ async fn open_executors(
         target,
         environment: parties.environment.clone(),
         upstream: parties.upstream.clone(),
+        port: parties.port,
     });
     let ground = match laid.await {
         Ok(ground) => ground,
-        Err(error) => return block(&wanted, &error),
+        Err(error) => return executors.block(wanted, &error),
     };
-    services.ground = Some(Arc::clone(&ground));
+    executors.ground = Some(Arc::clone(&ground));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
         match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
-            Ok(session) => drop(services.roles.insert(role, session)),
-            Err(error) => block(&[role.profile()], &error),
+            Ok(session) => drop(executors.roles.insert(role, session)),
+            Err(error) => executors.lack(&[role.profile()], &error),
         }
     }
-    let callers: Vec<&str> = wanted.into_iter().filter(|profile| CALLERS.contains(profile)).collect();
-    if let (Some(model), false) = (parties.model.clone(), callers.is_empty()) {
+    let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
+    if let (Some(model), false) = (parties.model, callers.is_empty()) {
         let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
         match RuntimeSession::open(own).await {
-            Ok(session) => opened.sessions.insert(&Runtime, session),
-            Err(error) => block(&callers, &error),
+            Ok(session) => executors.opened.sessions.insert(&Runtime, session),
+            Err(error) => executors.lack(&callers, &error),
         }
     }
+    executors
 }
 
-/// The variable that a parameter is taken from.
-const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
 /// Profiles of a runtime.
 const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
-
-/// The parties that the suite plays beside the platform, and what a started target is told of them.
-#[derive(Default)]
-struct Parties {
-    model: Option<Arc<Model>>,
-    upstream: Option<Arc<Upstream>>,
-    /// Base URL of a runtime that is reached over HTTP.
-    url: Option<String>,
-    /// What a started target finds in `CALLMARK_PARAM_KEY`.
-    secret: Option<String>,
-    environment: BTreeMap<String, String>,
-}
-
-impl Parties {
-    /// What a started target must not write into its log.
-    fn secrets(&self) -> Vec<String> {
-        let keys = self.upstream.iter().flat_map(|upstream| upstream.plan.keys.iter());
-        keys.map(|key| key.expose().to_owned()).chain(self.secret.clone()).collect()
-    }
-
-    async fn gather(wanted: &[&str], table: &UtpTable, is_started: bool) -> Result<Self, String> {
-        let mut parties = Self::default();
-        if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
-            let upstream = Upstream::start(upstream_plan(own, is_started)).await;
-            let upstream = upstream.map_err(|error| format!("no upstream: {error}"))?;
-            parties.environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
-            parties.environment.extend(upstream.plan.keys.environment());
-            parties.upstream = Some(upstream);
-        }
-        let known = parties.environment.get(PARAM_KEY).cloned();
-        let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
-        if CALLERS.iter().any(|profile| wanted.contains(profile)) {
-            let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
-            tell("CALLMARK_MODEL_URL", model.url());
-            if is_started {
-                let secret = known.unwrap_or_else(|| crate::utp::ground::made_up("param"));
-                tell(PARAM_KEY, secret.clone());
-                parties.secret = Some(secret);
-            } else {
-                parties.secret =
-                    table.openapi.as_ref().and_then(|own| own.environment.get(PARAM_KEY).cloned());
-            }
-            parties.model = Some(model);
-            if table.platform == PlatformKind::Http {
-                let url = if let Some(url) = &table.runtime.url {
-                    url.clone()
-                } else {
-                    let address = free_address()?;
-                    tell("CALLMARK_LISTEN", address.clone());
-                    format!("http://{address}")
-                };
-                parties.url = Some(url);
-            }
-        }
-        Ok(parties)
-    }
-}
 
 /// What a runtime is opened with.
 pub fn runtime_plan(
@@ -436,6 +433,7 @@ pub async fn crooked(
         target,
         environment: around.environment,
         upstream: around.upstream,
+        port: None,
     })
     .await
 }

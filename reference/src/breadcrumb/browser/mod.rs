@@ -31,6 +31,8 @@ pub use self::paths::BrowserPaths;
 
 /// For one call, and for the browser to begin.
 const DEADLINE: Duration = Duration::from_secs(20);
+/// How the text of a failure begins that is this machine's: no page was asked for.
+pub const UNSTARTED: &str = "the browser does not start";
 /// A browser begins within a second, and about once in a hundred times never: then another one is begun.
 const HANGS: Duration = Duration::from_secs(5);
 
@@ -123,9 +125,10 @@ impl Browser {
                 Err(_elapsed) => starting().await,
             }
         };
-        tokio::time::timeout(DEADLINE, begun)
+        let begun = tokio::time::timeout(DEADLINE, begun)
             .await
-            .unwrap_or_else(|_elapsed| Err(ToolFailure::new("the browser did not start in time")))
+            .unwrap_or_else(|_elapsed| Err(ToolFailure::new("there was no answer in time")));
+        begun.map_err(|failure| ToolFailure::new(format!("{UNSTARTED}: {failure}")))
     }
 
     fn directory(&self, state: &mut State) -> Result<PathBuf, ToolFailure> {

@@ -2,7 +2,8 @@
 //!
 //! Both are in a process group of their own, led by a shell that does nothing but wait for the end of its standard
 //! input and then kill the group. The other end of that pipe is ours alone, so it closes with [`Driver`], and also
-//! when this process is killed, when nothing of ours could still end anybody. Only the profile's directory stays then.
+//! when this process is killed, when nothing of ours could still end anybody. Only the profile's directory stays then,
+//! below `TMPDIR`.
 
 use std::process::Stdio;
 use std::time::Duration;

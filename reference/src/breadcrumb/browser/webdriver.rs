@@ -102,7 +102,7 @@ impl Session {
                 Err(DriverFault::Said { message, .. }) => format!(": {}", first_line(&message)),
                 _ => String::new(),
             };
-            return Err(ToolFailure::new(format!("the browser cannot be started{reason}")));
+            return Err(ToolFailure::new(format!("the driver cannot begin it{reason}")));
         };
         session.url = format!("{}/{id}", session.url);
         Ok(session)

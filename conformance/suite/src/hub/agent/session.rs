@@ -16,20 +16,22 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::call::any_hub_tool;
+use super::call::{Choice, any_hub_tool};
 use super::driver::{Absent, Driver};
-use super::judge::Made;
 use super::judge::request::Expected;
+use super::judge::{Deed, Made, outcome};
 use super::room::{Booth, Room};
+use super::scene::Scene;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::http_server::HttpServer;
+use crate::hub::contract::TOOLS;
 use crate::judge::Cause;
 use crate::manifest::AgentTable;
 use crate::pace::Pace;
 use crate::target::{self, Handing, Opening};
-use crate::transcript::{Frame, lock};
-use crate::wire::Straight;
+use crate::transcript::{Frame, Kind, lock};
+use crate::wire::{CALL, Straight};
 
 pub use start::{Around, Embedded, StartAgent};
 
@@ -211,6 +213,36 @@ impl AgentSession {
     /// Whether it asked the Hub at all.
     pub(super) fn stirs(&self) -> bool {
         self.liveness >= Liveness::Stirs
+    }
+
+    /// What the agent answered to the last call before the first scenario, in a sentence.
+    pub fn told(&self) -> String {
+        let frames = self.early();
+        let last = frames.iter().rev().find(|frame| frame.kind == Kind::Drive);
+        let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
+        let made = self.first_call(number);
+        Deed { made: &made, frames: &frames }.told()
+    }
+
+    /// Has the agent call one of its Hub tools, and says what came of it.
+    ///
+    /// # Errors
+    /// What came in place of the call and its result.
+    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
+        let place = TOOLS.iter().position(|own| *own == tool).unwrap_or(TOOLS.len());
+        let mut scene = Scene::enter(self, &format!("doctor {tool}"), Arc::default()).await;
+        let call = scene.prepare(Choice::Tool(place)).ok_or("it is no tool of a Hub")?;
+        scene.make(call, None).await;
+        scene.rest();
+        let frames = scene.frames();
+        let deed = Deed { made: &scene.made[0], frames: &frames };
+        if !deed.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
+            return Err(format!("it does not call it at the mock Hub: {}", deed.told()));
+        }
+        match outcome::is_a_success(&deed, &scene.booth.mark) {
+            Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
+            Err(_) => Err(format!("it calls it, and gives back no success: {}", deed.told())),
+        }
     }
 
     /// The tool that serves where any Hub tool does.

@@ -44,7 +44,6 @@ use flate2::read::GzDecoder;
 use hyper::body::Incoming;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use self::ask::Ask;
@@ -105,9 +104,9 @@ impl Provider {
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn start(listen: Option<&str>, wire: Arc<dyn Wire>) -> Result<Arc<Self>, String> {
-        let listen = listen.unwrap_or("127.0.0.1:0");
-        let failed = |error: std::io::Error| format!("the provider cannot listen on `{listen}`: {error}");
-        let listener = TcpListener::bind(listen).await.map_err(failed)?;
+        let address = listen.unwrap_or("127.0.0.1:0");
+        let failed = |error: std::io::Error| format!("the provider cannot listen on `{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
         let desk = Desk { state: Arc::clone(&state), wire };

@@ -42,7 +42,9 @@ impl HubSession {
             tokio::time::sleep(wait).await;
             signatures.clear();
             slowest = Duration::ZERO;
-            for tool in ["calendar_get_availability", "email_search", "no_such_tool"] {
+            self.missing = self.find_missing(&agent).await;
+            let [calendar, mail] = self.known();
+            for tool in [calendar, mail, "no_such_tool"] {
                 let call_began = Instant::now();
                 let request = self.plain(tool, connected);
                 let call = self.exchange(&agent, &request).await;
@@ -61,7 +63,6 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Pace::calibrated(slowest, limits);
-        self.missing = self.find_missing(&agent).await;
         self.expiry_told = self.meet_the_others(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
@@ -155,7 +156,8 @@ impl HubSession {
         let tool = if customer == Customer::ReadOnly {
             "calendar_create_event"
         } else {
-            "calendar_get_availability"
+            let [calendar, mail] = self.known();
+            if self.missing.contains(calendar) { mail } else { calendar }
         };
         let call = self.client.send(&agent, &self.plain(tool, customer), self.pace.answer).await;
         agent.transcript.with(|frames| {
@@ -250,7 +252,7 @@ impl HubSession {
             if let Some(provider) = &self.provider {
                 provider.learn(Some(customer));
             }
-            for tool in ["calendar_get_availability", "email_search"] {
+            for tool in self.known() {
                 if began.elapsed() < CALIBRATION {
                     let request = self.plain(tool, customer);
                     let call = self.client.send(agent, &request, self.pace.answer).await;

@@ -30,7 +30,18 @@ impl ToolbusSession {
             (Probe::Fail | Probe::Invalid, Answer::Error(_) | Answer::ToolError(_)) => {
                 Ok("fails as it should".to_owned())
             }
-            (Probe::Secret | Probe::Large, Answer::Success(_)) => {
+            (Probe::Partial, Answer::Success(_)) => {
+                let hint = self.table.probes.partial.as_ref().map(|own| own.hint_pointer.as_str());
+                let (hint, envelope) = (hint.unwrap_or_default(), answer.envelope().unwrap_or_default());
+                if envelope.pointer(hint).is_none_or(is_empty) {
+                    return Err(format!(
+                        "nothing is at `{hint}` of its envelope (`hint_pointer`): {}",
+                        told()
+                    ));
+                }
+                Ok("says what comes next".to_owned())
+            }
+            (Probe::Secret | Probe::BreakGlass | Probe::Large, Answer::Success(_)) => {
                 let envelope = answer.envelope().unwrap_or_default();
                 match envelope.pointer(&self.result_pointer) {
                     Some(result) if !is_empty(result) => Ok("gives something back".to_owned()),

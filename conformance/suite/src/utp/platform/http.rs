@@ -13,13 +13,12 @@ use axum::response::{IntoResponse, Response};
 use futures::StreamExt as _;
 use percent_encoding::percent_decode_str;
 use serde_json::{Map, Value, json};
-use tokio::net::TcpListener;
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::desk::{Desk, Operation};
 use super::reply::{MAX_BODY, Refusal, Reply, too_large};
-use crate::http_connections::Accepting;
+use crate::http_connections::{self, Accepting};
 use crate::transcript::Kind;
 
 /// How much of a body that is too large is taken in, so that its sender gets to read the answer.
@@ -36,7 +35,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// # Errors
 /// When the address cannot be listened on.
 pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
-    let listener = TcpListener::bind(listen).await?;
+    let listener = http_connections::listen(Some(&listen.to_string())).await?;
     let address = listener.local_addr()?;
     let router = Router::new()
         .fallback(handle)

@@ -15,9 +15,9 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
+use crate::http_connections;
 use crate::transcript::lock;
 use crate::utp::platform::Desk;
 
@@ -58,7 +58,7 @@ impl Upstream {
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn start(plan: UpstreamPlan) -> std::io::Result<Arc<Self>> {
-        let listener = TcpListener::bind(plan.listen.as_deref().unwrap_or("127.0.0.1:0")).await?;
+        let listener = http_connections::listen(plan.listen.as_deref()).await?;
         let address = listener.local_addr()?;
         let desk: Arc<Mutex<Weak<Desk>>> = Arc::default();
         let mut tasks = JoinSet::new();

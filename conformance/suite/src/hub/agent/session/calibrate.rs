@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use super::{AgentError, AgentSession, Liveness};
 use crate::hub::agent::call::{Call, Choice, chosen};
-use crate::hub::agent::driver::Unanswered;
+use crate::hub::agent::driver::{Answer, Unanswered};
 use crate::hub::agent::judge::{Deed, Made, outcome};
 use crate::hub::agent::scene;
 use crate::pace::{Pace, PaceLimits};
@@ -35,7 +35,7 @@ impl AgentSession {
         Ok(())
     }
 
-    fn first_call(&self, number: u32) -> Made {
+    pub(super) fn first_call(&self, number: u32) -> Made {
         let unique = &self.room.lobby.unique;
         let (tool, inputs) = chosen(Choice::AnyHubTool, &self.table, unique, "").unwrap_or_default();
         let call = Call { tool, inputs, user_id: Some(format!("u-{unique}")) };
@@ -45,14 +45,20 @@ impl AgentSession {
     /// Makes a call until it is answered. An agent that is just starting may not listen yet, or say that it is not ready.
     async fn try_until(&self, made: &Made, end: Instant) -> Result<Duration, AgentError> {
         let mut pause = AGAIN;
+        let mut last = None;
         loop {
             let began = Instant::now();
             let left = end.saturating_duration_since(began);
             let booth = &self.room.lobby;
             let why = match scene::drive(self, booth, made, left).await {
-                Ok(answer) if matches!(answer.status, Some(502 | 503)) => "it is not ready".to_owned(),
+                Ok(Answer { status: Some(status @ (502 | 503)), .. }) => {
+                    format!("it is not ready, and answers {status}")
+                }
                 Ok(_) => return Ok(began.elapsed()),
                 Err(Unanswered::Late(_)) => {
+                    if let Some(why) = last {
+                        return Err(AgentError::Reach(why));
+                    }
                     let seconds = self.table.start_timeout().as_secs();
                     return Err(AgentError::Silent { tool: made.call.tool.clone(), seconds });
                 }
@@ -65,6 +71,7 @@ impl AgentSession {
             if Instant::now() >= end {
                 return Err(AgentError::Reach(why));
             }
+            last = Some(why);
             tokio::time::sleep(pause).await;
             pause = (pause * 2).min(AGAIN_AT_LAST);
         }
