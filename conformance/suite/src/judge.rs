@@ -29,8 +29,8 @@ pub struct Finding {
     pub frames: Vec<u32>,
     /// Number of the message to the target that is judged; the scenario's own where none is named.
     pub subject: Option<u32>,
-    /// Set where the documents ask for less in this very point than in the rule as a whole.
-    pub level: Option<Level>,
+    /// Why the documents ask for less in this very point than in the rule as a whole, where they do.
+    lenience: Option<&'static str>,
     /// Set where it is about an answer that did not come, whatever is shown in its place.
     pub is_about_silence: bool,
 }
@@ -46,7 +46,7 @@ impl Finding {
             hint: hint.into(),
             frames: Vec::new(),
             subject: None,
-            level: None,
+            lenience: None,
             is_about_silence: false,
         }
     }
@@ -93,11 +93,22 @@ impl Finding {
         self
     }
 
-    /// Lowers the finding to a recommendation.
+    /// Lowers the finding to a recommendation. `why` is what the documents leave open, one clause that names the
+    /// ambiguity where there is one.
     #[must_use]
-    pub fn recommended(mut self) -> Self {
-        self.level = Some(Level::Should);
+    pub fn recommended(mut self, why: &'static str) -> Self {
+        self.lenience = Some(why);
         self
+    }
+
+    /// The level of the finding, where it is another than the rule's.
+    pub fn level(&self) -> Option<Level> {
+        self.lenience.map(|_| Level::Should)
+    }
+
+    /// Why it is only a recommendation, where it is one.
+    pub fn lenience(&self) -> Option<&'static str> {
+        self.lenience
     }
 }
 

@@ -22,6 +22,14 @@ Feature: A worker sends the PMO its built-ins
         | fork_join        | {"tasks": [{"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}]} |
         | provision_agent  | {"action": "ensure", "agent_id": "ag_new"}                                                             |
 
+    Scenario: Two built-ins are called in one answer
+      Given an agent runtime
+      And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}
+      And a model that calls the PMO built-in "provision_agent" with {"action": "ensure", "agent_id": "ag_new"}
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
   @cap:worker.builtins
   Rule: A command to the PMO carries the ids of turn, step and call, and what is to follow the result
 

@@ -14,6 +14,15 @@ Feature: A worker turns a model's tool call into a command
       Then the command goes out on the tool's subject
       And nothing of the call goes anywhere else
 
+    @UTP-4.1-01
+    Scenario: Two tools are called in one answer
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And a model that calls a terminate tool
+      When the model calls the tool
+      Then the command goes out on the tool's subject
+      And nothing of the call goes anywhere else
+
     @UTP-4.1-02
     Scenario: The subject has the usual form
       Given an agent runtime

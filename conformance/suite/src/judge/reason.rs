@@ -93,6 +93,7 @@ reasons! {
         NoRequest: "Tool Development Guide §4" => "the target makes no request for a row without `base_url`",
         KeyNotSent: "Tool Development Guide §4"
             => "the target does not send the value of the key, so it has nothing to hide",
+        LogsNothing: "Tool Development Guide §4" => "the target logs nothing, so no key can be in its log",
         // The Hub and its agent
         NoStatusQuestion: "Tool Execution Contract L328" => "the agent does not ask for the status",
         NotServed: "Tool Execution Contract L85"

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use callmark_reports::record::Direction;
 use futures::future::LocalBoxFuture;
 
 use super::Remark;
@@ -12,7 +13,7 @@ use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::catalogue::Case;
 use crate::engine::family::{Families, Family};
-use crate::judge::{Cause, Trouble};
+use crate::judge::{Cause, Finding, Trouble};
 
 /// What ended in silence.
 struct Silent<'a> {
@@ -226,6 +227,31 @@ fn urgency(facts: Option<&Facts>) -> u8 {
     }
 }
 
+/// Who was alone with the target when it ended (`@last`), and had sent it something, breaks a rule by that; all who came
+/// after it could not run.
+pub(super) fn blame_the_message(cases: &[&Case], driven: &mut Driven, families: Families) {
+    for family in families.iter() {
+        let ended = cases.iter().filter_map(|case| {
+            let remains = driven.remains.get(&case.id).filter(|own| own.has_ended)?;
+            family.profiles().contains(&case.profile.as_str()).then_some((*case, remains))
+        });
+        let Some((case, remains)) = ended.min_by_key(|(_, remains)| remains.order) else { continue };
+        let is_sent = remains.frames().iter().any(|frame| frame.direction == Direction::ToTarget);
+        // An agent may end for what an earlier scenario showed it, which its own session looks into.
+        let is_agent = case.profile == "hub.agent";
+        if !case.tags.contains("last") || remains.beside.family > 0 || !is_sent || is_agent {
+            continue;
+        }
+        let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
+        if let Some(Trouble::CouldNotRun { cause: Cause::Implementation, message }) = &facts.trouble {
+            let hint = "catch what goes wrong with one message, also with one that cannot be read, and go on serving";
+            let finding =
+                Finding::new(format!("the target ends on what this scenario sends: {message}"), hint);
+            facts.trouble = Some(finding.expected("a target that goes on serving").into());
+        }
+    }
+}
+
 /// Trouble of this machine is not the target's.
 pub(super) fn blame_the_machine(driven: &mut Driven, cases: &[&Case]) {
     let places: BTreeMap<&str, &Case> = cases.iter().map(|case| (case.id.as_str(), *case)).collect();
@@ -249,7 +275,7 @@ mod tests {
     use super::*;
     use crate::catalogue::Catalogue;
     use crate::families;
-    use crate::judge::Finding;
+    use crate::transcript::{Frame, Kind};
 
     /// How scenarios end that are run again.
     struct Alone<'a> {
@@ -314,6 +340,44 @@ mod tests {
         let failed = ended(|trouble| matches!(trouble, Trouble::Broken(_)));
         let could_not_run = ended(|trouble| matches!(trouble, Trouble::CouldNotRun { .. }));
         (failed, could_not_run, alone.ran.into_inner().len(), remarks)
+    }
+
+    #[test]
+    fn who_is_alone_with_a_target_that_ends_breaks_a_rule_and_the_rest_could_not_run() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let is_own = |case: &&Case| case.profile == "utp.pmo" && case.tags.contains("last");
+        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(2).collect();
+        assert_eq!(cases.len(), 2);
+        let check = |beside: usize, direction: Direction, expect: bool| {
+            let mut driven = Driven::default();
+            for (order, case) in cases.iter().enumerate() {
+                put(&mut driven, case, None, beside, order);
+                let remains = driven.remains.get_mut(&case.id).expect("what remains");
+                remains.has_ended = true;
+                remains.judged = Some(vec![frame(direction)]);
+                could_not_run(&mut driven, case, "it ended".to_owned());
+            }
+            blame_the_message(&cases, &mut driven, families::ALL);
+            let broken =
+                cases.iter().map(|case| matches!(driven.facts[&case.at].trouble, Some(Trouble::Broken(_))));
+            assert_eq!(broken.collect::<Vec<_>>(), [expect, false], "beside {beside}");
+        };
+        check(0, Direction::ToTarget, true);
+        check(1, Direction::ToTarget, false);
+        // It had ended before.
+        check(0, Direction::FromTarget, false);
+    }
+
+    fn frame(direction: Direction) -> Frame {
+        Frame {
+            n: 1,
+            at_us: 0,
+            direction,
+            kind: Kind::Command,
+            channel: String::new(),
+            headers: BTreeMap::new(),
+            body: serde_json::Value::Null,
+        }
     }
 
     #[tokio::test]

@@ -55,6 +55,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let again = Again { library, plan, company };
     let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
     remarks.extend(alone::ends(&runnable, &driven));
+    alone::blame_the_message(&runnable, &mut driven, library.families);
     alone::blame_the_machine(&mut driven, &runnable);
     for remark in &remarks {
         plan.progress.remark(&remark.text);
@@ -192,12 +193,7 @@ async fn drive_family(
     let mut cases = runnable(library, plan);
     cases.retain(|case| family.has(&case.profile));
     let mut driven = Driven::default();
-    // What may end a target comes last and one by one, so that it is known what ended it.
-    let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
-    let (holding, first): (Vec<&Case>, Vec<&Case>) =
-        first.into_iter().partition(|case| case.tags.contains(HOLDS));
-    let (jobs, at_last) = (jobs(family, plan), jobs_at_last(family, plan, &last));
-    for (cases, jobs) in [(first, jobs), (holding, jobs), (last, at_last)] {
+    for (cases, jobs) in turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family)) {
         if !cases.is_empty() {
             driven.extend(drive(family, library, plan, company, &cases, How { jobs, attempt: 0 }).await);
         }
@@ -254,10 +250,21 @@ fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 
-/// As [`jobs`], of scenarios that may end the target: one, unless nothing that this target does counts anyway.
-fn jobs_at_last(family: &dyn Family, plan: &RunPlan, cases: &[&Case]) -> usize {
-    let counts = |session: &dyn Session| cases.iter().any(|case| session.idle(&case.profile).is_none());
-    if plan.sessions.of(family).is_none_or(counts) { 1 } else { plan.jobs }
+/// The scenarios of a family in the order in which they run, and how many at a time: `jobs`, and of those that may end
+/// the target one, so that it is known what ended it. Only where nothing that this target does counts anyway those are
+/// `wanted` at a time too.
+fn turns<'a>(
+    cases: &[&'a Case],
+    jobs: usize,
+    wanted: usize,
+    session: Option<&dyn Session>,
+) -> [(Vec<&'a Case>, usize); 3] {
+    let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
+    let (holding, first): (Vec<&Case>, Vec<&Case>) =
+        first.into_iter().partition(|case| case.tags.contains(HOLDS));
+    let counts = |session: &dyn Session| last.iter().any(|case| session.idle(&case.profile).is_none());
+    let at_last = if session.is_none_or(counts) { 1 } else { wanted };
+    [(first, jobs), (holding, jobs), (last, at_last)]
 }
 
 /// Judges once more, at the end, what must not have happened.
@@ -287,4 +294,36 @@ async fn recheck(
 /// Capabilities that a case asks for and the target does not declare.
 pub(super) fn undeclared(case: &Case, declared: &BTreeSet<String>) -> Vec<String> {
     case.capabilities.difference(declared).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::catalogue::Catalogue;
+    use crate::families;
+
+    #[test]
+    fn what_may_end_a_target_runs_last_and_one_by_one_in_every_family() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let mut seen = BTreeSet::new();
+        for family in families::ALL.iter() {
+            let is_own = |case: &&Case| family.profiles().contains(&case.profile.as_str());
+            let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).collect();
+            let [first, holding, (last, jobs)] = turns(&cases, 64, 64, None);
+            let is_last = |case: &&Case| case.tags.contains(LAST);
+            assert!(last.iter().all(is_last) && jobs == 1, "{}: {jobs} at a time", family.id());
+            assert!(!first.0.iter().chain(&holding.0).any(is_last), "{}", family.id());
+            assert_eq!(first.0.len() + holding.0.len() + last.len(), cases.len(), "{}", family.id());
+            assert_eq!((first.1, holding.1), (64, 64), "{}", family.id());
+            seen.extend(last.iter().map(|case| case.profile.as_str()));
+        }
+        let tagged: BTreeSet<&str> = catalogue
+            .cases()
+            .iter()
+            .filter(|case| case.tags.contains(LAST))
+            .map(|case| case.profile.as_str())
+            .collect();
+        assert_eq!(seen, tagged);
+        assert!(tagged.len() > 4, "{tagged:?}");
+    }
 }

@@ -153,8 +153,10 @@ impl Fold<'_> {
                     secrets: &self.secrets,
                 };
                 let mut evidence = evidence::of(finding, &context);
-                if outcome == Outcome::Warned && rule.level == Level::Must {
-                    let why = rule.ambiguity.as_deref().unwrap_or(LESS);
+                if outcome == Outcome::Warned
+                    && rule.level == Level::Must
+                    && let Some(why) = lenience(finding, rule)
+                {
                     evidence.hint = format!("{} (a warning and no failure: {why})", evidence.hint);
                 }
                 (outcome, None, Some(evidence))
@@ -176,12 +178,15 @@ impl Fold<'_> {
     }
 }
 
-/// Why a finding against a MUST rule is a warning, where the registry names no ambiguity of the documents.
-const LESS: &str = "in this point the documents ask for less than the rule as a whole";
+/// Why a finding against a MUST rule is a warning: for what it is about, or because the scenario asks for less. The lint
+/// sees to it that rules of such scenarios name an ambiguity.
+fn lenience<'a>(finding: &Finding, rule: &'a Rule) -> Option<&'a str> {
+    finding.lenience().or(rule.ambiguity.as_deref())
+}
 
 /// What a finding comes to, for a rule and scenario of this level.
 fn of_finding(level: Level, finding: &Finding, strict: bool) -> Outcome {
-    match level.max(finding.level.unwrap_or(level)) {
+    match level.max(finding.level().unwrap_or(level)) {
         Level::May => Outcome::Noted,
         Level::Should if !strict => Outcome::Warned,
         Level::Must | Level::Should => Outcome::Failed,
@@ -252,6 +257,24 @@ mod tests {
             reason: (outcome == Outcome::NotApplicable).then(|| "the target does not declare `x`".to_owned()),
             evidence: None,
         }
+    }
+
+    #[test]
+    fn a_warning_of_a_must_says_why() {
+        let registry = crate::registry::Registry::load().expect("a registry");
+        let check = |id: &str, finding: Finding, expect: Option<&str>| {
+            let rule = registry.rule(id).expect("a rule");
+            assert_eq!(rule.level, Level::Must, "{id}");
+            assert_eq!(lenience(&finding, rule), expect, "{id}");
+        };
+        let finding = || Finding::new("it is wrong", "change it");
+        let why = "the form of an MCP error is not settled (ambiguity A8)";
+        check("BUS-69", finding().recommended(why), Some(why));
+        check("BUS-69", finding(), None);
+        check("HUB-57", finding(), registry.rule("HUB-57").and_then(|rule| rule.ambiguity.as_deref()));
+        assert_eq!(of_finding(Level::Must, &finding().recommended(why), false), Outcome::Warned);
+        assert_eq!(of_finding(Level::Must, &finding().recommended(why), true), Outcome::Failed);
+        assert_eq!(of_finding(Level::Must, &finding(), false), Outcome::Failed);
     }
 
     #[test]

@@ -22,7 +22,12 @@ pub fn is_standard(call: &Call, answer: &Answer<'_>) -> Judgement {
     };
     if member("status").and_then(Value::as_str) != Some("error") {
         let finding = finding("status", "error");
-        return Err(if is_denied(call, answer) { finding.recommended() } else { finding }.into());
+        return Err(if is_denied(call, answer) {
+            finding.recommended("the flag `success` of an output may say it as well (ambiguity A31)")
+        } else {
+            finding
+        }
+        .into());
     }
     if member("error").and_then(Value::as_str).is_none_or(|text| text.trim().is_empty()) {
         return Err(finding("error", "a message").into());

@@ -55,7 +55,12 @@ pub fn admits_failure(call: &Call, answer: &Answer<'_>) -> Judgement {
     .actual(Some(&answer.frame.body))
     .at("/context/status")
     .frame(answer.frame);
-    Err(if is_denied(call, answer) { finding.recommended() } else { finding }.into())
+    Err(if is_denied(call, answer) {
+        finding.recommended("the flag `success` of an output may say it as well (ambiguity A31)")
+    } else {
+        finding
+    }
+    .into())
 }
 
 /// Whether a breadcrumb tool says by its own flag that it failed (resolution A31).

@@ -213,7 +213,7 @@ pub fn lists_the_event(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
             .expected(times.join(" to "))
             .actual(reply.body().pointer("/result/busy_periods"))
             .at("/result/busy_periods")
-            .recommended()
+            .recommended("an empty list has the form that the contract asks for")
             .into(),
         other => other,
     })
@@ -281,8 +281,12 @@ pub fn has_status(reply: &Reply<'_>, expected: &str, level_free: bool) -> Judgem
         .expected(expected)
         .actual(status)
         .at("/result/status");
-    Err(if level_free && status.is_some_and(Value::is_string) { finding.recommended() } else { finding }
-        .into())
+    Err(if level_free && status.is_some_and(Value::is_string) {
+        finding.recommended("the words of a status are not settled (ambiguity A14)")
+    } else {
+        finding
+    }
+    .into())
 }
 
 const SUGGESTIONS: &str = "suggestions";
@@ -336,8 +340,9 @@ pub fn lie_in_the_range(reply: &Reply<'_>) -> Judgement {
 pub fn have_scores_up_to_one(reply: &Reply<'_>, empty: Empty) -> Judgement {
     for (index, item) in envelope::some_items(reply, SUGGESTIONS, empty)?.iter().enumerate() {
         if item.get("score").and_then(Value::as_f64).is_some_and(|score| !(0.0..=1.0).contains(&score)) {
-            let finding =
-                reply.finding("a score is not between 0 and 1", "scale scores to 0 to 1").recommended();
+            let finding = reply
+                .finding("a score is not between 0 and 1", "scale scores to 0 to 1")
+                .recommended("the range of a score is not said (ambiguity A14)");
             return Err(at_item(finding, SUGGESTIONS, index, reply));
         }
     }

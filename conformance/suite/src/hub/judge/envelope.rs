@@ -239,7 +239,7 @@ pub fn is_json(reply: &Reply<'_>) -> Judgement {
         .finding("`Content-Type` of a JSON answer does not say JSON", "send `Content-Type: application/json`")
         .expected("application/json")
         .actual(kind.map(|kind| Value::from(kind.clone())).as_ref())
-        .recommended()
+        .recommended("the contract asks for JSON and names no header")
         .into())
 }
 
@@ -300,7 +300,7 @@ pub fn code_fits_status(reply: &Reply<'_>) -> Judgement {
                 "answer errors with a status of the 400s or 500s",
             )
             .actual(reply.status().map(Value::from).as_ref())
-            .recommended()
+            .recommended("codes outside the table have no status (ambiguity A27)")
             .into()),
         None => Ok(()),
     }

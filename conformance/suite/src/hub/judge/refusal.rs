@@ -79,13 +79,15 @@ pub fn is_refused_for_its_secret(reply: &Reply<'_>, after: Option<&Reply<'_>>) -
         .finding("a wrong secret is refused with another status than 401 or 403", "answer 401 or 403")
         .expected("401 or 403")
         .actual(reply.status().map(Value::from).as_ref())
-        .recommended()
+        .recommended("the form of a refused authorization is not settled (ambiguity A5)")
         .into())
 }
 
 fn softened(trouble: Trouble) -> Trouble {
     match trouble {
-        Trouble::Broken(finding) => finding.recommended().into(),
+        Trouble::Broken(finding) => {
+            finding.recommended("no code is defined for this refusal (ambiguity A6)").into()
+        }
         other => other,
     }
 }

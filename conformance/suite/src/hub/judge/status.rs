@@ -148,7 +148,11 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
         .frame(execution.answer.unwrap_or(execution.request));
     // A token that has expired for good can be seen as no connection.
     let is_expired = !connected && execution.code() == Some("INTEGRATION_EXPIRED");
-    Err(if is_expired { finding.recommended().into() } else { finding.into() })
+    Err(if is_expired {
+        finding.recommended("what an expired connection counts as is not said (ambiguity A25)").into()
+    } else {
+        finding.into()
+    })
 }
 
 /// The setup link is the same in both.

@@ -26,10 +26,19 @@ pub fn is_on_target_subject(frames: &[Frame], view: View<'_>) -> Judgement {
     Err(misdirected(frame, &expected).into())
 }
 
-/// Nothing of the call went anywhere else.
-pub fn is_nowhere_else(frames: &[Frame], view: View<'_>) -> Judgement {
-    let expected = subject::expand(&view.call.row.target_subject, view.project, &view.turn.channel);
-    let stray = seen::commands(frames, view.turn).find(|frame| frame.channel != expected);
+/// Nothing of the call went anywhere else. `calls` are those of the scenario: what another one of them sends to its own
+/// tool is not this call's.
+pub fn is_nowhere_else(frames: &[Frame], view: View<'_>, calls: &[ToolCall]) -> Judgement {
+    let subject_of =
+        |call: &ToolCall| subject::expand(&call.row.target_subject, view.project, &view.turn.channel);
+    let expected = subject_of(view.call);
+    let id = command(frames, view)?.text("/tool_call_id");
+    let is_anothers = |frame: &Frame| {
+        (id.is_none() || frame.text("/tool_call_id") != id)
+            && calls.iter().any(|call| subject_of(call) == frame.channel)
+    };
+    let stray =
+        seen::commands(frames, view.turn).find(|frame| frame.channel != expected && !is_anothers(frame));
     stray.map_or(Ok(()), |frame| Err(misdirected(frame, &expected).into()))
 }
 

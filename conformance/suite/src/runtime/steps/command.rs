@@ -17,14 +17,15 @@ fn carries(world: &mut World, member: String) -> Step {
 
 #[then("the command goes out on the tool's subject")]
 fn on_subject(world: &mut World) -> Step {
-    world.judge_call(0, command::is_on_target_subject)
+    world.judge_calls(command::is_on_target_subject)
 }
 
 #[then("nothing of the call goes anywhere else")]
 async fn nowhere_else(world: &mut World) -> Step {
     let session = world.session()?;
     world.scene()?.quiet(&session).await;
-    world.judge_call(0, command::is_nowhere_else)
+    let calls = world.scene()?.calls.clone();
+    world.judge_calls(|frames, view| command::is_nowhere_else(frames, view, &calls))
 }
 
 #[then("its subject has the usual form")]

@@ -213,7 +213,7 @@ pub fn is_readable(reply: &Reply<'_>) -> Judgement {
         .expected(format!("text that names `{}`", reply.tool()))
         .actual(Some(&Value::from(shorten_text(text))))
         .frame(file)
-        .recommended()
+        .recommended("what a text for people holds is not said (ambiguity A25)")
         .into())
 }
 
@@ -232,7 +232,7 @@ pub fn has_its_form(reply: &Reply<'_>, form: Form) -> Judgement {
         .expected(format!("artifact://{tail}"))
         .actual(Some(&Value::from(file.channel.clone())))
         .frame(file)
-        .recommended()
+        .recommended("the forms of uris are given as examples (ambiguity A10)")
         .into())
 }
 

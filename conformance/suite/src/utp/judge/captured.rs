@@ -184,5 +184,7 @@ fn row_expectation(member: &str) -> &'static str {
 
 fn about(entry: &Entry, message: String) -> Finding {
     let hint = format!("look at captured message {} and correct the program that sent it", entry.n);
-    Finding { frames: vec![entry.n], ..Finding::new(message, hint) }
+    let mut finding = Finding::new(message, hint);
+    finding.frames.push(entry.n);
+    finding
 }

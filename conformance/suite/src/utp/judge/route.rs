@@ -29,10 +29,10 @@ pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
         .filter(|frame| frame.kind == Kind::Command)
         .find(|frame| frame.text("/tool_call_id") == Some(&calls.subject.tool_call_id));
     let refused = frames.iter().filter(|frame| frame.kind == Kind::Refused).take(3);
-    let finding = refused.fold(finding, |finding, frame| Finding {
-        actual: Some(frame.body.clone()),
-        hint: "the platform refused a request of the target; see the messages".to_owned(),
-        ..finding.frame(frame)
+    let finding = refused.fold(finding, |finding, frame| {
+        let mut finding = finding.actual(Some(&frame.body)).frame(frame);
+        "the platform refused a request of the target; see the messages".clone_into(&mut finding.hint);
+        finding
     });
     match sent {
         Some(frame) => finding.frame(frame),

@@ -53,7 +53,7 @@ pub fn has_own_span(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     if span == calls.subject.trace.span_id {
         return Err(finding("the callback passes the command's span on instead of a child of it")
-            .recommended()
+            .recommended("who makes the child span is not said (ambiguity A-15)")
             .into());
     }
     Ok(())

@@ -305,7 +305,12 @@ pub fn is_kept_secret(frames: &[Frame], key: &Key) -> Judgement {
         Some((pointer, value)) => finding.actual(Some(value)).at(pointer),
         None => finding.actual(Some(&Value::from("in the headers or the channel of the message"))),
     };
-    Err(if is_kept(&frame) { finding } else { finding.recommended() }.into())
+    Err(if is_kept(&frame) {
+        finding
+    } else {
+        finding.recommended("the guide names cards and callbacks, and no other message")
+    }
+    .into())
 }
 
 /// Where a value holds one of these texts.
@@ -323,8 +328,8 @@ fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> 
     }
 }
 
-/// No line of the log holds the key.
-pub fn is_not_logged(frames: &[Frame], key: &Key) -> Judgement {
+/// No line of the log holds the key. A log that is empty shows nothing.
+pub fn is_not_logged(frames: &[Frame], key: &Key, is_empty: bool) -> Judgement {
     was_used(frames, key)?;
     let forms = key.forms();
     let line = frames
@@ -332,6 +337,7 @@ pub fn is_not_logged(frames: &[Frame], key: &Key) -> Judgement {
         .filter(|frame| frame.kind == Kind::Log)
         .find(|frame| forms.iter().any(|form| seen::mentions(&frame.body, form)));
     match line {
+        None if is_empty => Err(Alternative::LogsNothing.seen_in(all(frames))),
         None => Ok(()),
         Some(frame) => Err(Finding::new(
             format!("the log holds the value of `{}`", key.variable.name()),

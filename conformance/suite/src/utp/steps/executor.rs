@@ -234,9 +234,9 @@ async fn is_not_logged(world: &mut World, variable: KeyVariable) -> Step {
     world.answered().await?;
     world.settled().await?;
     let key = key(world, variable.0)?;
-    read_log(world, &key).await?;
+    let is_empty = read_log(world, &key).await?;
     let frames = world.frames();
-    world.judge(upstream::is_not_logged(&frames, &key))
+    world.judge(upstream::is_not_logged(&frames, &key, is_empty))
 }
 
 #[then("no host is asked that is not allowed")]
@@ -308,14 +308,16 @@ fn keys(world: &mut World) -> Result<Vec<Key>, Halt> {
 }
 
 /// Takes the lines of the log that hold a key into the transcript; all others are the target's own affair.
-async fn read_log(world: &mut World, key: &Key) -> Step {
+/// Gives back whether there was no line at all.
+async fn read_log(world: &mut World, key: &Key) -> Result<bool, Halt> {
     let session = world.session()?;
     let project = std::sync::Arc::clone(&world.scene()?.project);
     let log = session.ground.log().await;
-    if !project.transcript.told("log", || log.is_some()) {
+    let is_empty = project.transcript.told("log", || log.as_ref().map(|log| log.trim().is_empty()));
+    let Some(is_empty) = is_empty else {
         let message = "the target's log cannot be read".to_owned();
         return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Config, message }));
-    }
+    };
     let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];
     let forms = key.forms();
@@ -334,5 +336,5 @@ async fn read_log(world: &mut World, key: &Key) -> Step {
             }
         }
     }
-    Ok(())
+    Ok(is_empty)
 }

@@ -45,7 +45,9 @@ impl<'a> Seen<'a> {
         self.invocations()?.into_iter().try_for_each(&judgement)?;
         let others = self.said.iter().filter(|said| said.requests().is_empty());
         others.map(judgement).find(Result::is_err).unwrap_or(Ok(())).map_err(|trouble| match trouble {
-            Trouble::Broken(finding) => finding.recommended().into(),
+            Trouble::Broken(finding) => {
+                finding.recommended("the standard shows a last word by its examples only").into()
+            }
             other => other,
         })
     }

@@ -161,7 +161,7 @@ pub fn are_documented(frame: &Frame, tool: &str) -> Judgement {
     .actual(Some(value))
     .at(pointer.clone())
     .frame(frame)
-    .recommended()
+    .recommended("extra inputs of a call are tolerated (ambiguity A22)")
     .into())
 }
 
@@ -269,7 +269,11 @@ pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
             .at(format!("/inputs/{name}"))
             .frame(frame);
         // Which inputs are required is not said (resolution A11), so leaving one out may be a reading.
-        return Err(if other.is_none() && !needed { finding.recommended().into() } else { finding.into() });
+        return Err(if other.is_none() && !needed {
+            finding.recommended("which inputs are required is not said (ambiguity A11)").into()
+        } else {
+            finding.into()
+        });
     }
     Ok(())
 }
@@ -355,7 +359,10 @@ mod tests {
         let check = |inputs: Value| {
             let frame = super::super::request_frame(json!({"inputs": inputs}));
             match are_documented(&frame, "email_check_replies") {
-                Err(Trouble::Broken(finding)) => Some((finding.pointer.unwrap_or_default(), finding.level)),
+                Err(Trouble::Broken(finding)) => {
+                    let level = finding.level();
+                    Some((finding.pointer.unwrap_or_default(), level))
+                }
                 _ => None,
             }
         };

@@ -282,7 +282,7 @@ pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
         )
         .expected(results::message(code))
         .actual(Some(&told.shown()))
-        .recommended()
+        .recommended("what an agent shows its user is not said (ambiguity A31)")
         .into())
 }
 

@@ -166,7 +166,7 @@ pub(super) fn secret(frame: &Frame, secret: Option<&str>) -> Judgement {
     if scheme != SCHEME {
         // Schemes are compared without regard to case (RFC 9110 §11.1), which not every Hub knows.
         return Err(finding("a request spells the scheme `ServiceSecret` in another way")
-            .recommended()
+            .recommended("schemes are compared without regard to case (RFC 9110 §11.1)")
             .into());
     }
     Ok(())
@@ -250,7 +250,7 @@ fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
                 .actual(Some(&Value::Null))
                 .at("/user_id")
                 .frame(frame)
-                .recommended()
+                .recommended("`user_id` may be null (ambiguity A3)")
                 .into())
         }
         (Some(Value::String(_) | Value::Null), _) => Ok(()),
@@ -260,7 +260,7 @@ fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
             .actual(Some(&Value::from("absent")))
             .at("/user_id")
             .frame(frame)
-            .recommended()
+            .recommended("whether null and absent differ is not said (ambiguity A3)")
             .into()),
         (other, _) => Err(Finding::new("`user_id` is neither a string nor null", hint)
             .expected("a string or null")
@@ -315,7 +315,7 @@ mod tests {
             let frame = super::super::request_frame(json!({"user_id": sent}));
             let expected = Expected { user_id: named.map(str::to_owned), ..Expected::default() };
             let found = match has(&frame, Part::User, &expected) {
-                Err(Trouble::Broken(finding)) => Some(finding.level),
+                Err(Trouble::Broken(finding)) => Some(finding.level()),
                 _ => None,
             };
             assert_eq!(found, expect, "{sent} {named:?}");

@@ -178,7 +178,12 @@ pub fn is_not_repeated(deed: &Deed<'_>) -> Judgement {
         )
         .expected(format!("at most {MAX_TRIES} requests"))
         .actual(Some(&Value::from(asked.len())));
-    Err(asked.into_iter().take(MAX_TRIES + 1).fold(finding, Finding::frame).recommended().into())
+    Err(asked
+        .into_iter()
+        .take(MAX_TRIES + 1)
+        .fold(finding, Finding::frame)
+        .recommended("how often an agent may try again is not said (ambiguity A26)")
+        .into())
 }
 
 /// A call that the Hub has executed is not sent once more. Where it is, that is a warning.
@@ -200,7 +205,7 @@ pub fn is_made_once(deed: &Deed<'_>) -> Judgement {
         .expected("one request")
         .actual(Some(&Value::from("another one after the success")))
         .frame(again)
-        .recommended()
+        .recommended("how often an agent may try again is not said (ambiguity A26)")
         .into())
 }
 
