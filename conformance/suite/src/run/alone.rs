@@ -233,7 +233,7 @@ pub(super) fn blame_the_message(cases: &[&Case], driven: &mut Driven, families: 
     for family in families.iter() {
         let ended = cases.iter().filter_map(|case| {
             let remains = driven.remains.get(&case.id).filter(|own| own.has_ended)?;
-            family.profiles().contains(&case.profile.as_str()).then_some((*case, remains))
+            family.has(&case.profile).then_some((*case, remains))
         });
         let Some((case, remains)) = ended.min_by_key(|(_, remains)| remains.order) else { continue };
         let is_sent = remains.frames().iter().any(|frame| frame.direction == Direction::ToTarget);
