@@ -307,7 +307,7 @@ mod tests {
         let catalogue = Catalogue::load().expect("a catalogue");
         let mut seen = BTreeSet::new();
         for family in families::ALL.iter() {
-            let is_own = |case: &&Case| family.profiles().contains(&case.profile.as_str());
+            let is_own = |case: &&Case| family.has(&case.profile);
             let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).collect();
             let [first, holding, (last, jobs)] = turns(&cases, 64, 64, None);
             let is_last = |case: &&Case| case.tags.contains(LAST);
