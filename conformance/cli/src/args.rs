@@ -180,7 +180,7 @@ pub(crate) enum TransportChoice {
     Http,
 }
 
-impl From<TransportChoice> for callmark_suite::manifest::Transport {
+impl From<TransportChoice> for callmark_suite::families::toolbus::manifest::Transport {
     fn from(choice: TransportChoice) -> Self {
         match choice {
             TransportChoice::Stdio => Self::Stdio,

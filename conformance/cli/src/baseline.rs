@@ -10,8 +10,8 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use callmark_reports::record::RunRecord;
 use callmark_reports::{Baseline, Date, RuleScenario, Stale};
-use callmark_suite::files;
-use callmark_suite::run::Library;
+use callmark_suite::engine::files;
+use callmark_suite::engine::run::Library;
 
 use crate::args::CertifyArguments;
 use crate::exit::Failure;
@@ -58,7 +58,7 @@ impl Used {
             library.registry.rule(rule)?;
             let cases = library.catalogue.cases().iter();
             let own = cases.filter(|case| case.rules.iter().any(|own| own == rule));
-            let scenario = |case: &callmark_suite::catalogue::Case| RuleScenario {
+            let scenario = |case: &callmark_suite::spec::catalog::Case| RuleScenario {
                 id: case.id.clone(),
                 is_expected: profiles.contains(&case.profile),
             };

@@ -17,8 +17,9 @@ use std::time::Duration;
 
 use async_nats::{ConnectOptions, ServerAddr};
 use callmark_reference::broker::{Broker, BrokerConfig, BrokerError};
-use callmark_suite::target::guard::{self, Guarded};
-use callmark_suite::utp::credentials;
+use callmark_suite::engine::target::guard;
+use callmark_suite::engine::target::guard::Guarded;
+use callmark_suite::families::utp::credentials;
 use miette::Diagnostic;
 use nix::sys::signal::{Signal, kill};
 use nix::unistd::Pid;

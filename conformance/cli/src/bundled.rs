@@ -10,10 +10,14 @@ use std::time::Duration;
 
 use callmark_reference::breadcrumb::browser::{Browser, UNSTARTED};
 use callmark_reference::utp;
-use callmark_suite::manifest::{BreadcrumbTable, HubTable, Manifest, ManifestError, ToolbusTable, UtpTable};
-use callmark_suite::pace::PaceLimits;
-use callmark_suite::utp::capture::{Exercise, Exercised};
-use callmark_suite::utp::upstream::Variable;
+use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
+use callmark_suite::families::hub::manifest::HubTable;
+use callmark_suite::families::toolbus::manifest::ToolbusTable;
+use callmark_suite::families::utp::capture::{Exercise, Exercised};
+use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::families::utp::upstream::Variable;
 use futures::future::BoxFuture;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};

@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use callmark_reports::certificate::{CertificateError, PrivateKey, Statement, Word};
 use callmark_reports::record::RunRecord;
-use callmark_suite::manifest::Manifest;
-use callmark_suite::run::{Library, RunOutput};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::{Library, RunOutput};
 
 use self::again::{Judged, difference};
 use self::files::{ACCOUNT, CERTIFICATE, MANIFEST};

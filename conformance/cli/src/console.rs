@@ -9,7 +9,7 @@ use std::io::{self, ErrorKind, Write as _};
 use std::sync::OnceLock;
 
 use callmark_reports::inert;
-use callmark_suite::secrets::Redactor;
+use callmark_suite::engine::secrets::Redactor;
 
 use crate::exit;
 

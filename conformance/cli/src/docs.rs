@@ -10,8 +10,9 @@ use std::sync::Arc;
 
 use callmark_reports::site::{self, MessageShape, MutantText, RuleText, Site};
 use callmark_schemas::SchemaName;
-use callmark_suite::run::Library;
-use callmark_suite::{chapters, library, saboteur};
+use callmark_suite::engine::run::Library;
+use callmark_suite::mutation;
+use callmark_suite::spec::{library, outline};
 
 use crate::args::DocsArguments;
 use crate::certify;
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
         documents: texts::documents(),
         roles: texts::roles(),
         rules: rules(&library)?,
-        chapters: chapters::chapters(&library.catalogue).map_err(Failure::internal)?,
+        chapters: outline::chapters(&library.catalogue).map_err(Failure::internal)?,
         messages: messages()?,
         exchanges,
         run: record,
@@ -69,7 +70,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
 
 /// The registry, each rule with its mutants.
 fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
-    let mutants = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let mutants = mutation::mutants(&library.registry).map_err(Failure::internal)?;
     let rules = library.registry.rules().iter().map(|rule| RuleText {
         id: rule.id.clone(),
         level: rule.level,

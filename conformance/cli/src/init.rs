@@ -51,7 +51,7 @@ pub(crate) fn run(arguments: &InitArguments) -> Result<u8, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use callmark_suite::manifest::Manifest;
+    use callmark_suite::engine::manifest::Manifest;
 
     use crate::args::Kind;
 

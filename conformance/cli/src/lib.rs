@@ -30,7 +30,7 @@ mod serve;
 
 use std::process::ExitCode;
 
-use callmark_suite::target::guard;
+use callmark_suite::engine::target::guard;
 use clap::Parser as _;
 
 use crate::args::{Arguments, Command};
@@ -39,7 +39,7 @@ use crate::args::{Arguments, Command};
 pub fn main() -> ExitCode {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !callmark_suite::world::is_halt(panic.payload()) {
+        if !callmark_suite::engine::world::is_halt(panic.payload()) {
             print(panic);
         }
     }));

@@ -6,10 +6,10 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use callmark_suite::files;
-use callmark_suite::hub::agent::judge::request::Expected;
-use callmark_suite::hub::agent::mock::script::Script;
-use callmark_suite::hub::agent::mock::{MockHub, Told};
+use callmark_suite::engine::files;
+use callmark_suite::families::hub::agent::judge::request::Expected;
+use callmark_suite::families::hub::agent::mock::script::Script;
+use callmark_suite::families::hub::agent::mock::{MockHub, Told};
 
 use crate::args::ServeArguments;
 use crate::exit::{self, Failure};

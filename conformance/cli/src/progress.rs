@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callmark_reports::record::Outcome;
-use callmark_suite::run::Progress;
+use callmark_suite::engine::run::Progress;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console;

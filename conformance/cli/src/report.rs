@@ -6,7 +6,8 @@ use std::path::Path;
 use callmark_reports::matrix::{MATRIX_SCHEMA, Matrix};
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
 use callmark_reports::{FeatureText, Format};
-use callmark_suite::{files, library};
+use callmark_suite::engine::files;
+use callmark_suite::spec::library;
 use serde::de::DeserializeOwned;
 
 use crate::args::ReportArguments;

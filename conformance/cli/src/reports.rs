@@ -5,8 +5,8 @@ use std::path::Path;
 
 use callmark_reports::Format;
 use callmark_reports::record::{RUN_SCHEMA, RunRecord};
+use callmark_suite::engine::run::RunOutput;
 use callmark_suite::families;
-use callmark_suite::run::RunOutput;
 
 use crate::certificate;
 use crate::exit::Failure;

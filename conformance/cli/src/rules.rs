@@ -1,9 +1,9 @@
 //! `rules` and `explain`: the registry, as people and programs read it.
 
-use callmark_suite::lint;
-use callmark_suite::registry::Rule;
-use callmark_suite::run::Library;
-use callmark_suite::saboteur;
+use callmark_suite::engine::lint;
+use callmark_suite::engine::run::Library;
+use callmark_suite::mutation;
+use callmark_suite::spec::registry::Rule;
 use serde_json::json;
 
 use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
@@ -104,7 +104,7 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
             println!("    {} {}", step.keyword.trim(), step.value);
         }
     }
-    let mutants = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let mutants = mutation::mutants(&library.registry).map_err(Failure::internal)?;
     let own: Vec<_> = mutants.iter().filter(|mutant| mutant.rule == rule.id).collect();
     if !own.is_empty() {
         println!("\nbroken by an implementation that");

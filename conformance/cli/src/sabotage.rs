@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use callmark_reports::matrix::matrix_markdown;
-use callmark_suite::saboteur::{self, Effort, Matrix, Mutant, MutantResult};
+use callmark_suite::mutation;
+use callmark_suite::mutation::{Effort, Matrix, Mutant, MutantResult};
 
 use crate::args::{MatrixFormat, SabotageArguments};
 use crate::bundled::{self, ReferenceWorkshop};
@@ -21,7 +22,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         known_profile(profile)?;
     }
     let library = Arc::new(library()?.for_many_runs());
-    let all = saboteur::mutants(&library.registry).map_err(Failure::internal)?;
+    let all = mutation::mutants(&library.registry).map_err(Failure::internal)?;
     let chosen: Vec<Mutant> = all
         .into_iter()
         .filter(|mutant| arguments.profile.is_empty() || arguments.profile.contains(&mutant.profile))
@@ -46,7 +47,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         );
     };
     let workshop = ReferenceWorkshop { program: std::env::current_exe().map_err(Failure::internal)? };
-    let matrix = saboteur::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
+    let matrix = mutation::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
         .map_err(Failure::incomplete)?;
     match arguments.format {
         MatrixFormat::Json => {

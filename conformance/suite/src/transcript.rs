@@ -3,6 +3,7 @@
 //! Drivers write it, `Then` steps read it; nothing else connects the two. So the same judgement
 //! runs live and over a file. Recording never judges: a message that makes no sense is recorded too.
 
+pub(crate) mod bounds;
 mod excerpt;
 mod kind;
 mod looks;
@@ -22,8 +23,6 @@ use flate2::write::DeflateEncoder;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
-
-use crate::bounds;
 
 pub use self::excerpt::{shorten, shorten_text};
 pub use self::kind::Kind;

@@ -10,15 +10,19 @@ use std::time::Duration;
 
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
 use callmark_suite::engine::codec::PlainJson;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::engine::session::Sessions;
-use callmark_suite::hub;
-use callmark_suite::hub::agent::session::{AgentSession, StartAgent};
-use callmark_suite::manifest::{AgentTable, HubTable, Manifest, ModelKind};
-use callmark_suite::pace::PaceLimits;
-use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
-use callmark_suite::saboteur::{self, Bench, Patience, Workshop};
-use callmark_suite::target::Opening;
-use callmark_suite::wire::{Straight, Wire};
+use callmark_suite::engine::target::Opening;
+use callmark_suite::families::hub;
+use callmark_suite::families::hub::agent::manifest::{AgentTable, ModelKind};
+use callmark_suite::families::hub::agent::session::{AgentSession, StartAgent};
+use callmark_suite::families::hub::manifest::HubTable;
+use callmark_suite::mutation;
+use callmark_suite::mutation::{Bench, Patience, Workshop};
+use callmark_suite::net::wire::{Straight, Wire};
 use faithful::Habits;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -181,13 +185,13 @@ async fn an_agent_of_one_customer_says_so_or_fails() {
 async fn two_runs_of_a_broken_agent_give_the_same_record() {
     let wire = || {
         let library = Arc::new(Library::load().expect("a sound library"));
-        let mutants = saboteur::mutants(&library.registry).expect("sound mutants");
+        let mutants = mutation::mutants(&library.registry).expect("sound mutants");
         let faults = mutants
             .into_iter()
             .filter(|mutant| mutant.profile == "hub.agent" && mutant.rule != "HUB-04")
             .flat_map(|mutant| mutant.fault)
             .collect();
-        Arc::new(saboteur::crooked::Crooked::new(faults, &PlainJson))
+        Arc::new(mutation::crooked::Crooked::new(faults, &PlainJson))
     };
     let record = || async {
         let agent = Some(faithful::start(Habits::default()));
@@ -225,7 +229,7 @@ impl Bench for Shop {
 fn quiet_halts() {
     let ours = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if !callmark_suite::world::is_halt(info.payload()) {
+        if !callmark_suite::engine::world::is_halt(info.payload()) {
             ours(info);
         }
     }));
@@ -235,10 +239,10 @@ fn quiet_halts() {
 fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
     quiet_halts();
     let library = Arc::new(Library::load().expect("a sound library"));
-    let mutants = saboteur::mutants(&library.registry).expect("sound mutants");
+    let mutants = mutation::mutants(&library.registry).expect("sound mutants");
     let mutants: Vec<_> = mutants.into_iter().filter(|mutant| mutant.profile == "hub.agent").collect();
     assert!(mutants.len() >= 30, "{} mutants", mutants.len());
-    let matrix = saboteur::run(&library, &mutants, &Shop, 2, 64, &|_, _| {}).expect("a matrix");
+    let matrix = mutation::run(&library, &mutants, &Shop, 2, 64, &|_, _| {}).expect("a matrix");
     let faults: Vec<String> = matrix
         .mutants
         .iter()

@@ -3,10 +3,11 @@
 use std::collections::BTreeSet;
 use std::path::Path;
 
-use callmark_suite::judge::{Alternative, Undeclared};
-use callmark_suite::run::Library;
-use callmark_suite::saboteur::mutant::{Action, Condition};
-use callmark_suite::{lint, saboteur};
+use callmark_suite::engine::judge::{Alternative, Undeclared};
+use callmark_suite::engine::lint;
+use callmark_suite::engine::run::Library;
+use callmark_suite::mutation;
+use callmark_suite::mutation::mutant::{Action, Condition};
 
 #[test]
 fn registry_features_and_steps_agree() {
@@ -18,7 +19,7 @@ fn registry_features_and_steps_agree() {
 #[test]
 fn every_breakable_rule_of_a_complete_profile_has_a_mutant() {
     let library = Library::load().expect("a sound library");
-    if let Err(error) = saboteur::mutants(&library.registry) {
+    if let Err(error) = mutation::mutants(&library.registry) {
         panic!("\n{}", error.faults.join("\n"));
     }
 }

@@ -8,30 +8,36 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
-use callmark_suite::breadcrumb::agent::session::CrumbAgentSession;
-use callmark_suite::breadcrumb::session::RunnerSession;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::pace::PaceLimits;
 use callmark_suite::engine::session::Sessions;
-use callmark_suite::engine::setup::{self, OpenPlan};
+use callmark_suite::engine::setup;
+use callmark_suite::engine::setup::OpenPlan;
+use callmark_suite::engine::target::{Opening, guard};
 use callmark_suite::families;
-use callmark_suite::hub::agent::session::AgentSession;
-use callmark_suite::hub::session::HubSession;
-use callmark_suite::management::session::{ManagementPlan, ManagementSession};
-use callmark_suite::manifest::{BreadcrumbTable, HubTable, Manifest, ToolbusTable, UtpTable};
-use callmark_suite::pace::PaceLimits;
-use callmark_suite::runtime::model::Model;
-use callmark_suite::runtime::session::RuntimeSession;
-use callmark_suite::saboteur::{Bench, Patience, Workshop};
-use callmark_suite::target::{Opening, guard};
-use callmark_suite::toolbus::session::ToolbusSession;
-use callmark_suite::utp::capture::Capture;
-use callmark_suite::utp::services::Services;
-use callmark_suite::utp::session::{SessionPlan, UtpSession};
-use callmark_suite::utp::setup::{Bystanders, InProcess};
-use callmark_suite::utp::target::{Surroundings, Target};
-use callmark_suite::utp::tool::Role;
-use callmark_suite::utp::upstream::Upstream;
-use callmark_suite::wire::Wire;
-use callmark_suite::{breadcrumb, hub, management, runtime, toolbus, utp};
+use callmark_suite::families::breadcrumb::agent::session::CrumbAgentSession;
+use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
+use callmark_suite::families::breadcrumb::runner::session::RunnerSession;
+use callmark_suite::families::hub::agent::session::AgentSession;
+use callmark_suite::families::hub::manifest::HubTable;
+use callmark_suite::families::hub::server::session::HubSession;
+use callmark_suite::families::toolbus::manifest::ToolbusTable;
+use callmark_suite::families::toolbus::session::ToolbusSession;
+use callmark_suite::families::utp::capture::Capture;
+use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
+use callmark_suite::families::utp::runtime::model::Model;
+use callmark_suite::families::utp::runtime::session::RuntimeSession;
+use callmark_suite::families::utp::services::Services;
+use callmark_suite::families::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::families::utp::setup::{Bystanders, InProcess};
+use callmark_suite::families::utp::target::{Surroundings, Target};
+use callmark_suite::families::utp::tool::Role;
+use callmark_suite::families::utp::upstream::Upstream;
+use callmark_suite::families::utp::{registry, runtime};
+use callmark_suite::families::{breadcrumb, hub, toolbus, utp};
+use callmark_suite::mutation::{Bench, Patience, Workshop};
+use callmark_suite::net::wire::Wire;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
 use super::reference::{Lines, Reference, Registry, executor};
@@ -153,7 +159,7 @@ impl Bench for ReferenceBench {
                     Ok(Sessions::one(&breadcrumb::agent::Agent, self.crumb_agent(wire).await?))
                 }
                 "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
-                "utp.registry" => Ok(Sessions::one(&management::Registry, self.management(wire).await?)),
+                "utp.registry" => Ok(Sessions::one(&registry::Registry, self.management(wire).await?)),
                 _ => match Role::of(profile) {
                     Some(role) => self.utp(role, wire).await,
                     None => Err(format!("there is no bench for `{profile}`")),

@@ -8,9 +8,10 @@ use callmark_reference::utp::{
     Environment, L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError,
     Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
-use callmark_suite::manifest::{Manifest, PlatformKind, UtpTable};
-use callmark_suite::utp::target::{Surroundings, Target};
-use callmark_suite::utp::upstream::Variable;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::target::{Surroundings, Target};
+use callmark_suite::families::utp::upstream::Variable;
 use futures::future::BoxFuture;
 
 use crate::broker::{self, BrokerChoice, RunningBroker};

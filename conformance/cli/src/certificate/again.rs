@@ -8,11 +8,13 @@ use std::sync::Arc;
 use callmark_reports::Format;
 use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::memory::{ACCOUNT_SCHEMA, Account};
+use callmark_suite::engine::run::{Library, RunPlan};
 use callmark_suite::families;
-use callmark_suite::library;
-use callmark_suite::manifest::{HubTable, Manifest};
-use callmark_suite::run::memory::{ACCOUNT_SCHEMA, Account};
-use callmark_suite::run::{self, Library, RunPlan};
+use callmark_suite::families::hub::manifest::HubTable;
+use callmark_suite::spec::library;
 use serde_json::Value;
 
 use super::files::{self, ACCOUNT, MANIFEST, MAX_LARGE, MAX_SMALL, RECORD, TRANSCRIPT};

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use callmark_reports::certificate::{Item, Moment, Word};
-use callmark_suite::manifest::{CommandLine, Manifest};
+use callmark_suite::engine::manifest::{CommandLine, Manifest};
 
 use crate::exit::Failure;
 

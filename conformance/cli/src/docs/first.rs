@@ -6,8 +6,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callmark_reports::site::{Exchange, Told};
-use callmark_suite::run::{Library, RunOutput, Selection};
-use callmark_suite::target::guard;
+use callmark_suite::engine::run::{Library, RunOutput, Selection};
+use callmark_suite::engine::target::guard;
 use callmark_suite::transcript::Kind;
 
 use crate::args::CertifyArguments;
@@ -332,7 +332,7 @@ fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
 
 #[cfg(test)]
 mod tests {
-    use callmark_suite::catalogue::Catalogue;
+    use callmark_suite::spec::catalog::Catalogue;
 
     use super::*;
 

@@ -66,7 +66,7 @@ pub(super) fn roles() -> Vec<Role> {
 
 #[cfg(test)]
 mod tests {
-    use callmark_suite::registry::Registry;
+    use callmark_suite::spec::registry::Registry;
 
     use super::*;
 

@@ -4,13 +4,14 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use callmark_suite::engine::session::Session as _;
-use callmark_suite::manifest::{Builtin, ProbeName};
-use callmark_suite::runtime::session::RuntimeSession;
+use callmark_suite::families::utp::judge::seen;
+use callmark_suite::families::utp::judge::seen::Calls;
+use callmark_suite::families::utp::manifest::{Builtin, ProbeName};
+use callmark_suite::families::utp::runtime::session::RuntimeSession;
+use callmark_suite::families::utp::scene::Scene;
+use callmark_suite::families::utp::session::{Liveness, UtpSession};
+use callmark_suite::families::utp::tool::{Role, Tool};
 use callmark_suite::transcript::Frame;
-use callmark_suite::utp::judge::seen::{self, Calls};
-use callmark_suite::utp::scene::Scene;
-use callmark_suite::utp::session::{Liveness, UtpSession};
-use callmark_suite::utp::tool::{Role, Tool};
 
 use super::check::{Check, bad, good, note};
 use super::{NOT_DECLARED, capabilities, pace};

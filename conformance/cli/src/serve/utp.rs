@@ -13,7 +13,7 @@ use callmark_reference::utp::{
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use callmark_suite::utp::credentials;
+use callmark_suite::families::utp::credentials;
 
 use crate::args::ServeArguments;
 use crate::broker::{self, RunningBroker};

@@ -6,7 +6,7 @@ use bytes::Bytes;
 use callmark_cli::broker;
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::Verdict;
-use callmark_suite::utp::null::Null;
+use callmark_suite::families::utp::null::Null;
 use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;

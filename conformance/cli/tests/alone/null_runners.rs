@@ -4,7 +4,7 @@
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::BreadcrumbTable;
+use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
 
 const PROFILES: [&str; 3] = ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"];
 /// What of a line names the tool and the id of its last request.

@@ -1,12 +1,12 @@
 //! The reference agent, driven in a chat in place of its hook.
 
-use callmark_suite::manifest::HubTable;
+use callmark_suite::families::hub::manifest::HubTable;
 use std::sync::Arc;
 
 use crate::support;
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::run::Quiet;
-use callmark_suite::utp::target::Running;
+use callmark_suite::engine::run::Quiet;
+use callmark_suite::families::utp::target::Running;
 
 #[tokio::test]
 async fn the_reference_is_certified_in_a_chat() {

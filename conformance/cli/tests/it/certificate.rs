@@ -7,10 +7,11 @@ use std::sync::Arc;
 
 use callmark_reports::certificate::{self, Item, PrivateKey};
 use callmark_reports::record::{Direction, Outcome, RunRecord};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::Library;
+use callmark_suite::engine::run::memory::Account;
 use callmark_suite::families;
-use callmark_suite::manifest::Manifest;
-use callmark_suite::run::memory::Account;
-use callmark_suite::run::{self, Library};
 use callmark_suite::transcript::{Frame, Kind};
 use serde_json::Value;
 

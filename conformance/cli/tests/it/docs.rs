@@ -5,8 +5,8 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use callmark_suite::families;
-use callmark_suite::library;
-use callmark_suite::registry::Registry;
+use callmark_suite::spec::library;
+use callmark_suite::spec::registry::Registry;
 
 fn docs(arguments: &[&str], home: &Path) -> Output {
     Command::new(crate::support::program())

@@ -9,10 +9,11 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::ReferenceWorkshop;
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome, TargetInfo};
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::families;
-use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
-use callmark_suite::saboteur::crooked::Crooked;
-use callmark_suite::saboteur::{Patience, Workshop as _, mutants};
+use callmark_suite::mutation::crooked::Crooked;
+use callmark_suite::mutation::{Patience, Workshop as _, mutants};
 use serde_json::Value;
 
 /// The findings against the mutants' own rules.

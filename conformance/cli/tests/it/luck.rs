@@ -8,9 +8,11 @@ use std::sync::{Arc, Mutex};
 
 use callmark_reference::hub::{Hub, HubConfig};
 use callmark_reports::record::{Outcome, RunRecord, Verdict};
-use callmark_suite::manifest::{HubTable, Manifest, ProviderTable, ToolbusTable};
-use callmark_suite::run::{Library, Progress, Quiet, RunOutput};
-use callmark_suite::utp::target::Running;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput};
+use callmark_suite::families::hub::manifest::{HubTable, ProviderTable};
+use callmark_suite::families::toolbus::manifest::ToolbusTable;
+use callmark_suite::families::utp::target::Running;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _, copy};
 use tokio::net::{TcpListener, TcpStream};
 

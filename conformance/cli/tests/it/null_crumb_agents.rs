@@ -4,7 +4,8 @@
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::{BreadcrumbTable, CrumbDriveTable};
+use callmark_suite::families::breadcrumb::agent::manifest::CrumbDriveTable;
+use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
 
 /// What of a line names the session.
 const SESSION: &str = r#".*"\(session:[^"]*\)".*"#;

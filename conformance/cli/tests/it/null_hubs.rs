@@ -1,6 +1,6 @@
 //! Hubs that do nothing of what they should score no pass, and never end as conformant.
 
-use callmark_suite::manifest::HubTable;
+use callmark_suite::families::hub::manifest::HubTable;
 use std::time::Duration;
 
 use crate::support::{self, nothing};

@@ -1,7 +1,7 @@
 //! PMOs that do nothing of what they should score no pass, and never end as conformant.
 
 use callmark_reports::record::Verdict;
-use callmark_suite::utp::null::Null;
+use callmark_suite::families::utp::null::Null;
 
 use crate::support::nothing;
 

@@ -1,6 +1,6 @@
 //! Registries that do nothing of what they should score no pass, and never end as conformant.
 
-use callmark_suite::manifest::UtpTable;
+use callmark_suite::families::utp::manifest::UtpTable;
 use std::time::Duration;
 
 use crate::support::{self, nothing};

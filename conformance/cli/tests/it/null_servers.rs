@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::support::{self, nothing};
 use callmark_reports::record::Verdict;
-use callmark_suite::manifest::{Manifest, ToolbusTable, Transport};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::families::toolbus::manifest::{ToolbusTable, Transport};
 use serde_json::{Value, json};
 use wiremock::matchers::any;
 use wiremock::{Mock, MockServer, Request, Respond, ResponseTemplate};

@@ -5,9 +5,9 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::Registry;
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::manifest::{RegistryEncoding, RegistryRead, RegistryTable, UtpTable};
-use callmark_suite::run::Quiet;
-use callmark_suite::utp::target::Running;
+use callmark_suite::engine::run::Quiet;
+use callmark_suite::families::utp::manifest::{RegistryEncoding, RegistryRead, RegistryTable, UtpTable};
+use callmark_suite::families::utp::target::Running;
 
 async fn check(change: impl FnOnce(&mut RegistryTable)) {
     let mut manifest = support::manifest();

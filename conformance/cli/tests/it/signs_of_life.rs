@@ -7,11 +7,12 @@ use std::sync::Arc;
 use crate::support;
 use callmark_cli::bundled::ReferenceWorkshop;
 use callmark_reports::record::{Outcome, TargetInfo};
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::families;
-use callmark_suite::run::{self, Library, Quiet, RunPlan, Selection};
-use callmark_suite::saboteur::crooked::Crooked;
-use callmark_suite::saboteur::mutant::Fault;
-use callmark_suite::saboteur::{Patience, Workshop as _};
+use callmark_suite::mutation::crooked::Crooked;
+use callmark_suite::mutation::mutant::Fault;
+use callmark_suite::mutation::{Patience, Workshop as _};
 use serde_json::{Value, json};
 
 /// What becomes of some rules of a profile, where the reference has these faults.

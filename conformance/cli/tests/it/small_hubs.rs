@@ -5,11 +5,11 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{self, Part};
 use callmark_reports::record::{Outcome, RuleEntry, Verdict};
-use callmark_suite::hub::contract;
-use callmark_suite::manifest::{Customer, HubTable};
-use callmark_suite::pace::PaceLimits;
-use callmark_suite::run::{Quiet, RunOutput};
-use callmark_suite::utp::target::Running;
+use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::run::{Quiet, RunOutput};
+use callmark_suite::families::hub::contract;
+use callmark_suite::families::hub::manifest::{Customer, HubTable};
+use callmark_suite::families::utp::target::Running;
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 use jiff::{Timestamp, ToSpan as _};

@@ -12,10 +12,10 @@ use callmark_cli::bundled::Reference;
 use callmark_reference::broker::{Broker, BrokerConfig};
 use callmark_reference::utp::round_trip;
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::manifest::{PlatformKind, UtpTable};
-use callmark_suite::run::{Progress, Quiet};
+use callmark_suite::engine::run::{Progress, Quiet};
+use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
+use callmark_suite::families::utp::target::Running;
 use callmark_suite::transcript::MAX_FRAMES;
-use callmark_suite::utp::target::Running;
 use futures::StreamExt as _;
 use tokio::sync::mpsc;
 

@@ -9,13 +9,16 @@ use std::time::Duration;
 
 use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
-use callmark_suite::engine::setup::{self, OpenPlan};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::run;
+use callmark_suite::engine::run::{Library, Progress, RunOutput, RunPlan, Selection};
+use callmark_suite::engine::setup;
+use callmark_suite::engine::setup::OpenPlan;
 use callmark_suite::families;
-use callmark_suite::manifest::{Manifest, UtpTable};
-use callmark_suite::pace::PaceLimits;
-use callmark_suite::run::{self, Library, Progress, RunOutput, RunPlan, Selection};
-use callmark_suite::utp::setup::InProcess;
-use callmark_suite::utp::target::Target;
+use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::families::utp::setup::InProcess;
+use callmark_suite::families::utp::target::Target;
 
 /// The `callmark` that is tried: the gate has the one that it ships tried here as well (`CALLMARK_TEST_PROGRAM`).
 pub(crate) fn program() -> PathBuf {

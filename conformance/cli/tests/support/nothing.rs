@@ -4,10 +4,11 @@ use std::sync::Arc;
 
 use callmark_cli::broker::{self, BrokerChoice};
 use callmark_reports::record::{Outcome, Verdict};
-use callmark_suite::manifest::Manifest;
-use callmark_suite::run::{Quiet, RunOutput};
-use callmark_suite::utp::null::{self, Null};
-use callmark_suite::utp::target::Running;
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::run::{Quiet, RunOutput};
+use callmark_suite::families::utp::null;
+use callmark_suite::families::utp::null::Null;
+use callmark_suite::families::utp::target::Running;
 
 /// A run against a target that runs already: no rule passes, and the verdict is the expected one.
 pub(crate) async fn check(
@@ -56,7 +57,7 @@ macro_rules! tests_on_the_bus {
         $(
             #[tokio::test]
             async fn $name() {
-                use callmark_suite::utp::null::Null;
+                use callmark_suite::families::utp::null::Null;
                 $check(Null::$null, callmark_reports::record::Verdict::$verdict).await;
             }
         )+

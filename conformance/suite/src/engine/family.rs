@@ -7,12 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::codec::{Codec, PlainJson};
-use super::protocol::{Protocol, Restore, Snapshots};
-use super::session::Sessions;
-use crate::judge::Finding;
-use crate::manifest::Manifest;
-use crate::run::vocabulary::Vocabulary;
+use crate::engine::codec::{Codec, PlainJson};
+use crate::engine::judge::Finding;
+use crate::engine::manifest::Manifest;
+use crate::engine::protocol::{Protocol, Restore, Snapshots};
+use crate::engine::run::vocabulary::Vocabulary;
+use crate::engine::session::Sessions;
 use crate::transcript::Frame;
 
 /// Profiles that share one World and one session with the target.
@@ -37,6 +37,11 @@ pub trait Family: Sync {
     /// How much of its scenarios is waiting, compared with other families: a run begins with those that wait most.
     fn waits(&self) -> u8 {
         0
+    }
+
+    /// Whether its session finds out which scenario a target ended for; else it is the one that was alone with it.
+    fn attributes_ends(&self) -> bool {
+        false
     }
 
     /// Names for what its targets make up.

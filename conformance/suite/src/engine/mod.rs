@@ -1,7 +1,21 @@
 //! What the engine knows of a protocol, its families and their sessions. No protocol is named here.
 
+pub mod by_hand;
 pub mod codec;
+pub mod environment;
 pub mod family;
+pub mod files;
+pub mod judge;
+pub mod lint;
+pub(crate) mod made_up;
+pub mod manifest;
+pub mod pace;
+pub(crate) mod parameters;
+pub(crate) mod parts;
 pub mod protocol;
+pub mod run;
+pub mod secrets;
 pub mod session;
 pub mod setup;
+pub mod target;
+pub mod world;

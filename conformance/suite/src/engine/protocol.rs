@@ -8,10 +8,10 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::family::Family;
-use super::session::Sessions;
-use super::setup::{OpenPlan, Opened};
-use crate::manifest::{Manifest, Section};
+use crate::engine::family::Family;
+use crate::engine::manifest::{Manifest, Section};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{OpenPlan, Opened};
 
 /// What the families of one protocol have in common.
 pub trait Protocol: Sync {

@@ -10,9 +10,9 @@ use std::time::Instant;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
-use super::family::{Families, Family};
-use super::protocol::Snapshots;
-use crate::judge::Trouble;
+use crate::engine::family::{Families, Family};
+use crate::engine::judge::Trouble;
+use crate::engine::protocol::Snapshots;
 use crate::transcript::Frame;
 
 /// What all scenarios of one family share.

@@ -10,14 +10,14 @@ use std::time::Instant;
 
 use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 
-use super::family::{Families, Family};
-use super::session::{Session, Sessions};
-use crate::environment;
-use crate::judge::Cause;
-use crate::manifest::Manifest;
-use crate::pace::PaceLimits;
-use crate::target::{Log, Opening};
-use crate::wire::Straight;
+use crate::engine::environment;
+use crate::engine::family::{Families, Family};
+use crate::engine::judge::Cause;
+use crate::engine::manifest::Manifest;
+use crate::engine::pace::PaceLimits;
+use crate::engine::session::{Session, Sessions};
+use crate::engine::target::{Log, Opening};
+use crate::net::wire::Straight;
 
 /// What the sessions of a run are opened with.
 pub struct OpenPlan<'a> {

@@ -2,18 +2,23 @@
 //!
 //! A new family is its folder, which implements [`Family`](crate::engine::family::Family), and one line here.
 
+pub mod breadcrumb;
+pub mod hub;
+pub mod toolbus;
+pub mod utp;
+
 use std::path::Path;
 
+use self::utp::{registry, runtime};
 use crate::engine::family::Families;
-use crate::manifest::{Manifest, ManifestError};
-use crate::run::{Library, LibraryError};
-use crate::{breadcrumb, hub, management, runtime, toolbus, utp};
+use crate::engine::manifest::{Manifest, ManifestError};
+use crate::engine::run::{Library, LibraryError};
 
 /// In the order of reports.
 pub static ALL: Families = Families::new(&[
     &utp::Service,
     &runtime::Runtime,
-    &management::Registry,
+    &registry::Registry,
     &hub::Server,
     &hub::agent::Agent,
     &breadcrumb::Runner,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::bounds;
+use super::bounds;
 
 /// Bytes of a document that are kept.
 const DOCUMENT: usize = 1024 * 1024;

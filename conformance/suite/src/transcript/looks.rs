@@ -17,8 +17,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::bounds;
 use super::{Frame, LATE_MESSAGE, MAX_TEXT, Message, Transcript, lock};
-use crate::bounds;
 
 tokio::task_local! {
     /// Whether this task runs steps, and whether for the second time.

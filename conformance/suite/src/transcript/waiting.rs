@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Frame, Transcript, lock};
-use crate::pace::heartbeat;
+use crate::engine::pace::heartbeat;
 
 impl Transcript {
     /// Whether something that had to come did not come in time, or a connection was lost.
@@ -18,7 +18,7 @@ impl Transcript {
     }
 
     /// Waits until `find` finds something in the frames that has to come, at most for `deadline`. Where it does not come,
-    /// what the scenario ends with may rest on that ([`crate::judge::Basis`]).
+    /// what the scenario ends with may rest on that ([`crate::engine::judge::Basis`]).
     pub async fn wait<T>(&self, deadline: Duration, find: impl FnMut(&[Frame]) -> Option<T>) -> Option<T> {
         let found = self.linger(deadline, find).await;
         if found.is_none() {

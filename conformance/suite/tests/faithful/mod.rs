@@ -8,8 +8,8 @@ use axum::extract::State;
 use axum::http::StatusCode;
 use axum::routing::post;
 use axum::{Json, Router};
-use callmark_suite::hub::agent::session::{Around, Embedded, StartAgent};
-use callmark_suite::manifest::ModelKind;
+use callmark_suite::families::hub::agent::manifest::ModelKind;
+use callmark_suite::families::hub::agent::session::{Around, Embedded, StartAgent};
 use futures::FutureExt as _;
 use serde_json::{Value, json};
 

@@ -1,0 +1,328 @@
+//! The manifest `callmark.toml`: one file that describes a target (DESIGN: target manifest).
+//!
+//! Unknown keys are errors with a suggestion, and all faults of a file are told at once.
+//! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
+
+mod commands;
+pub(crate) mod environment;
+mod keys;
+mod places;
+
+use std::any::Any;
+use std::fmt::Debug;
+use std::path::{Path, PathBuf};
+
+use callmark_schemas::SchemaName;
+use serde::de::DeserializeOwned;
+use serde::ser::SerializeMap as _;
+use serde::{Deserialize, Serialize, Serializer};
+use serde_json::Value;
+use thiserror::Error;
+
+use crate::engine::family::Families;
+use crate::engine::{files, secrets};
+
+pub use commands::{Command, CommandLine};
+
+/// Largest manifest that is read.
+const MAX_BYTES: u64 = 1024 * 1024;
+
+/// A target, as its author describes it.
+#[derive(Clone, Debug)]
+pub struct Manifest {
+    /// Who it is.
+    pub target: TargetTable,
+    /// The table of each protocol that the target speaks, and its name.
+    sections: Vec<(&'static str, Box<dyn Section>)>,
+    /// The directory that relative paths and `start` refer to.
+    pub directory: PathBuf,
+}
+
+impl Serialize for Manifest {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(Some(self.sections.len() + 1))?;
+        map.serialize_entry("target", &self.target)?;
+        for (name, section) in &self.sections {
+            map.serialize_entry(name, &section.value())?;
+        }
+        map.end()
+    }
+}
+
+/// The table of one protocol.
+pub trait Section: Table + Debug + Send + Sync {
+    /// The profiles that it describes.
+    fn profiles(&self) -> Vec<&'static str>;
+
+    /// The table within it that a profile cannot do without, where it is not there.
+    fn missing_table(&self, _profile: &str) -> Option<&'static str> {
+        None
+    }
+
+    /// Values that must not be stored: credentials, the target's environment, its HTTP headers.
+    fn secrets(&self) -> Vec<String>;
+
+    /// Whether the scenarios are to run one by one.
+    fn is_serial(&self) -> bool;
+
+    /// What is run where the selected profiles are certified.
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>>;
+
+    /// What the schema cannot say.
+    fn contradictions(&self) -> Vec<String>;
+}
+
+/// What a table is able to do because of its type.
+pub trait Table: Any {
+    /// As it stands in the file.
+    fn value(&self) -> Value;
+
+    /// A copy.
+    fn boxed(&self) -> Box<dyn Section>;
+}
+
+impl<T: Section + Clone + Serialize> Table for T {
+    fn value(&self) -> Value {
+        serde_json::to_value(self).unwrap_or_default()
+    }
+
+    fn boxed(&self) -> Box<dyn Section> {
+        Box::new(self.clone())
+    }
+}
+
+impl Clone for Box<dyn Section> {
+    fn clone(&self) -> Self {
+        (**self).boxed()
+    }
+}
+
+/// Reads the table of a protocol.
+///
+/// # Errors
+/// It has not the shape of such a table.
+pub fn section<T: Section + DeserializeOwned>(table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+    serde_json::from_value::<T>(table).map(|table| Box::new(table) as Box<dyn Section>)
+}
+
+/// `[target]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TargetTable {
+    /// Name in reports.
+    pub name: String,
+    /// Version in reports.
+    #[serde(default)]
+    pub version: String,
+}
+
+impl Manifest {
+    /// Reads and checks a manifest file that describes targets of these families.
+    ///
+    /// # Errors
+    /// All faults at once, each with the key that it is about.
+    pub fn read_for(families: Families, path: &Path) -> Result<Self, ManifestError> {
+        let shown = path.display().to_string();
+        let fault = |message: String| ManifestError { path: shown.clone(), faults: vec![message] };
+        let text = files::read_text(path, MAX_BYTES).map_err(|error| fault(error.to_string()))?;
+        let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
+        Self::parse_for(families, &shown, &text, directory.unwrap_or(Path::new(".")))
+    }
+
+    /// Checks the text of a manifest.
+    ///
+    /// # Errors
+    /// As [`read_for`](Self::read_for).
+    pub fn parse_for(
+        families: Families,
+        path: &str,
+        text: &str,
+        directory: &Path,
+    ) -> Result<Self, ManifestError> {
+        let error = |faults: Vec<String>| ManifestError { path: path.to_owned(), faults };
+        let table: toml::Table = toml::from_str(text).map_err(|fault| error(vec![syntax(text, &fault)]))?;
+        let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
+        let mut faults = keys::unknown(&value);
+        if faults.is_empty() {
+            let is_explained = |pointer: &str| {
+                families.protocols().any(|protocol| protocol.explains(pointer, &value[protocol.name()]))
+            };
+            faults = callmark_schemas::violations(SchemaName::Manifest, &value)
+                .into_iter()
+                .filter(|violation| !is_explained(&violation.pointer))
+                .map(|violation| format!("`{}`: {}", dotted(&violation.pointer), violation.message))
+                .collect();
+        }
+        if !faults.is_empty() {
+            return Err(error(faults));
+        }
+        let mut manifest = Self::of(families, value).map_err(|fault| error(vec![fault]))?;
+        directory.clone_into(&mut manifest.directory);
+        let faults = manifest.contradictions();
+        if faults.is_empty() { Ok(manifest) } else { Err(error(faults)) }
+    }
+
+    /// A manifest as it was kept beside a certificate.
+    ///
+    /// # Errors
+    /// A member that is none of a manifest, or has another shape.
+    pub fn of(families: Families, mut value: Value) -> Result<Self, String> {
+        let tables = value.as_object_mut().ok_or("a manifest is a table")?;
+        let target = tables.remove("target").unwrap_or_default();
+        let target = serde_json::from_value(target).map_err(|error| format!("`target`: {error}"))?;
+        let mut sections = Vec::new();
+        for protocol in families.protocols() {
+            let Some(table) = tables.remove(protocol.name()).filter(|table| !table.is_null()) else {
+                continue;
+            };
+            let section =
+                protocol.section(table).map_err(|error| format!("`{}`: {error}", protocol.name()))?;
+            sections.push((protocol.name(), section));
+        }
+        match tables.keys().next() {
+            Some(unknown) => Err(format!("unknown table `{unknown}`")),
+            None => Ok(Self { target, sections, directory: PathBuf::new() }),
+        }
+    }
+
+    /// Checks again what can be changed after reading.
+    pub fn check(&self, path: &str) -> Result<(), ManifestError> {
+        let faults = self.contradictions();
+        if faults.is_empty() { Ok(()) } else { Err(ManifestError { path: path.to_owned(), faults }) }
+    }
+
+    /// The table of this type.
+    pub fn get<T: Section>(&self) -> Option<&T> {
+        self.sections.iter().find_map(|(_, section)| (&**section as &dyn Any).downcast_ref())
+    }
+
+    /// The table of this type, to change it.
+    pub fn get_mut<T: Section>(&mut self) -> Option<&mut T> {
+        self.sections.iter_mut().find_map(|(_, section)| (&mut **section as &mut dyn Any).downcast_mut())
+    }
+
+    /// The profiles whose tables are there, in the order of reports.
+    pub fn profiles(&self) -> Vec<&'static str> {
+        self.sections().flat_map(Section::profiles).collect()
+    }
+
+    /// The table that a profile cannot do without, where it is not there. Within its protocol's table a profile may be
+    /// asked for without one of its own.
+    pub fn missing_table<'a>(&self, profile: &'a str) -> Option<&'a str> {
+        let protocol = profile.split('.').next().unwrap_or_default();
+        match self.sections.iter().find(|(name, _)| *name == protocol) {
+            Some((_, section)) => section.missing_table(profile),
+            None => Some(protocol),
+        }
+    }
+
+    /// Whether the scenarios are to run one by one.
+    pub fn is_serial(&self) -> bool {
+        self.sections().any(Section::is_serial)
+    }
+
+    /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers,
+    /// and credentials of the broker.
+    pub fn secrets(&self) -> Vec<String> {
+        let all = self.sections().flat_map(Section::secrets);
+        all.filter(|value| value.len() >= secrets::SHORTEST).collect()
+    }
+
+    fn sections(&self) -> impl Iterator<Item = &dyn Section> {
+        self.sections.iter().map(|(_, section)| &**section)
+    }
+
+    /// What the schema cannot say.
+    fn contradictions(&self) -> Vec<String> {
+        self.sections().flat_map(Section::contradictions).collect()
+    }
+}
+
+/// A manifest that cannot be used.
+#[derive(Debug, Error)]
+#[error("`{path}` cannot be used: {}", faults.join("; "))]
+pub struct ManifestError {
+    /// The file.
+    pub path: String,
+    /// One fault each, with its key.
+    pub faults: Vec<String>,
+}
+
+/// A syntax error with its line.
+fn syntax(text: &str, error: &toml::de::Error) -> String {
+    let line = error.span().map_or(1, |span| text[..span.start.min(text.len())].lines().count().max(1));
+    format!("line {line}: {}", error.message().lines().next().unwrap_or_default())
+}
+
+/// `/utp/nats` as `utp.nats`.
+fn dotted(pointer: &str) -> String {
+    pointer.trim_start_matches('/').replace('/', ".")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn faults(text: &str) -> Vec<String> {
+        Manifest::parse("callmark.toml", text, Path::new("."))
+            .err()
+            .map(|error| error.faults)
+            .unwrap_or_default()
+    }
+
+    #[test]
+    fn a_typo_is_told_with_what_was_meant() {
+        let text = "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\nnast = \"embedded\"\n";
+        assert_eq!(
+            faults(text),
+            [
+                "unknown key `utp.nast`; did you mean `nats`?",
+                "unknown key `utp.platfrom`; did you mean `platform`?",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_wildcard_subject_is_refused() {
+        let text = "[target]\nname = \"a\"\n[utp.tool-service.probes.echo]\ntool_name = \"e\"\ntarget_subject = \"cg.v1r3.*.x\"\n";
+        assert!(faults(text)[0].contains("wildcard"), "{:?}", faults(text));
+    }
+
+    #[test]
+    fn a_broker_that_is_none_is_told_with_what_was_meant() {
+        let check = |nats: &str, expect: &[&str]| {
+            let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");
+            assert_eq!(faults(&text), expect, "{nats}");
+        };
+        let tls = "`utp.nats` is `tls://h:4222`; the suite speaks plain NATS: did you mean `nats://h:4222`?";
+        check("tls://h:4222", &[tls]);
+        check("embeded", &["`utp.nats` is `embeded`; did you mean `embedded`?"]);
+        let known = "known are `embedded`, `server`, `container` and `nats://host:port`";
+        check("nats://", &[&format!("`utp.nats` is `nats://`; {known}")]);
+        check("nats://h:4222", &[]);
+    }
+
+    #[test]
+    fn a_system_with_a_store_of_its_own_is_not_started() {
+        let text = "[target]\nname = \"a\"\n[breadcrumb]\nstart = [\"x\"]\nstore = \"http://h\"\n\
+                    catalog = [\"calculator\"]\n[breadcrumb.runner]\n";
+        assert_eq!(faults(text).len(), 1, "{:?}", faults(text));
+        assert!(faults(text)[0].contains("`start` would never be run"), "{:?}", faults(text));
+    }
+
+    #[test]
+    fn tables_select_profiles() {
+        let text = "[target]\nname = \"a\"\n[utp.tool-service]\n[utp.schema]\ncapture = \"bus.jsonl\"\n";
+        let manifest = Manifest::parse("callmark.toml", text, Path::new(".")).expect("a sound manifest");
+        assert_eq!(manifest.profiles(), ["utp.tool-service", "utp.schema"]);
+    }
+
+    #[test]
+    fn a_syntax_error_names_its_line() {
+        assert!(
+            faults("[target]\nname = \n")[0].starts_with("line 2"),
+            "{:?}",
+            faults("[target]\nname = \n")
+        );
+    }
+}

@@ -1,0 +1,199 @@
+//! What a scenario leaves behind for the verdict, the evidence and the transcript.
+
+use std::io::{self, Write};
+use std::sync::Arc;
+
+use super::company::Beside;
+use super::evidence::Names;
+use crate::engine::environment;
+use crate::engine::judge::{Basis, Cause, Trouble};
+use crate::engine::pace::heartbeat;
+use crate::engine::parts::Parts;
+use crate::engine::secrets::Redactor;
+use crate::engine::world;
+use crate::engine::world::Core;
+use crate::transcript::{Frame, lines};
+
+/// Why a scenario is run again.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Reason {
+    /// It ended in silence.
+    Silence,
+    /// It was given something that an earlier scenario may have harmed.
+    Borrowed,
+    /// The machine lacked something meanwhile.
+    Shortage,
+    /// The suite was held up, so that its own parties may have been late.
+    HeldUp,
+}
+
+/// What a World left, and what the end of the run added.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Remains {
+    /// Of the World.
+    pub world: world::Remains,
+    /// What MAY rules recorded.
+    pub notes: Vec<String>,
+    /// Who ran beside it.
+    pub beside: Beside,
+    /// Its place among all scenarios of the run as they ended.
+    pub order: usize,
+    /// Why what came of it is not believed yet.
+    pub again: Option<Reason>,
+    /// Whether the target's process was found ended.
+    pub has_ended: bool,
+    /// Who ran when it ended, where it did not end well.
+    pub flight: Vec<String>,
+    /// What the machine lacked meanwhile.
+    pub shortage: Option<String>,
+    /// In place of its frames: those of another scenario, where a late judgement was made at them.
+    pub judged: Option<Vec<Frame>>,
+}
+
+impl Remains {
+    /// The messages that the scenario is about.
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        let own = || self.world.transcript.as_ref().map(|transcript| transcript.frames()).unwrap_or_default();
+        self.judged.clone().unwrap_or_else(own)
+    }
+}
+
+impl Remains {
+    /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
+    pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
+        let lacked = environment::lacked_since(core.transcript.began()).map(str::to_owned);
+        self.shortage = lacked.or_else(|| core.fault_of_the_machine());
+        let trouble = core.trouble.as_ref();
+        self.has_ended = matches!(trouble, Some(Trouble::CouldNotRun { cause: Cause::Implementation, .. }));
+        self.again = self.reason(core, borrowed);
+    }
+
+    /// Why what came of the scenario is not believed yet.
+    fn reason(&self, core: &Core, borrowed: bool) -> Option<Reason> {
+        let trouble = core.trouble.as_ref()?;
+        if self.shortage.is_some() {
+            return Some(Reason::Shortage);
+        }
+        if borrowed && !matches!(trouble, Trouble::NotApplicable(_) | Trouble::Permitted(_)) {
+            return Some(Reason::Borrowed);
+        }
+        if Basis::of(trouble, &core.transcript) == Basis::Silence {
+            return Some(Reason::Silence);
+        }
+        let is_verdict = matches!(trouble, Trouble::Broken(_) | Trouble::NotObserved(_));
+        (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(Reason::HeldUp)
+    }
+
+    /// What only a finding would show is left out where there is none, and none can come.
+    pub(super) fn forget_evidence(&mut self) {
+        if !self.world.is_rechecked {
+            self.world.subject = None;
+            self.world.reproduce = None;
+        }
+        self.world.names.shrink_to_fit();
+    }
+
+    /// All messages of the scenario, for whoever writes them down.
+    pub(super) fn written(&self) -> Vec<Frame> {
+        self.world.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
+    }
+}
+
+/// Writes the messages of scenarios as JSON, without secrets.
+pub(super) struct Lines {
+    names: Names,
+    /// The secrets as they stand in JSON.
+    written: Parts,
+}
+
+impl Lines {
+    pub(super) fn without(secrets: &[String]) -> Self {
+        Self { names: numbered(secrets), written: Redactor::in_json(secrets) }
+    }
+
+    /// A line for each message of a scenario. They are read only where a secret stands in them.
+    pub(super) fn write(&self, id: &str, remains: &Remains, out: &mut impl Write) -> io::Result<()> {
+        let Some(transcript) = &remains.world.transcript else { return Ok(()) };
+        let mut all = transcript.lines()?;
+        if self.written.stand_in(&all) {
+            all = lines(&without_secrets(remains.written(), &self.names))?;
+        }
+        let id = serde_json::to_string(id)?;
+        for line in all.split_inclusive(|byte| *byte == b'\n') {
+            write!(out, "{{\"scenario\":{id},\"frame\":")?;
+            out.write_all(line.trim_ascii_end())?;
+            out.write_all(b"}\n")?;
+        }
+        Ok(())
+    }
+}
+
+/// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
+pub(super) fn numbered(secrets: &[String]) -> Names {
+    Names { secrets: Arc::new(Redactor::numbered(secrets)), ..Names::default() }
+}
+
+/// Frames as they may be stored.
+pub(super) fn without_secrets(mut frames: Vec<Frame>, names: &Names) -> Vec<Frame> {
+    if names.secrets.is_empty() {
+        return frames;
+    }
+    for frame in &mut frames {
+        frame.body = names.rename(&frame.body);
+        frame.channel = names.text(&frame.channel);
+        let headers = std::mem::take(&mut frame.headers).into_iter();
+        frame.headers = headers.map(|(name, value)| (names.text(&name), names.text(&value))).collect();
+    }
+    frames
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::{Value, json};
+
+    use super::*;
+    use crate::transcript::{Kind, Message, Transcript};
+
+    fn written(body: &Value, secrets: &[&str]) -> String {
+        let transcript = Transcript::default();
+        let message = |body: &Value| Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Report,
+            channel: "l0.v1.prj.public.report".to_owned(),
+            headers: BTreeMap::new(),
+            body: body.clone(),
+        };
+        transcript.record(message(body));
+        transcript.pack();
+        transcript.record(message(&json!("after")));
+        let world = world::Remains { transcript: Some(Arc::new(transcript)), ..world::Remains::default() };
+        let remains = Remains { world, ..Remains::default() };
+        let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
+        let mut out = Vec::new();
+        Lines::without(&secrets).write("a \"b\"/1", &remains, &mut out).expect("written");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn each_message_is_a_line() {
+        let text = written(&json!({"text": "a\nb", "n": [0.1, 7]}), &[]);
+        let lines: Vec<Value> = text.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert_eq!(lines.len(), 2, "{text}");
+        assert_eq!(lines[0]["scenario"], "a \"b\"/1");
+        assert_eq!(lines[0]["frame"]["body"], json!({"text": "a\nb", "n": [0.1, 7]}));
+        assert_eq!(lines[1]["frame"]["body"], "after");
+    }
+
+    #[test]
+    fn no_line_holds_a_secret_however_json_writes_it() {
+        for secret in ["hush-0123", "hush\"\\\n\u{7}é", "1234567"] {
+            let text = written(&json!({"a": [format!("x{secret}y")], secret: 1_234_567}), &[secret, "other"]);
+            let frame = &text[text.find("\"body\"").expect("a body")..];
+            assert!(frame.starts_with("\"body\":{\"a\":[\"x***0001***y\"],\"***0001***\":"), "{text}");
+            assert!(secret != "1234567" || !text.contains(secret), "{text}");
+        }
+    }
+}

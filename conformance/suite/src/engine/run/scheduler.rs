@@ -1,0 +1,330 @@
+//! Drives cucumber over the selected cases.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use callmark_reports::record::Level;
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt as _, StreamExt as _, stream};
+use tokio::runtime::{Handle, RuntimeFlavor};
+use tokio::sync::oneshot;
+use tokio::task::JoinSet;
+
+use super::alone;
+use super::company::Company;
+use super::memory::Account;
+use super::remains::Remains;
+use super::vocabulary::{Batch, Driven};
+use super::writer::{Facts, StepPlace};
+use super::{Library, RunOutput, RunPlan, verdict};
+use crate::engine::family::{Families, Family};
+use crate::engine::pace::heartbeat;
+use crate::engine::session::Session;
+use crate::spec::catalog::{Case, Place};
+use crate::transcript;
+use crate::transcript::lock;
+
+/// Tag of scenarios that may end a target.
+const LAST: &str = "last";
+/// Tag of scenarios that hold up a target which takes one call at a time.
+const HOLDS: &str = "holds";
+/// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
+/// one task; and the first family does little but wait.
+const LANES: usize = 3;
+/// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
+const FAMILIES: usize = 1;
+/// Stack of a lane: as large as that of a main thread.
+const STACK: usize = 8 * 1024 * 1024;
+/// Runs the selected cases against the sessions.
+///
+/// On a runtime with several threads the families are driven on threads of their own, which end with the run.
+pub fn run<'a>(library: &'a Arc<Library>, plan: &'a Arc<RunPlan>) -> LocalBoxFuture<'a, RunOutput> {
+    Box::pin(run_all(library, plan))
+}
+
+async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
+    let selected = library.select(&plan.selection);
+    let capabilities = plan.sessions.capabilities();
+    let runnable = runnable(library, plan);
+    plan.progress.begin(runnable.len());
+    let mut watching = JoinSet::new();
+    watching.spawn(heartbeat::watch());
+    let company = Arc::new(Company::default());
+    let mut driven = drive_families(library, plan, &company).await;
+    let again = Again { library, plan, company };
+    let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
+    remarks.extend(alone::ends(&runnable, &driven));
+    alone::blame_the_message(&runnable, &mut driven, library.families);
+    alone::blame_the_machine(&mut driven, &runnable);
+    for remark in &remarks {
+        plan.progress.remark(&remark.text);
+    }
+    let Driven { mut facts, mut remains } = driven;
+    let judging = async {
+        recheck(plan, &runnable, &mut facts, &mut remains).await;
+        verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
+    };
+    let record = plan.memory.steps(judging).await;
+    plan.progress.end();
+    let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
+    let timings = selected.iter().filter_map(took).collect();
+    let account = Account::of(plan, &remains);
+    RunOutput {
+        record,
+        timings,
+        remarks,
+        remains,
+        secrets: plan.secrets.clone(),
+        account,
+        families: library.families,
+    }
+}
+
+/// The selected cases that have a session and ask for nothing that is not declared.
+fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
+    let capabilities = plan.sessions.capabilities();
+    let has_session = |case: &&Case| !plan.blocked.contains_key(&case.profile);
+    let selected = library.select(&plan.selection).into_iter().filter(has_session);
+    selected.filter(|case| case.capabilities.is_subset(&capabilities)).collect()
+}
+
+async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
+    let mut families: Vec<&dyn Family> = library.families.iter().collect();
+    families.sort_by_key(|family| Reverse(family.waits()));
+    let waiting = Arc::new(Mutex::new(VecDeque::from(families)));
+    let runtime = Handle::current();
+    if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+        return plan.memory.steps(lane(library, plan, company, &waiting)).await;
+    }
+    let lanes = (0..LANES).map(|_| {
+        let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
+        let (runtime, company) = (runtime.clone(), Arc::clone(company));
+        on_a_thread(move || runtime.block_on(plan.memory.steps(lane(&library, &plan, &company, &waiting))))
+    });
+    let mut driven = Driven::default();
+    for own in futures::future::join_all(lanes).await {
+        driven.extend(own.unwrap_or_default());
+    }
+    driven
+}
+
+/// Does work on a thread with a stack that is large enough for it. Without a thread nothing comes of it, and the verdict
+/// says so.
+fn on_a_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> oneshot::Receiver<T> {
+    let (done, doing) = oneshot::channel();
+    let work = move || {
+        // Nobody waits any more where the run was broken off.
+        let _ = done.send(work());
+    };
+    let _ = std::thread::Builder::new().name("lane".to_owned()).stack_size(STACK).spawn(work);
+    doing
+}
+
+/// Runs scenarios again, one at a time.
+struct Again<'a> {
+    library: &'a Arc<Library>,
+    plan: &'a Arc<RunPlan>,
+    company: Arc<Company>,
+}
+
+impl alone::Drive for Again<'_> {
+    fn families(&self) -> Families {
+        self.library.families
+    }
+
+    fn counts(&self, profile: &str) -> bool {
+        self.plan.sessions.idle(self.library.families, profile).is_none()
+    }
+
+    fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
+        let runtime = Handle::current();
+        let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
+        let (library, plan) = (Arc::clone(self.library), Arc::clone(self.plan));
+        let company = Arc::clone(&self.company);
+        async move {
+            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+                return plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)).await;
+            }
+            let work = move || {
+                runtime.block_on(plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)))
+            };
+            on_a_thread(work).await.unwrap_or_default()
+        }
+        .boxed_local()
+    }
+}
+
+async fn drive_again(
+    family: &'static dyn Family,
+    library: &Library,
+    plan: &Arc<RunPlan>,
+    company: &Arc<Company>,
+    ids: &BTreeSet<String>,
+) -> Driven {
+    let cases: Vec<&Case> = library.catalogue.cases().iter().filter(|case| ids.contains(&case.id)).collect();
+    drive(family, library, plan, company, &cases, How { jobs: 1, attempt: 1 }).await
+}
+
+/// Drives families until none waits.
+async fn lane(
+    library: &Library,
+    plan: &Arc<RunPlan>,
+    company: &Arc<Company>,
+    waiting: &Mutex<VecDeque<&'static dyn Family>>,
+) -> Driven {
+    let next = stream::unfold((), |()| async { Some((lock(waiting).pop_front()?, ())) });
+    let driving = next.map(|family| drive_family(family, library, plan, company)).buffer_unordered(FAMILIES);
+    driving
+        .fold(Driven::default(), |mut driven, own| async {
+            driven.extend(own);
+            driven
+        })
+        .await
+}
+
+/// Runs the cases of one family.
+async fn drive_family(
+    family: &'static dyn Family,
+    library: &Library,
+    plan: &Arc<RunPlan>,
+    company: &Arc<Company>,
+) -> Driven {
+    let mut cases = runnable(library, plan);
+    cases.retain(|case| family.has(&case.profile));
+    let mut driven = Driven::default();
+    for (cases, jobs) in turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family)) {
+        if !cases.is_empty() {
+            driven.extend(drive(family, library, plan, company, &cases, How { jobs, attempt: 0 }).await);
+        }
+    }
+    driven
+}
+
+/// How scenarios are run.
+#[derive(Clone, Copy)]
+struct How {
+    /// At a time.
+    jobs: usize,
+    /// How often they were run before.
+    attempt: u32,
+}
+
+/// Runs scenarios of one family.
+async fn drive(
+    family: &'static dyn Family,
+    library: &Library,
+    plan: &Arc<RunPlan>,
+    company: &Arc<Company>,
+    cases: &[&Case],
+    How { jobs, attempt }: How,
+) -> Driven {
+    let levels: BTreeMap<Place, Level> =
+        cases.iter().map(|case| (case.at.clone(), verdict::level(library, case))).collect();
+    let (memory, starting, ending) =
+        (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
+    let strict = plan.strict;
+    let batch = Batch {
+        family: family.id(),
+        cases,
+        features: library.catalogue.select(cases),
+        jobs,
+        steps: &library.steps,
+        sessions: &plan.sessions,
+        company,
+        transcript: Box::new(move |id| memory.transcript(id, attempt)),
+        on_start: Box::new(move |id| starting.started(id)),
+        on_end: Box::new(move |id, place, facts| {
+            // What is run again was shown before.
+            if let (0, Some(level)) = (attempt, levels.get(place)) {
+                ending.scenario(id, verdict::shown(*level, facts, strict));
+            }
+        }),
+    };
+    family.vocabulary().drive(batch).await
+}
+
+/// Scenarios of a family at a time. Who asked for one gets one.
+fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
+    let worth = plan.sessions.of(family).map_or(1, Session::least_jobs);
+    if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
+}
+
+/// The scenarios of a family in the order in which they run, and how many at a time: `jobs`, and of those that may end
+/// the target one, so that it is known what ended it. Only where nothing that this target does counts anyway those are
+/// `wanted` at a time too.
+fn turns<'a>(
+    cases: &[&'a Case],
+    jobs: usize,
+    wanted: usize,
+    session: Option<&dyn Session>,
+) -> [(Vec<&'a Case>, usize); 3] {
+    let (last, first): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LAST));
+    let (holding, first): (Vec<&Case>, Vec<&Case>) =
+        first.into_iter().partition(|case| case.tags.contains(HOLDS));
+    let counts = |session: &dyn Session| last.iter().any(|case| session.idle(&case.profile).is_none());
+    let at_last = if session.is_none_or(counts) { 1 } else { wanted };
+    [(first, jobs), (holding, jobs), (last, at_last)]
+}
+
+/// Judges once more, at the end, what must not have happened.
+async fn recheck(
+    plan: &RunPlan,
+    cases: &[&Case],
+    facts: &mut BTreeMap<Place, Facts>,
+    remains: &mut BTreeMap<String, Remains>,
+) {
+    let Some(at) = plan.sessions.recheck_at() else { return };
+    transcript::rest(at.saturating_duration_since(Instant::now())).await;
+    let mut found = plan.sessions.recheck();
+    for case in cases {
+        let (Some(found), Some(facts), Some(remains)) =
+            (found.remove(&case.id), facts.get_mut(&case.at), remains.get_mut(&case.id))
+        else {
+            continue;
+        };
+        if facts.trouble.is_none() {
+            facts.trouble = Some(found.trouble);
+            facts.step = case.scenario().steps.last().map(StepPlace::of);
+            remains.judged = Some(found.frames);
+        }
+    }
+}
+
+/// Capabilities that a case asks for and the target does not declare.
+pub(super) fn undeclared(case: &Case, declared: &BTreeSet<String>) -> Vec<String> {
+    case.capabilities.difference(declared).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families;
+    use crate::spec::catalog::Catalogue;
+
+    #[test]
+    fn what_may_end_a_target_runs_last_and_one_by_one_in_every_family() {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let mut seen = BTreeSet::new();
+        for family in families::ALL.iter() {
+            let is_own = |case: &&Case| family.has(&case.profile);
+            let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).collect();
+            let [first, holding, (last, jobs)] = turns(&cases, 64, 64, None);
+            let is_last = |case: &&Case| case.tags.contains(LAST);
+            assert!(last.iter().all(is_last) && jobs == 1, "{}: {jobs} at a time", family.id());
+            assert!(!first.0.iter().chain(&holding.0).any(is_last), "{}", family.id());
+            assert_eq!(first.0.len() + holding.0.len() + last.len(), cases.len(), "{}", family.id());
+            assert_eq!((first.1, holding.1), (64, 64), "{}", family.id());
+            seen.extend(last.iter().map(|case| case.profile.as_str()));
+        }
+        let tagged: BTreeSet<&str> = catalogue
+            .cases()
+            .iter()
+            .filter(|case| case.tags.contains(LAST))
+            .map(|case| case.profile.as_str())
+            .collect();
+        assert_eq!(seen, tagged);
+        assert!(tagged.len() > 4, "{tagged:?}");
+    }
+}

@@ -1,0 +1,195 @@
+//! The step definitions of a family, and how they drive its scenarios. It hides the family's World from the engine.
+
+use std::collections::BTreeMap;
+use std::marker::PhantomData;
+use std::sync::{Arc, Mutex};
+
+use cucumber::codegen::{LazyRegex, StepConstructor as _, WorldInventory, inventory};
+use cucumber::event::ScenarioFinished;
+use cucumber::step::{AmbiguousMatchError, Location};
+use cucumber::{Cucumber, Parser, cli, parser, runner};
+use futures::future::LocalBoxFuture;
+use futures::{FutureExt as _, stream};
+
+use super::company::Company;
+use super::remains::Remains;
+use super::steps::Steps;
+use super::writer;
+use super::writer::{Facts, Gatherer};
+use crate::engine::session::Sessions;
+use crate::engine::world::FamilyWorld;
+use crate::spec::catalog::{Case, Place};
+use crate::transcript::{Transcript, lock};
+
+/// The step definitions of a family.
+pub trait Vocabulary: Sync {
+    /// Runs scenarios of the family.
+    fn drive<'a>(&self, batch: Batch<'a>) -> LocalBoxFuture<'a, Driven>;
+
+    /// What finds the definition of a step. It compiles all of them, so it is made once for many steps.
+    fn finder(&self) -> Finder;
+
+    /// All definitions.
+    fn definitions(&self) -> Vec<Definition>;
+}
+
+/// Finds the definition of a step: nothing where there is none, an error where there are several.
+pub type Finder = Box<dyn Fn(&gherkin::Step) -> Result<Option<Location>, AmbiguousMatchError>>;
+
+/// A step definition.
+#[derive(Clone, Debug)]
+pub struct Definition {
+    /// Where it stands.
+    pub at: Location,
+    /// Its expression.
+    pub expression: String,
+}
+
+/// The vocabulary of a World.
+pub(crate) struct WorldOf<W>(PhantomData<fn() -> W>);
+
+impl<W> WorldOf<W> {
+    pub(crate) const NEW: Self = Self(PhantomData);
+}
+
+impl<W: FamilyWorld> Vocabulary for WorldOf<W> {
+    fn drive<'a>(&self, batch: Batch<'a>) -> LocalBoxFuture<'a, Driven> {
+        drive::<W>(batch).boxed_local()
+    }
+
+    fn finder(&self) -> Finder {
+        let steps = W::collection();
+        // A definition that the macros made has a location.
+        Box::new(move |step| Ok(steps.find(step)?.and_then(|(_, _, location, _)| location)))
+    }
+
+    fn definitions(&self) -> Vec<Definition> {
+        let definition = |at: Location, regex: LazyRegex| Definition { at, expression: regex().to_string() };
+        let mut all = Vec::new();
+        for step in inventory::iter::<<W as WorldInventory>::Given> {
+            let (at, regex, _) = step.inner();
+            all.push(definition(at, regex));
+        }
+        for step in inventory::iter::<<W as WorldInventory>::When> {
+            let (at, regex, _) = step.inner();
+            all.push(definition(at, regex));
+        }
+        for step in inventory::iter::<<W as WorldInventory>::Then> {
+            let (at, regex, _) = step.inner();
+            all.push(definition(at, regex));
+        }
+        all
+    }
+}
+
+/// The transcript of a scenario, by its id.
+type MakeTranscript = Box<dyn Fn(&str) -> Arc<Transcript>>;
+/// Hears of a scenario's id, place and outcome.
+type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
+
+/// Scenarios of one family that are run together, and what they are run with.
+pub struct Batch<'a> {
+    /// The family's id.
+    pub(super) family: &'static str,
+    pub(super) cases: &'a [&'a Case],
+    /// The same, as cucumber reads them.
+    pub(super) features: Vec<gherkin::Feature>,
+    /// Scenarios at a time.
+    pub(super) jobs: usize,
+    pub(super) steps: &'a Steps,
+    pub(super) sessions: &'a Sessions,
+    pub(super) company: &'a Arc<Company>,
+    /// Makes the transcript of a scenario.
+    pub(super) transcript: MakeTranscript,
+    /// Called with the id of each scenario that begins.
+    pub(super) on_start: Box<dyn Fn(&str)>,
+    /// Called with each scenario that has ended.
+    pub(super) on_end: OnEnd,
+}
+
+/// What became of scenarios, and what they left.
+#[derive(Debug, Default)]
+pub struct Driven {
+    pub(super) facts: BTreeMap<Place, Facts>,
+    /// By the id of the scenario.
+    pub(super) remains: BTreeMap<String, Remains>,
+}
+
+impl Driven {
+    /// Adds what became of others.
+    pub(super) fn extend(&mut self, others: Self) {
+        self.facts.extend(others.facts);
+        self.remains.extend(others.remains);
+    }
+}
+
+async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
+    let Batch { family, cases, features, jobs, steps, sessions, company, transcript, on_start, on_end } =
+        batch;
+    let ids: Arc<BTreeMap<Place, String>> =
+        Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
+    let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
+    let (starting, ending) = (Arc::clone(&ids), Arc::clone(&ids));
+    let (entered, left) = (Arc::clone(company), Arc::clone(company));
+    let sessions = sessions.clone();
+    // Where many runs follow each other, a transcript is soon forgotten.
+    let packs = !steps.keeps();
+    let sink = Arc::clone(&remains);
+    let gatherer = Gatherer::new(move |place: &Place, facts: &Facts| {
+        if let Some(id) = ids.get(place) {
+            on_end(id, place, facts);
+        }
+    });
+    let runner = runner::Basic::default()
+        .steps(steps.of::<W>())
+        .max_concurrent_scenarios(Some(jobs.max(1)))
+        .before(move |feature, _, scenario, world: &mut W| {
+            if let Some(id) = starting.get(&writer::place(feature, scenario)) {
+                let core = world.core_mut();
+                core.sessions = sessions.clone();
+                core.transcript = transcript(id);
+                id.clone_into(&mut core.scenario);
+                entered.enter(id, family);
+                on_start(id);
+            }
+            async {}.boxed_local()
+        })
+        .after(move |feature, _, scenario, ended, world| {
+            if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
+                let notes = world.core().notes.clone();
+                let mut own = Remains { world: world.remains(), notes, ..Remains::default() };
+                if world.core().trouble.is_some() {
+                    own.flight = left.of(family);
+                }
+                (own.beside, own.order) = left.leave(id);
+                own.look_back(world.core(), world.borrowed());
+                if matches!(ended, ScenarioFinished::StepPassed) {
+                    own.forget_evidence();
+                }
+                if let (Some(transcript), true) = (&own.world.transcript, packs) {
+                    transcript.pack();
+                }
+                lock(&sink).insert(id.clone(), own);
+                world.leave();
+            }
+            async {}.boxed_local()
+        });
+    let gatherer = Cucumber::<W, _, Vec<gherkin::Feature>, _, _>::custom(Given, runner, gatherer)
+        .with_default_cli()
+        .run(features)
+        .await;
+    let remains = std::mem::take(&mut *lock(&remains));
+    Driven { facts: gatherer.facts, remains }
+}
+
+/// Hands features that are parsed already to cucumber.
+struct Given;
+
+impl Parser<Vec<gherkin::Feature>> for Given {
+    type Cli = cli::Empty;
+    type Output = stream::Iter<std::vec::IntoIter<parser::Result<gherkin::Feature>>>;
+
+    fn parse(self, input: Vec<gherkin::Feature>, _: Self::Cli) -> Self::Output {
+        stream::iter(input.into_iter().map(Ok).collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,180 @@
+//! How a target is started and ended, when that is the suite's business.
+
+pub mod guard;
+mod log;
+mod port;
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::process::Stdio;
+use std::sync::Arc;
+use std::time::Duration;
+
+use nix::sys::signal::{Signal, killpg};
+use nix::unistd::Pid;
+use tokio::process::{Child, ChildStdin, ChildStdout, Command};
+
+use crate::engine::environment;
+use crate::engine::pace::PaceLimits;
+use crate::net::wire::Wire;
+
+use self::guard::Guarded;
+pub use self::log::Log;
+pub(crate) use self::log::{MAX_LOG, read_end};
+pub use self::port::Port;
+pub(crate) use self::port::{Handing, is_refused, opened};
+
+/// Time between SIGTERM and SIGKILL.
+const TERM_GRACE: Duration = Duration::from_secs(3);
+
+/// What a session with a target is opened with.
+#[derive(Clone)]
+pub struct Opening<T> {
+    /// The manifest's table.
+    pub table: T,
+    /// The directory that relative paths refer to.
+    pub directory: PathBuf,
+    /// Where the output of what is started goes.
+    pub log: Log,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+}
+
+/// A command line of a manifest, ready to be run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Program and arguments.
+    pub command: Vec<String>,
+    /// Where it runs.
+    pub directory: PathBuf,
+    /// Further environment.
+    pub environment: BTreeMap<String, String>,
+    /// Variables of our own environment that it must not see.
+    pub removed: Vec<String>,
+    /// Where its output goes; appended to.
+    pub log: Log,
+}
+
+/// What becomes of the standard input and output of a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pipes {
+    /// Nothing comes in, and output goes to the log.
+    None,
+    /// Both belong to the suite.
+    Both,
+}
+
+impl Launch {
+    /// Starts a process in a group of its own.
+    ///
+    /// # Errors
+    /// A text that tells what to change.
+    pub fn spawn(&self, around: &[(&str, &str)], pipes: Pipes) -> Result<Offspring, String> {
+        let [program, arguments @ ..] = self.command.as_slice() else {
+            return Err("its command line is empty".to_owned());
+        };
+        let unwritten = |error| format!("its log `{}` cannot be written: {error}", self.log.path().display());
+        let (log, errors) =
+            self.log.writers().inspect_err(|error| environment::note(error)).map_err(unwritten)?;
+        let (input, output) = match pipes {
+            Pipes::None => (Stdio::null(), log),
+            Pipes::Both => (Stdio::piped(), Stdio::piped()),
+        };
+        let mut command = Command::new(program);
+        self.removed.iter().for_each(|name| {
+            command.env_remove(name);
+        });
+        let starting = guard::Starting::new();
+        let child = command
+            .args(arguments)
+            .current_dir(&self.directory)
+            .envs(guard::temporary())
+            .envs(around.iter().copied())
+            .envs(&self.environment)
+            .envs([guard::variable()])
+            .stdin(input)
+            .stdout(output)
+            .stderr(errors)
+            .process_group(0)
+            .kill_on_drop(true)
+            .spawn()
+            .inspect_err(|error| environment::note(error))
+            .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
+        let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
+        let guarded = group.map(|group| starting.started(group.as_raw()));
+        Ok(Offspring {
+            child,
+            group,
+            _guarded: guarded,
+            command: self.command.join(" "),
+            log: self.log.clone(),
+            port: None,
+        })
+    }
+}
+
+/// A process that the suite started. Its whole group ends with it.
+#[derive(Debug)]
+pub struct Offspring {
+    child: Child,
+    group: Option<Pid>,
+    /// Ended with this process, whatever ends it.
+    _guarded: Option<Guarded>,
+    command: String,
+    log: Log,
+    /// The port that it was given.
+    port: Option<Port>,
+}
+
+impl Offspring {
+    /// Keeps the port that it was given from others as long as it lives.
+    #[must_use]
+    pub(crate) fn on(mut self, port: Port) -> Self {
+        self.port = Some(port);
+        self
+    }
+
+    /// Standard input and output, once, where they belong to the suite.
+    pub fn pipes(&mut self) -> Option<(ChildStdin, ChildStdout)> {
+        self.child.stdin.take().zip(self.child.stdout.take())
+    }
+
+    /// What there is to say when it ended by itself.
+    pub fn ended(&mut self) -> Option<String> {
+        let status = self.child.try_wait().ok().flatten()?;
+        let (words, log) = (self.log.last_words(), self.log.path().display());
+        Some(format!("`{}` ended with {status}; its log `{log}` ends: {words}", self.command))
+    }
+
+    /// Waits until it has ended by itself.
+    #[cfg(test)]
+    async fn wait(&mut self) {
+        let _ = self.child.wait().await;
+    }
+
+    /// Asks it to end, and ends it.
+    pub async fn stop(&mut self) {
+        self.signal(Signal::SIGTERM);
+        let _ = tokio::time::timeout(TERM_GRACE, self.child.wait()).await;
+        // Whatever of the group outlived its leader goes too.
+        self.signal(Signal::SIGKILL);
+        self.group = None;
+    }
+
+    fn signal(&self, signal: Signal) {
+        if let Some(group) = self.group {
+            // The group may be gone already, which is what we want.
+            let _ = killpg(group, signal);
+        }
+    }
+}
+
+impl Drop for Offspring {
+    fn drop(&mut self) {
+        self.signal(Signal::SIGKILL);
+    }
+}

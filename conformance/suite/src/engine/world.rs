@@ -1,0 +1,187 @@
+//! What the Worlds of all families have in common.
+//!
+//! Each family has a World of its own (`utp::world`, `runtime::world`, `management::world`,
+//! `toolbus::world`, `hub::world`, `hub::agent::world`, `breadcrumb::world`), so that a step of one cannot stand in a
+//! scenario of another, and so that a step is looked up among its own family's only.
+
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use cucumber::codegen::WorldInventory;
+use serde_json::Value;
+
+use crate::engine::by_hand::ByHand;
+use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::session::Sessions;
+use crate::transcript::Transcript;
+
+/// What every World has, whatever its family.
+#[derive(Default)]
+pub struct Core {
+    /// The open sessions of the run.
+    pub sessions: Sessions,
+    /// Id of the scenario.
+    pub scenario: String,
+    /// What the scenario writes down.
+    pub transcript: Arc<Transcript>,
+    /// Why it ended early.
+    pub trouble: Option<Trouble>,
+    /// What MAY rules recorded.
+    pub notes: Vec<String>,
+}
+
+impl Core {
+    /// What the scenario writes down.
+    pub(crate) fn written(&self) -> Arc<Transcript> {
+        Arc::clone(&self.transcript)
+    }
+
+    /// What this machine does not do for the bundled reference, by the reference's own word.
+    pub(crate) fn fault_of_the_machine(&self) -> Option<String> {
+        let known = self.sessions.faults_of_the_machine();
+        if known.is_empty() {
+            return None;
+        }
+        self.transcript.with(|frames| {
+            let told = frames.iter().filter(|frame| frame.direction == Direction::FromTarget);
+            let texts: Vec<String> = told.map(|frame| frame.body.to_string()).collect();
+            known.into_iter().find(|fault| texts.iter().any(|text| text.contains(fault)))
+        })
+    }
+
+    /// What the ids of the scenario follow from: another text for each time that it is run.
+    pub(crate) fn identity(&self) -> String {
+        match self.transcript.attempt() {
+            0 => self.scenario.clone(),
+            attempt => format!("{}, attempt {}", self.scenario, attempt + 1),
+        }
+    }
+}
+
+impl std::fmt::Debug for Core {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("World")
+            .field("scenario", &self.scenario)
+            .field("trouble", &self.trouble)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What every World has, and where.
+pub(crate) trait HasCore {
+    /// What every World has.
+    fn core(&self) -> &Core;
+
+    /// What every World has.
+    fn core_mut(&mut self) -> &mut Core;
+}
+
+/// Says of a World with a field `core` that it has one, which is also what is to be seen of it.
+macro_rules! has_core {
+    ($world:ty) => {
+        impl $crate::engine::world::HasCore for $world {
+            fn core(&self) -> &$crate::engine::world::Core {
+                &self.core
+            }
+
+            fn core_mut(&mut self) -> &mut $crate::engine::world::Core {
+                &mut self.core
+            }
+        }
+
+        impl std::fmt::Debug for $world {
+            fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                self.core.fmt(formatter)
+            }
+        }
+    };
+}
+pub(crate) use has_core;
+
+/// The World of a family, as the engine and its steps know it.
+pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory + HasCore {
+    /// What it leaves behind for the verdict, the evidence and the transcript.
+    fn remains(&self) -> Remains;
+
+    /// Gives back what other scenarios wait for.
+    fn leave(&mut self) {}
+
+    /// Whether it was given something that earlier scenarios may have harmed.
+    fn borrowed(&self) -> bool {
+        false
+    }
+
+    /// Ends the scenario.
+    fn halt(&mut self, trouble: Trouble) -> Halt {
+        self.core_mut().trouble = Some(trouble);
+        Halt
+    }
+
+    /// Ends the scenario unless the judgement is good.
+    fn judge(&mut self, judgement: Judgement) -> Step {
+        judgement.map_err(|trouble| self.halt(trouble))
+    }
+
+    /// Records what a MAY rule is about.
+    fn note(&mut self, text: impl Into<String>) {
+        self.core_mut().notes.push(text.into());
+    }
+
+    /// Ends the scenario where the target's process has ended, for the reason that is given then.
+    fn goes_on(&mut self, ended: Option<String>) -> Step {
+        match ended {
+            None => Ok(()),
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+        }
+    }
+
+    /// Ends the scenario for a fault of ours.
+    fn suite_fault(&mut self, message: &str) -> Halt {
+        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+    }
+}
+
+/// Hexadecimal digits of a unique id that are the same in every run; a run's own follow them.
+pub const STABLE: usize = 10;
+
+/// What a World leaves behind.
+#[derive(Clone, Debug, Default)]
+pub struct Remains {
+    /// The messages of the scenario; some may still come.
+    pub transcript: Option<Arc<Transcript>>,
+    /// What this run made up, and the stable name that stands for it in reports.
+    pub names: Vec<(String, String)>,
+    /// What ends the unique part of every id of the run, where reports leave that out.
+    pub nonce: Option<String>,
+    /// Whether something is judged once more at the end of the run.
+    pub is_rechecked: bool,
+    /// Body of the message that the scenario is about.
+    pub subject: Option<Value>,
+    /// How a message to the target is sent by hand.
+    pub reproduce: Option<ByHand>,
+}
+
+/// Ends a scenario; what happened is in the World.
+#[derive(Debug)]
+pub struct Halt;
+
+/// What stands in a panic that is no fault.
+const HALT: &str = "the scenario ended; its World says why";
+
+impl std::fmt::Display for Halt {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(HALT)
+    }
+}
+
+/// Whether a panic is only how cucumber is told that a scenario ended.
+///
+/// cucumber keeps such panics quiet by a hook of the whole process, which several runs at a time take from each
+/// other; who prints panics asks here first.
+pub fn is_halt(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.downcast_ref::<String>().is_some_and(|text| text.contains(HALT))
+}
+
+/// What a step answers.
+pub type Step = Result<(), Halt>;

@@ -1,0 +1,181 @@
+//! How the agent is spoken with: over the store, by HTTP, or in JSON lines (`docs/breadcrumbs.md`, "An agent").
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use serde_json::Value;
+use tokio::sync::mpsc;
+
+use crate::engine::environment;
+use crate::engine::pace::heartbeat;
+use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::room::{Booth, Room};
+use crate::families::breadcrumb::store::Store;
+use crate::transcript::{Kind, lock};
+
+/// Bytes of what an agent says.
+const MAX_SAID: usize = 1024 * 1024;
+/// Between two tries to reach an agent that does not listen yet.
+const AGAIN: Duration = Duration::from_millis(50);
+
+/// The way to an agent.
+pub(super) enum Way {
+    /// It listens to the store.
+    Store,
+    /// Each breadcrumb is posted to it.
+    Http(Courier),
+    /// Each breadcrumb is a line.
+    Lines(Input),
+    /// That led to an agent which is not there, in a run that is judged again.
+    Nobody {
+        /// Whether it listened to the store.
+        is_store: bool,
+    },
+}
+
+/// The store, and the way to the agent.
+pub(super) struct Driver {
+    pub store: Store,
+    pub way: Way,
+}
+
+impl Driver {
+    /// Tells the agent of a breadcrumb, as the wire lets it through.
+    ///
+    /// # Errors
+    /// Why it does not get there.
+    pub(super) fn tell(&self, room: &Room, booth: &Arc<Booth>, body: Value) -> Result<(), String> {
+        let channel = if self.is_store() { "POST /breadcrumbs" } else { "to the agent" };
+        for body in room.told(booth, Kind::Put, channel, BTreeMap::new(), body) {
+            let held = &self.store.shelf;
+            let crumb = held.put(held.fresh_id(), &body, None);
+            let crumb = crumb.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))?;
+            match &self.way {
+                Way::Store | Way::Nobody { .. } => {}
+                Way::Http(courier) => courier.send(booth, crumb.full()),
+                Way::Lines(input) => input.send(&crumb.full())?,
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the agent listens to the store.
+    pub(super) fn is_store(&self) -> bool {
+        matches!(self.way, Way::Store | Way::Nobody { is_store: true })
+    }
+
+    /// Why nothing gets to the agent, where that is known.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match &self.way {
+            Way::Http(courier) => lock(&courier.post.trouble).clone(),
+            Way::Store | Way::Lines(_) | Way::Nobody { .. } => None,
+        }
+    }
+}
+
+/// Posts breadcrumbs to an agent, those of one scenario one after the other.
+pub(super) struct Courier {
+    post: Arc<Post>,
+    queues: Mutex<HashMap<String, mpsc::UnboundedSender<Value>>>,
+}
+
+struct Post {
+    client: reqwest::Client,
+    url: String,
+    /// For an answer.
+    deadline: Duration,
+    /// For an agent that does not listen yet.
+    patience: Duration,
+    room: Arc<Room>,
+    trouble: Mutex<Option<String>>,
+}
+
+impl Courier {
+    /// A courier to an address.
+    ///
+    /// # Errors
+    /// It is no URL, or there is no client.
+    pub(super) fn new(
+        url: &str,
+        room: &Arc<Room>,
+        deadline: Duration,
+        patience: Duration,
+    ) -> Result<Self, String> {
+        reqwest::Url::parse(url)
+            .map_err(|error| format!("`breadcrumb.agent.drive.http` is no URL: {error}"))?;
+        // Without idle connections: a server of one thread serves one connection at a time.
+        let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
+        let client = client.map_err(|error| error.to_string())?;
+        let (url, room, trouble) = (url.to_owned(), Arc::clone(room), Mutex::default());
+        let post = Arc::new(Post { client, url, deadline, patience, room, trouble });
+        Ok(Self { post, queues: Mutex::default() })
+    }
+
+    fn send(&self, booth: &Arc<Booth>, body: Value) {
+        let mut queues = lock(&self.queues);
+        let queue = queues.entry(booth.unique.clone()).or_insert_with(|| {
+            let (queue, rest) = mpsc::unbounded_channel();
+            tokio::spawn(Arc::clone(&self.post).carry(Arc::clone(booth), rest));
+            queue
+        });
+        // The other end lives as long as this one.
+        let _ = queue.send(body);
+    }
+}
+
+impl Post {
+    async fn carry(self: Arc<Self>, booth: Arc<Booth>, mut rest: mpsc::UnboundedReceiver<Value>) {
+        while let Some(body) = rest.recv().await {
+            let answer = heartbeat::within(self.deadline + self.patience, self.post(&body)).await;
+            let said = match answer {
+                Some(Ok(said)) => {
+                    *lock(&self.trouble) = None;
+                    said
+                }
+                Some(Err(why)) => {
+                    *lock(&self.trouble) = Some(why);
+                    None
+                }
+                None => None,
+            };
+            if let Some(said) = said {
+                self.room.heard_in(&booth, Kind::Said, "answer of the agent", BTreeMap::new(), said);
+            }
+        }
+    }
+
+    /// What the agent says to a breadcrumb, if anything.
+    async fn post(&self, body: &Value) -> Result<Option<Value>, String> {
+        let began = Instant::now();
+        let mut response = loop {
+            match self.client.post(&self.url).json(body).send().await {
+                Ok(response) => break response,
+                Err(error) if error.is_connect() && began.elapsed() < self.patience => {
+                    tokio::time::sleep(AGAIN).await;
+                }
+                Err(error) => {
+                    environment::note(&error);
+                    return Err(format!("`{}`: {error}", self.url));
+                }
+            }
+        };
+        if !response.status().is_success() {
+            return Err(format!("`{}` answers {}", self.url, response.status()));
+        }
+        let mut bytes = Vec::new();
+        while let Some(part) = response.chunk().await.map_err(|error| error.to_string())? {
+            if bytes.len() + part.len() > MAX_SAID {
+                return Err(format!("`{}` says more than {MAX_SAID} bytes", self.url));
+            }
+            bytes.extend_from_slice(&part);
+        }
+        let text = String::from_utf8_lossy(&bytes);
+        Ok((!text.trim().is_empty()).then(|| line(text.trim())))
+    }
+}
+
+/// What was said: JSON where it is JSON, else the text.
+pub(super) fn line(text: &str) -> Value {
+    serde_json::from_str(text).unwrap_or_else(|_| Value::from(text))
+}

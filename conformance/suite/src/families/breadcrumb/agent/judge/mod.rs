@@ -1,0 +1,90 @@
+//! Judgements over what an agent said: pure functions over the frames of a scenario.
+//!
+//! `form` looks at an invocation, `request` at the calls in it, `conduct` at what the agent makes of the answers.
+
+pub(super) mod conduct;
+pub(super) mod form;
+pub(super) mod request;
+
+use serde_json::Value;
+
+use super::ledger::{Deed, Ledger, response};
+use super::said::Utterance;
+use super::task::Task;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::transcript::Frame;
+
+/// What was seen in a scenario.
+pub(super) struct Seen<'a> {
+    pub frames: &'a [Frame],
+    pub tasks: &'a [Task],
+    pub said: Vec<Utterance<'a>>,
+    pub ledger: Ledger,
+}
+
+impl<'a> Seen<'a> {
+    pub(super) fn of(frames: &'a [Frame], tasks: &'a [Task]) -> Self {
+        Self { frames, tasks, said: Utterance::all(frames), ledger: Ledger::of(frames, tasks) }
+    }
+
+    /// What was said with calls in it.
+    ///
+    /// # Errors
+    /// Not observed where there is nothing of the kind.
+    fn invocations(&self) -> Result<Vec<&Utterance<'a>>, Trouble> {
+        let all: Vec<_> = self.said.iter().filter(|said| !said.requests().is_empty()).collect();
+        if all.is_empty() {
+            return Err(Trouble::NotObserved("the agent called no tool".to_owned()));
+        }
+        Ok(all)
+    }
+
+    /// Judges every invocation, and what is said without a call as a recommendation: the standard shows the form of
+    /// invocations, and of a last word only by its examples.
+    fn each_form(&self, judgement: impl Fn(&Utterance<'a>) -> Judgement) -> Judgement {
+        self.invocations()?.into_iter().try_for_each(&judgement)?;
+        let others = self.said.iter().filter(|said| said.requests().is_empty());
+        others.map(judgement).find(Result::is_err).unwrap_or(Ok(())).map_err(|trouble| match trouble {
+            Trouble::Broken(finding) => {
+                finding.recommended("the standard shows a last word by its examples only").into()
+            }
+            other => other,
+        })
+    }
+
+    /// What was said after a frame.
+    fn after(&self, n: u32) -> impl Iterator<Item = &Utterance<'a>> {
+        self.said.iter().filter(move |said| said.frame.n > n)
+    }
+
+    /// The first call of a planned one that the agent made.
+    ///
+    /// # Errors
+    /// Not observed where it made none.
+    fn call(&self, planned: (usize, usize, usize)) -> Result<&Deed, Trouble> {
+        let wish = &self.tasks[planned.0].stages[planned.1][planned.2];
+        let missing = || Trouble::NotObserved(format!("the agent did not call `{}`", wish.tool));
+        self.ledger.made(planned).next().ok_or_else(missing)
+    }
+
+    /// What the tool answered to it.
+    ///
+    /// # Errors
+    /// Not observed where it was not asked to answer.
+    fn answer(&self, planned: (usize, usize, usize)) -> Result<&'a Frame, Trouble> {
+        self.call(planned)?;
+        let session = &self.tasks[planned.0].session;
+        let made = self.ledger.made(planned);
+        let answers = made.filter_map(|deed| response(self.frames, deed.id.as_deref()?, session));
+        let missing = || Trouble::NotObserved("the agent did not ask for the result to come back".to_owned());
+        answers.min_by_key(|frame| frame.n).ok_or_else(missing)
+    }
+
+    /// A finding about what was said last.
+    fn last(&self, finding: Finding) -> Finding {
+        match self.said.last() {
+            Some(said) => finding.actual(Some(said.whole())).frame(said.frame),
+            None => finding.actual(Some(&Value::from("nothing was said"))),
+        }
+    }
+}

@@ -1,0 +1,152 @@
+//! Which of the planned calls each call of the agent is.
+
+use super::said::{Request, Utterance};
+use super::stock::meant;
+use super::task::{Task, Wish};
+use super::told::Known;
+use crate::families::breadcrumb::crumb::RESPONSE;
+use crate::transcript::{Frame, Kind};
+
+/// Characters of an id that has a name in reports.
+const SHORTEST: usize = 4;
+
+/// A call that the agent made.
+#[derive(Clone, Debug)]
+pub(super) struct Deed {
+    /// Number of the frame.
+    pub frame: u32,
+    /// All of it, so that it is known again.
+    pub call: String,
+    /// Under what id; none where it has none.
+    pub id: Option<String>,
+    /// Whether its result is to come back.
+    pub returns: bool,
+    /// Task, stage and place of the planned call that it is.
+    pub planned: Option<(usize, usize, usize)>,
+}
+
+/// All calls of a scenario, in order.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Ledger {
+    pub deeds: Vec<Deed>,
+}
+
+impl Ledger {
+    /// What the frames show.
+    pub(super) fn of(frames: &[Frame], tasks: &[Task]) -> Self {
+        let mut ledger = Self::default();
+        for said in Utterance::all(frames) {
+            for call in said.calls() {
+                let planned = ledger.planned(call, tasks);
+                let id = call.id().map(str::to_owned);
+                let (frame, returns) = (said.frame.n, call.returns());
+                ledger.deeds.push(Deed { frame, call: call.value.to_string(), id, returns, planned });
+            }
+        }
+        ledger
+    }
+
+    /// The planned call that fits best: the one about the same thing, then one that was not made yet, then the latest.
+    fn planned(&self, call: Request<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
+        let tool = meant(call.tool());
+        let input = call.value.to_string();
+        // A call whose tool cannot be told is known by what it is about.
+        let is_named = |wish: &Wish| match tool {
+            Some(tool) => wish.tool == tool,
+            None => wish.key.as_ref().is_some_and(|key| input.contains(key.as_str())),
+        };
+        let mut best = None;
+        for (task, stage, place, wish) in all(tasks).filter(|(_, _, _, wish)| is_named(wish)) {
+            let is_fresh = !self.deeds.iter().any(|deed| deed.planned == Some((task, stage, place)));
+            let about = match &wish.key {
+                Some(key) if input.contains(key.as_str()) => 2,
+                Some(_) => 0,
+                None => 1,
+            };
+            let worth = (about, is_fresh, task);
+            if best.is_none_or(|(best, _)| worth > best) {
+                best = Some((worth, (task, stage, place)));
+            }
+        }
+        best.map(|(_, planned)| planned)
+    }
+
+    /// The calls that are a planned one.
+    pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &Deed> {
+        self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
+    }
+
+    /// Under which ids the calls of a task are known.
+    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+        let own = self.deeds.iter().filter_map(|deed| {
+            let (of, stage, place) = deed.planned?;
+            (of == task).then_some(())?;
+            Some(Known { place: (stage, place), id: deed.id.clone()? })
+        });
+        own.collect()
+    }
+
+    /// The ids that the agent gave, and a stable name for each.
+    pub(super) fn names(&self) -> Vec<(String, String)> {
+        let named = |deed: &Deed| {
+            let (id, (task, stage, place)) = (deed.id.clone()?, deed.planned?);
+            // A shorter one may stand in any text.
+            (id.len() >= SHORTEST).then(|| (id, format!("<call {}.{}.{}>", task + 1, stage + 1, place + 1)))
+        };
+        self.deeds.iter().filter_map(named).collect()
+    }
+
+    /// Whether every stage of a task was gone through, its calls are answered, and the agent has spoken since.
+    pub(super) fn is_over(&self, frames: &[Frame], tasks: &[Task], task: usize) -> bool {
+        let reached = |stage: usize, wishes: &Vec<Wish>| {
+            (0..wishes.len()).all(|place| self.made((task, stage, place)).next().is_some())
+        };
+        if !tasks[task].stages.iter().enumerate().all(|(stage, wishes)| reached(stage, wishes)) {
+            return false;
+        }
+        let own = self.deeds.iter().filter(|deed| deed.planned.is_some_and(|(own, _, _)| own == task));
+        let returning: Vec<&Deed> = own.filter(|deed| deed.returns).collect();
+        let answers: Option<Vec<u32>> = returning
+            .iter()
+            .map(|deed| {
+                let answer = |id: &str| response(frames, id, &tasks[task].session).map(|frame| frame.n);
+                deed.id.as_deref().map_or(Some(0), answer)
+            })
+            .collect();
+        let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
+        let Some(last) = last else { return true };
+        let own = |said: &&Utterance<'_>| belongs(said, tasks, task);
+        Utterance::all(frames).iter().filter(own).any(|said| said.frame.n > last && !said.is_open())
+    }
+}
+
+/// Whether something was said about a task, or to its user.
+pub(super) fn belongs(said: &Utterance<'_>, tasks: &[Task], task: usize) -> bool {
+    let own = &tasks[task];
+    if tasks.iter().all(|task| task.session == own.session) {
+        return true;
+    }
+    let text = said.whole().to_string();
+    let is_about = |task: &Task| text.contains(&task.mark);
+    let is_to = |task: &Task| text.contains(&task.session);
+    is_about(own) || (is_to(own) && !tasks.iter().any(is_about))
+}
+
+/// The tool's answer to the call with this id in a session, as the suite gave it.
+pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Option<&'a Frame> {
+    let tag = format!("session:{session}");
+    frames.iter().find(|frame| {
+        frame.kind == Kind::Put
+            && frame.text("/schema_name") == Some(RESPONSE)
+            && frame.text("/context/request_id") == Some(id)
+            && frame.body["tags"].as_array().is_some_and(|tags| tags.iter().any(|own| *own == tag))
+    })
+}
+
+/// All planned calls with their places.
+pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &Wish)> {
+    tasks
+        .iter()
+        .enumerate()
+        .flat_map(|(task, own)| own.places().map(move |((stage, place), wish)| (task, stage, place, wish)))
+}

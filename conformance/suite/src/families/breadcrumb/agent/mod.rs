@@ -1,0 +1,65 @@
+//! An agent under test that writes invocations: the suite is its store, its user, its tools and its language model.
+//!
+//! `stock` is what the store holds from the start, `task` what a user wants and how it is got, `play` one conversation
+//! about it. `driver` is how the agent is spoken with, `said` reads what it says, `ledger` pairs its calls with what was
+//! planned, `tools` answers them, `model` and `told` play the language model. `session` starts the agent, `scene` is one
+//! scenario. `judge` looks at frames.
+
+mod driver;
+pub mod judge;
+mod ledger;
+pub mod manifest;
+mod model;
+mod play;
+mod said;
+mod scene;
+pub mod session;
+mod steps;
+mod stock;
+mod task;
+mod told;
+mod tools;
+pub mod world;
+
+use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::protocol::Protocol;
+use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+
+/// An agent that writes invocations for a tool runner.
+#[derive(Debug)]
+pub struct Agent;
+
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "breadcrumb.agent",
+    title: "Agent with breadcrumbs",
+    about: "Writes invocations, and makes something of the answers.",
+    peers: "breadcrumb store, model, tools, user",
+    is_complete: true,
+}];
+
+impl Family for Agent {
+    fn id(&self) -> &'static str {
+        "breadcrumb.agent"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &super::setup::Breadcrumb
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        1
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &super::evidence::NAMING
+    }
+}

@@ -1,0 +1,315 @@
+//! The language model that the suite plays: OpenAI-compatible, plain or streamed.
+//!
+//! A task is known by its mark in the conversation, and which answer is due by what the conversation tells, not by how
+//! often the agent asks. Where functions are offered they are called, else the model writes the whole invocation.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use serde_json::{Map, Value, json};
+
+use super::play::{Play, Plays};
+use super::stock::{meant, plain};
+use super::task::{Input, Next, Reply, Task, Wish};
+use super::told::{Outcome, Told, call_id, ending, numbers, read, text};
+use crate::families::breadcrumb::crumb::INVOCATION;
+use crate::families::breadcrumb::room::Room;
+use crate::families::utp::runtime::model::spoken;
+use crate::net::http_server::{Asked, Reply as HttpReply};
+use crate::transcript::Kind;
+
+/// The model, and what it has learnt of the agent.
+pub(super) struct Model {
+    pub room: Arc<Room>,
+    pub plays: Arc<Plays>,
+    /// Whether functions were ever offered: a request without is then for something else, such as a title.
+    offers: AtomicBool,
+}
+
+/// What the model does next.
+enum Turn {
+    /// Calls, each with its stage and its place there.
+    Calls(Vec<((usize, usize), Wish)>),
+    Words(String),
+}
+
+impl Model {
+    pub(super) fn new(room: &Arc<Room>, plays: &Arc<Plays>) -> Arc<Self> {
+        let (room, plays) = (Arc::clone(room), Arc::clone(plays));
+        Arc::new(Self { room, plays, offers: AtomicBool::new(false) })
+    }
+
+    /// Answers a request over HTTP.
+    pub(super) fn serve(&self, asked: &Asked) -> HttpReply {
+        let path = asked.bare_path();
+        if path.ends_with("/models") {
+            let model = json!({"id": "suite", "object": "model"});
+            return HttpReply::json(200, &json!({"object": "list", "data": [model]}));
+        }
+        if !path.ends_with("/chat/completions") {
+            let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
+            return HttpReply::json(404, &error);
+        }
+        let channel = asked.channel();
+        let Some((play, task)) = self.find(&asked.body["messages"]) else {
+            self.room.heard(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+            return spoken(&asked.body, words("There is nothing to do."));
+        };
+        let heard =
+            self.room.heard_in(&play.booth, Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+        let Some(request) = heard.into_iter().next() else { return HttpReply::Hang };
+        let reply = self.next(&play, task, &request);
+        match self.room.told(&play.booth, Kind::ModelReply, &channel, BTreeMap::new(), reply).pop() {
+            Some(reply) => spoken(&asked.body, reply),
+            None => HttpReply::Hang,
+        }
+    }
+
+    /// What the model says where it is a tool, always a text, and what task that is about.
+    pub(super) fn think(&self, messages: &Value) -> (Option<Task>, String) {
+        let Some((play, task)) = self.find(messages) else {
+            return (None, "There is nothing to do.".to_owned());
+        };
+        let (task, known) = (play.tasks().swap_remove(task), play.known(task));
+        let told = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
+        let text = written(&task, &turn(&task, &told, false), &told);
+        (Some(task), text)
+    }
+
+    /// The task that a conversation is about: the one whose mark was said last.
+    fn find(&self, messages: &Value) -> Option<(Arc<Play>, usize)> {
+        let messages = messages.as_array()?;
+        for message in messages.iter().rev() {
+            let text = message.to_string();
+            let mut booth = None;
+            for (at, _) in text.match_indices('-') {
+                let mark = at.checked_sub(12).and_then(|begin| text.get(begin..at));
+                let Some(play) = mark.and_then(|mark| self.plays.of(mark)) else { continue };
+                let tasks = play.tasks();
+                let ours = tasks.iter().position(|task| text[at - 12..].starts_with(&task.mark));
+                booth = ours.map(|task| (play, task)).or(booth);
+            }
+            if booth.is_some() {
+                return booth;
+            }
+        }
+        let all: String = messages.iter().map(text).collect::<Vec<_>>().join("\n");
+        let play = self.plays.by_request(&all)?;
+        let count = play.tasks().len();
+        let told = |task: &usize| play.known(*task).iter().any(|known| all.contains(&known.id));
+        let task = (0..count).rev().find(told)?;
+        Some((play, task))
+    }
+
+    fn next(&self, play: &Play, task: usize, request: &Value) -> Value {
+        let tasks = play.tasks();
+        let task_of = &tasks[task];
+        let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
+        let told = read(messages, task_of, &play.known(task));
+        let turn = turn(task_of, &told, request["parallel_tool_calls"] == false);
+        let offered = request["tools"].as_array().into_iter().flatten();
+        let functions: Vec<&Value> = offered.filter_map(|tool| tool.get("function")).collect();
+        let is_silenced = !functions.is_empty() && request["tool_choice"] == "none";
+        if functions.is_empty() || is_silenced {
+            if is_silenced || self.offers.load(Ordering::Relaxed) {
+                return words(&match turn {
+                    Turn::Words(words) => words,
+                    Turn::Calls(..) => working(task_of),
+                });
+            }
+            return words(&written(task_of, &turn, &told));
+        }
+        self.offers.store(true, Ordering::Relaxed);
+        match turn {
+            Turn::Words(last) => spoken_by_function(&functions, request, &last),
+            Turn::Calls(wishes) => called(&functions, task_of, &wishes, &told),
+        }
+    }
+}
+
+/// What the user hears while tools work.
+fn working(task: &Task) -> String {
+    format!("One moment, I am on it ({}).", task.mark)
+}
+
+/// What a sound model does, given what it was told; `one_by_one` where it must make one call at a time.
+fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
+    for (stage, wishes) in task.stages.iter().enumerate() {
+        let outcome = |place: usize| told.outcomes.get(&(stage, place));
+        let is_open = |place: &usize| !told.called.contains(&(stage, *place)) && outcome(*place).is_none();
+        let open: Vec<usize> = (0..wishes.len()).filter(is_open).collect();
+        let due = if one_by_one { open.first().into_iter().copied().collect() } else { open.clone() };
+        if one_by_one && !due.is_empty() || open.len() == wishes.len() {
+            return Turn::Calls(due.iter().map(|place| ((stage, *place), wishes[*place].clone())).collect());
+        }
+        let waits = |(place, wish): (usize, &Wish)| wish.return_to_llm && outcome(place).is_none();
+        if wishes.iter().enumerate().any(waits) {
+            return Turn::Words(working(task));
+        }
+        let failed = (0..wishes.len()).any(|place| matches!(outcome(place), Some(Outcome::Failure(_))));
+        let goes_on = match task.next {
+            Next::AfterSuccess => !failed,
+            Next::AfterFailure => failed,
+        };
+        if !goes_on {
+            break;
+        }
+    }
+    Turn::Words(last_words(task, told))
+}
+
+/// What the user is told in the end: the outcome of the last stage that there was, call by call.
+fn last_words(task: &Task, told: &Told) -> String {
+    let last = told.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
+    let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);
+    let parts: Vec<String> = outcomes
+        .filter_map(|((stage, place), outcome)| {
+            let wish = task.stages.get(*stage)?.get(*place)?;
+            wish.return_to_llm.then(|| match outcome {
+                Outcome::Output(text) => format!("{}: {text}", wish.label),
+                Outcome::Failure(text) => format!("{} is not to be had: {text}", wish.label),
+            })
+        })
+        .collect();
+    if parts.is_empty() { format!("It is done ({}).", task.mark) } else { parts.join(" ") }
+}
+
+fn words(text: &str) -> Value {
+    json!({"role": "assistant", "content": text})
+}
+
+/// The input of a call.
+fn input(wish: &Wish, told: &Told) -> Value {
+    match &wish.input {
+        Input::Given(input) => input.clone(),
+        Input::Addition => {
+            let outcome = told.outcomes.get(&(0, 0));
+            let found = match outcome {
+                Some(Outcome::Output(text)) => numbers(text),
+                _ => Vec::new(),
+            };
+            let terms: Vec<String> = found.iter().map(u64::to_string).collect();
+            let expression = if terms.is_empty() { "0".to_owned() } else { terms.join(" + ") };
+            json!({"expression": expression})
+        }
+    }
+}
+
+/// An id that a model gives to a call where it is asked for one.
+fn request_id(task: &Task, wish: &Wish, place: (usize, usize)) -> String {
+    format!("{}-{}", wish.tool, ending(task, place))
+}
+
+/// The call as an item of `tool_requests`.
+fn request(task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+    let mut request = json!({
+        "tool": wish.tool, "input": input(wish, told), "requestId": request_id(task, wish, place),
+        "return_to_llm": wish.return_to_llm,
+    });
+    if let Some(config) = wish.config_id {
+        request["config_id"] = json!(config);
+    }
+    request
+}
+
+/// The whole invocation as a text.
+fn written(task: &Task, turn: &Turn, told: &Told) -> String {
+    let context = match turn {
+        Turn::Words(words) => json!({"message": words}),
+        Turn::Calls(wishes) => {
+            let requests: Vec<Value> =
+                wishes.iter().map(|(place, wish)| request(task, wish, *place, told)).collect();
+            json!({"message": working(task), "tool_requests": requests})
+        }
+    };
+    let tags = ["agent:response".to_owned(), format!("session:{}", task.session)];
+    let breadcrumb =
+        json!({"schema_name": INVOCATION, "title": "Response", "tags": tags, "context": context});
+    json!({"action": "create", "breadcrumb": breadcrumb}).to_string()
+}
+
+/// Calls of the functions that were offered.
+fn called(functions: &[&Value], task: &Task, wishes: &[((usize, usize), Wish)], told: &Told) -> Value {
+    let calls: Option<Vec<Value>> = wishes
+        .iter()
+        .map(|(place, wish)| {
+            let function = fitting(functions, wish.tool)?;
+            let arguments = arguments(function, task, wish, *place, told);
+            let name = &function["name"];
+            let id = call_id(task, *place);
+            Some(json!({
+                "id": id, "type": "function", "function": {"name": name, "arguments": arguments.to_string()},
+            }))
+        })
+        .collect();
+    match calls {
+        Some(calls) => json!({"role": "assistant", "content": working(task), "tool_calls": calls}),
+        None => words("I was offered no function for that tool."),
+    }
+}
+
+/// Words; by a function that takes some, where the model must call one.
+fn spoken_by_function(functions: &[&Value], request: &Value, text: &str) -> Value {
+    let names = ["message", "answer", "response", "reply", "text", "content"];
+    let is_tool = |function: &&&Value| meant(function["name"].as_str().unwrap_or_default()).is_some();
+    let must = matches!(&request["tool_choice"], Value::String(choice) if choice == "required");
+    let found = functions.iter().filter(|function| must && !is_tool(function)).find_map(|function| {
+        let takes = |name: &&&str| function["parameters"]["properties"].get(**name).is_some();
+        Some((&function["name"], *names.iter().find(takes)?))
+    });
+    let Some((function, name)) = found else { return words(text) };
+    let arguments = json!({name: text}).to_string();
+    let call = json!({"id": "call_last_word", "type": "function", "function": {"name": function, "arguments": arguments}});
+    json!({"role": "assistant", "content": null, "tool_calls": [call]})
+}
+
+/// The function for a tool: the one of its name, else one that takes any tool's name.
+fn fitting<'a>(functions: &[&'a Value], tool: &str) -> Option<&'a Value> {
+    let named = |function: &&&Value| plain(function["name"].as_str().unwrap_or_default()) == plain(tool);
+    let takes = |function: &&&Value, names: &[&str]| {
+        names.iter().all(|name| function["parameters"]["properties"].get(*name).is_some())
+    };
+    let exact = functions.iter().find(named);
+    let general = functions.iter().find(|function| takes(function, &["tool", "input"]));
+    let whole = functions.iter().find(|function| takes(function, &["tool_requests"]));
+    exact.or(general).or(whole).copied()
+}
+
+fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+    let properties = function["parameters"]["properties"].as_object();
+    let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
+    let input = input(wish, told);
+    if takes("tool_requests") {
+        return json!({"message": working(task), "tool_requests": [request(task, wish, place, told)]});
+    }
+    let mut arguments = if takes("input") {
+        Map::from_iter([("input".to_owned(), input)])
+    } else {
+        input.as_object().cloned().unwrap_or_default()
+    };
+    let more = [
+        ("tool", Some(json!(wish.tool))),
+        ("requestId", Some(json!(request_id(task, wish, place)))),
+        ("request_id", Some(json!(request_id(task, wish, place)))),
+        ("return_to_llm", Some(json!(wish.return_to_llm))),
+        ("config_id", wish.config_id.map(Value::from)),
+        ("message", Some(json!(working(task)))),
+    ];
+    for (name, value) in more {
+        if let Some(value) = value.filter(|_| takes(name)) {
+            arguments.entry(name).or_insert(value);
+        }
+    }
+    Value::Object(arguments)
+}
+
+/// The output or the error that a planned answer brings, as an answer's `context` has it.
+pub(super) fn answered(reply: &Reply) -> (&'static str, Vec<(&'static str, Value)>) {
+    match reply {
+        Reply::Output(output) => ("success", vec![("output", output.clone())]),
+        Reply::Failure { error, decoy } => {
+            ("error", vec![("error", json!(error)), ("output", decoy.clone())])
+        }
+    }
+}

@@ -1,0 +1,69 @@
+//! One scenario as the parties play it: its tasks, and the messages about them.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex};
+
+use super::ledger::Ledger;
+use super::task::Task;
+use super::told::Known;
+use crate::families::breadcrumb::room::Booth;
+use crate::transcript::{Frame, lock};
+
+/// A scenario's tasks and messages.
+pub(super) struct Play {
+    pub booth: Arc<Booth>,
+    tasks: Mutex<Vec<Task>>,
+}
+
+impl Play {
+    pub(super) fn new(booth: Arc<Booth>) -> Arc<Self> {
+        Arc::new(Self { booth, tasks: Mutex::default() })
+    }
+
+    pub(super) fn tasks(&self) -> Vec<Task> {
+        lock(&self.tasks).clone()
+    }
+
+    pub(super) fn add(&self, task: Task) {
+        lock(&self.tasks).push(task);
+    }
+
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        self.booth.transcript.frames()
+    }
+
+    /// The calls so far.
+    pub(super) fn ledger(&self, tasks: &[Task]) -> Ledger {
+        self.booth.transcript.with(|frames| Ledger::of(frames, tasks))
+    }
+
+    /// Under which ids the calls of a task are known.
+    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+        let tasks = self.tasks();
+        self.ledger(&tasks).known(task)
+    }
+}
+
+/// All scenarios, by their marks.
+#[derive(Default)]
+pub(super) struct Plays(Mutex<HashMap<String, Arc<Play>>>);
+
+impl Plays {
+    pub(super) fn add(&self, play: &Arc<Play>) {
+        lock(&self.0).insert(play.booth.unique.clone(), Arc::clone(play));
+    }
+
+    /// The play of a scenario.
+    pub(super) fn of(&self, unique: &str) -> Option<Arc<Play>> {
+        lock(&self.0).get(unique).cloned()
+    }
+
+    /// The play in which somebody used one of the ids that stand in a text.
+    pub(super) fn by_request(&self, text: &str) -> Option<Arc<Play>> {
+        let all: Vec<Arc<Play>> = lock(&self.0).values().cloned().collect();
+        all.into_iter().find(|play| {
+            let count = play.tasks().len();
+            (0..count).any(|task| play.known(task).iter().any(|known| text.contains(&known.id)))
+        })
+    }
+}

@@ -1,0 +1,101 @@
+//! One scenario with an agent: what its users want, and how the turns go.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use tokio::task::JoinSet;
+
+use super::ledger::Ledger;
+use super::play::Play;
+use super::session::CrumbAgentSession;
+use super::task::{Errand, Task};
+use crate::transcript;
+use crate::transcript::{Frame, Transcript};
+
+/// Deadlines that a turn may take in which something happens again and again.
+const ROUNDS: u32 = 4;
+
+/// The state of one scenario.
+pub(super) struct Scene {
+    pub session: Arc<CrumbAgentSession>,
+    pub play: Arc<Play>,
+    /// Stands in everything that the users say.
+    pub unique: String,
+    errands: Vec<Errand>,
+    // Ends with the scene.
+    _attending: JoinSet<()>,
+}
+
+impl Scene {
+    pub(super) fn new(session: &Arc<CrumbAgentSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
+        let unique = session.unique(scenario);
+        let (play, attending) = session.enter(&unique, transcript);
+        Self { session: Arc::clone(session), play, unique, errands: Vec::new(), _attending: attending }
+    }
+
+    /// Something more is wanted.
+    pub(super) fn want(&mut self, errand: Errand) {
+        self.errands.push(errand);
+    }
+
+    /// The session of the first user, as tags name it.
+    pub(super) fn session_id(&self) -> String {
+        format!("sess-{}", self.unique)
+    }
+
+    /// That of another one.
+    pub(super) fn other_session_id(&self) -> String {
+        format!("peer-{}", self.unique)
+    }
+
+    /// One user asks for everything, one after the other.
+    ///
+    /// # Errors
+    /// Why that does not get to the agent.
+    pub(super) async fn ask(&mut self) -> Result<(), String> {
+        for (number, errand) in std::mem::take(&mut self.errands).into_iter().enumerate() {
+            let task = Task::new(errand, &self.unique, number + 1, self.session_id());
+            self.session.say(&self.play, task)?;
+            self.wait(number).await;
+        }
+        Ok(())
+    }
+
+    /// Each thing is asked for by a user of its own, at the same time.
+    ///
+    /// # Errors
+    /// Why that does not get to the agent.
+    pub(super) async fn ask_together(&mut self) -> Result<(), String> {
+        let errands = std::mem::take(&mut self.errands);
+        for (number, errand) in errands.iter().enumerate() {
+            let session = if number == 0 { self.session_id() } else { self.other_session_id() };
+            self.session.say(&self.play, Task::new(*errand, &self.unique, number + 1, session))?;
+        }
+        for number in 0..errands.len() {
+            self.wait(number).await;
+        }
+        Ok(())
+    }
+
+    /// Waits until a task is over, or nothing has happened for too long.
+    async fn wait(&self, task: usize) {
+        let (tasks, began) = (self.play.tasks(), Instant::now());
+        let transcript = &self.play.booth.transcript;
+        let deadline = self.session.deadline();
+        loop {
+            let seen = transcript.seen();
+            let over =
+                |frames: &[Frame]| Ledger::of(frames, &tasks).is_over(frames, &tasks, task).then_some(());
+            let is_over = transcript.wait(deadline, over).await.is_some();
+            let is_late = || began.elapsed() > deadline * ROUNDS;
+            if is_over || transcript.seen() == seen || transcript.told("late", is_late) {
+                return;
+            }
+        }
+    }
+
+    /// Waits for what may still come.
+    pub(super) async fn quiet(&self) {
+        transcript::rest(self.session.pace.quiet).await;
+    }
+}

@@ -1,0 +1,268 @@
+//! The session of a run with an agent that writes invocations: the parties around it, and what was found out before the
+//! first scenario.
+
+mod calibrate;
+mod start;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::task::JoinSet;
+
+use super::driver::{Driver, Way};
+use super::manifest::CrumbAgentTable;
+use super::model::Model;
+use super::play::{Play, Plays};
+use super::task::Task;
+use super::tools::{Around, attend};
+use crate::engine::judge::Cause;
+use crate::engine::pace::Pace;
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Offspring, Opening};
+use crate::families::breadcrumb::crumb::USER_MESSAGE;
+use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::runner::call::filled;
+use crate::families::breadcrumb::store::Store;
+use crate::net::http_server::HttpServer;
+use crate::net::wire::Straight;
+use crate::transcript::{Transcript, lock};
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CrumbAgentError {
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The suite's own servers.
+    #[error("the suite's breadcrumb store or its model cannot listen: {0}")]
+    Listen(String),
+    /// The agent cannot be started.
+    #[error("the agent cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the agent cannot be reached: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the agent says nothing to its user within {seconds} s; it {what}{ended}")]
+    Silent {
+        /// The deadline.
+        seconds: u64,
+        /// What was seen of it.
+        what: &'static str,
+        /// How its process ended, if it did.
+        ended: String,
+    },
+}
+
+impl CrumbAgentError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Config(_) | Self::Listen(_) | Self::Start(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
+        }
+    }
+}
+
+/// An open session.
+pub struct CrumbAgentSession {
+    /// The manifest's table.
+    pub table: CrumbAgentTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(super) around: Arc<Around>,
+    pub(super) plays: Arc<Plays>,
+    /// Names of tools that the manifest's fixtures add to the catalog.
+    pub(super) further_tools: BTreeSet<String>,
+    works: bool,
+    processes: Mutex<Vec<Offspring>>,
+    nonce: String,
+    seed: u64,
+    // These end with the session.
+    _model: Option<HttpServer>,
+    _listening: JoinSet<()>,
+}
+
+impl std::fmt::Debug for CrumbAgentSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("CrumbAgentSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+/// What was found out about an agent before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CrumbAgentFound {
+    pace: Pace,
+    by_store: bool,
+    further_tools: BTreeSet<String>,
+    works: bool,
+    nonce: String,
+}
+
+impl CrumbAgentSession {
+    /// What was found out.
+    pub fn found(&self) -> CrumbAgentFound {
+        CrumbAgentFound {
+            pace: self.pace,
+            by_store: self.around.driver.is_store(),
+            further_tools: self.further_tools.clone(),
+            works: self.works,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
+        let room = Arc::new(Room::new(Arc::new(Straight)));
+        let plays = Arc::new(Plays::default());
+        let model = Model::new(&room, &plays);
+        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            around: Arc::new(Around { room, driver, model }),
+            plays,
+            further_tools: found.further_tools,
+            works: found.works,
+            processes: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            _model: None,
+            _listening: JoinSet::new(),
+        })
+    }
+
+    /// Opens the parties, starts the agent, and learns whether it works and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(plan: Opening<CrumbAgentTable>) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: Opening<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    }
+
+    async fn opening_on(
+        plan: Opening<CrumbAgentTable>,
+        handing: Handing,
+    ) -> Result<Arc<Self>, CrumbAgentError> {
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan, handing).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// Whether the agent called the tools that it was told to use.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub(super) fn unique(&self, scenario: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.seed.to_string(), scenario, &self.nonce] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+    }
+
+    /// How long the agent's next word may take.
+    pub(super) fn deadline(&self) -> Duration {
+        // Behind a crooked wire, most of what is silent is silent for good.
+        let is_patient = self.pace.answer >= Duration::from_secs(5);
+        self.pace.answer.max(if is_patient { self.table.deadline() } else { Duration::ZERO })
+    }
+
+    /// A scenario comes in, and its tools are attended to.
+    pub(super) fn enter(&self, unique: &str, transcript: Arc<Transcript>) -> (Arc<Play>, JoinSet<()>) {
+        let play = Play::new(self.around.room.enter_with(unique, transcript));
+        self.plays.add(&play);
+        let mut attending = JoinSet::new();
+        if !matches!(self.around.driver.way, Way::Nobody { .. }) {
+            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
+        }
+        (play, attending)
+    }
+
+    /// How long an agent may take over what belongs together but comes in several messages.
+    pub(super) fn moment(&self) -> Duration {
+        (self.deadline() / 4).min(Duration::from_secs(2))
+    }
+
+    /// The user asks for a task.
+    ///
+    /// # Errors
+    /// Why that does not get to the agent.
+    pub(super) fn say(&self, play: &Play, task: Task) -> Result<(), String> {
+        let template = self.table.say.clone().unwrap_or_else(|| {
+            json!({"schema_name": USER_MESSAGE, "title": "Message", "tags": ["user:message", "session:{session}"],
+                   "context": {"message": "{text}", "content": "{text}"}})
+        });
+        let words =
+            [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
+        let body = filled(&template, &words);
+        for (number, _) in task.names() {
+            self.around.room.know_by(number, &play.booth);
+        }
+        play.add(task);
+        self.around.driver.tell(&self.around.room, &play.booth, body)
+    }
+
+    /// The schema of a breadcrumb in the store.
+    pub(super) fn schema_of(&self, id: &str) -> Option<String> {
+        let crumb = self.around.driver.store.shelf.find(id)?;
+        crumb.schema_name().map(str::to_owned)
+    }
+
+    /// The agent's process, where the suite started it and it ended by itself.
+    pub(super) fn ended(&self) -> Option<String> {
+        lock(&self.processes).iter_mut().find_map(Offspring::ended)
+    }
+}
+
+impl Session for CrumbAgentSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let facts = [("agent.envelope", self.table.shows_envelopes()), ("agent.config", self.table.config)];
+        facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()).collect()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some(
+            "the agent never asked for the tool that it was told to use, so nothing counts as a pass",
+        )
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let processes = std::mem::take(&mut *lock(&self.processes));
+            for mut process in processes {
+                process.stop().await;
+            }
+        }
+        .boxed()
+    }
+}

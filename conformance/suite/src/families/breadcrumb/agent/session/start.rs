@@ -1,0 +1,174 @@
+//! Opens the parties around an agent, and starts it with what it has to know of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::Value;
+use tokio::task::JoinSet;
+
+use super::{CrumbAgentError, CrumbAgentSession};
+use crate::engine::pace::Pace;
+use crate::engine::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
+use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
+use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
+use crate::families::breadcrumb::agent::model::Model;
+use crate::families::breadcrumb::agent::play::Plays;
+use crate::families::breadcrumb::agent::stock;
+use crate::families::breadcrumb::agent::tools::Around;
+use crate::families::breadcrumb::lines;
+use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::runner::session::fixtures;
+use crate::families::breadcrumb::store::{Posting, Store};
+use crate::net::http_server::HttpServer;
+use crate::transcript::Kind;
+
+/// A session before anything was learnt.
+pub(super) async fn set_up(
+    plan: Opening<CrumbAgentTable>,
+    handing: Handing,
+) -> Result<CrumbAgentSession, CrumbAgentError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let room = Arc::new(Room::new(wire));
+    let posting = if table.drive.is_some() {
+        Posting::Records
+    } else if table.capture == Capture::Envelope {
+        Posting::Envelopes
+    } else {
+        Posting::Loose
+    };
+    let store = Store::start(table.listen.as_deref(), &room, posting, None).await;
+    let store = store.map_err(CrumbAgentError::Listen)?;
+    let held = fixtures(table.fixtures.as_deref(), &directory).map_err(CrumbAgentError::Config)?;
+    stock_up(&store, &held)?;
+    let plays = Arc::<Plays>::default();
+    let model = Model::new(&room, &plays);
+    let speaking = Arc::clone(&model);
+    let server =
+        HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
+    let server = server.await.map_err(CrumbAgentError::Listen)?;
+    let port = Port::take(handing).map_err(CrumbAgentError::Start)?;
+    let words = BTreeMap::from([
+        ("store_url", store.url()),
+        ("model_url", format!("{}/v1", server.url())),
+        ("listen", port.address()),
+    ]);
+    let mut processes = Vec::new();
+    log.clear();
+    let launch = |command: &[String]| launch(&table, command, &directory, &log, &words);
+    if let Some(command) = &table.start {
+        processes.push(spawn(&launch(command), &words, Pipes::None)?);
+    }
+    let mut listening = JoinSet::new();
+    let drive = table.drive.clone().unwrap_or_default();
+    let way = if let Some(command) = &drive.command {
+        let mut process = spawn(&launch(command), &words, Pipes::Both)?;
+        let Some((input, output)) = process.pipes() else {
+            return Err(CrumbAgentError::Start("its command line has no pipes".to_owned()));
+        };
+        processes.push(process);
+        let hearing = Arc::clone(&room);
+        listening.spawn(lines::read(output, move |text| {
+            hearing.heard(Kind::Said, "stdout", BTreeMap::new(), line(&text));
+        }));
+        let input = Input::new(input);
+        for crumb in store
+            .shelf
+            .list(&crate::families::breadcrumb::shelf::Filter { limit: usize::MAX, ..Default::default() })
+            .iter()
+            .rev()
+        {
+            input.send(&crumb.full()).map_err(CrumbAgentError::Reach)?;
+        }
+        Way::Lines(input)
+    } else if let Some(url) = &drive.http {
+        let url = filled(url, &words);
+        let scale = limits.scale.clamp(0.01, 1000.0);
+        let (deadline, patience) = (table.deadline().mul_f64(scale), table.start_timeout().mul_f64(scale));
+        Way::Http(Courier::new(&url, &room, deadline, patience).map_err(CrumbAgentError::Config)?)
+    } else {
+        Way::Store
+    };
+    if let Some(first) = processes.pop() {
+        processes.push(first.on(port));
+    }
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    Ok(CrumbAgentSession {
+        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        around: Arc::new(Around { room, driver: Driver { store, way }, model }),
+        plays,
+        further_tools: names(&held),
+        works: false,
+        processes: Mutex::new(processes),
+        nonce: format!("{now:x}{}", std::process::id()),
+        seed,
+        table,
+        _model: Some(server),
+        _listening: listening,
+    })
+}
+
+/// Puts into the store what it holds from the start.
+fn stock_up(store: &Store, fixtures: &[Value]) -> Result<(), CrumbAgentError> {
+    let own = stock::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
+    let further = fixtures.iter().map(|body| (store.shelf.fresh_id(), body.clone()));
+    for (id, body) in own.chain(further) {
+        let stored = store.shelf.put(id, &body, None);
+        stored.map_err(|refused| {
+            CrumbAgentError::Config(format!("`breadcrumb.agent.fixtures`: {refused:?}"))
+        })?;
+    }
+    Ok(())
+}
+
+/// All values of members called `name`.
+fn names(values: &[Value]) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    for value in values {
+        match value {
+            Value::Object(members) => {
+                all.extend(members.get("name").and_then(Value::as_str).map(str::to_owned));
+                let nested: Vec<Value> = members.values().cloned().collect();
+                all.extend(names(&nested));
+            }
+            Value::Array(items) => all.extend(names(items)),
+            _ => {}
+        }
+    }
+    all
+}
+
+fn filled(text: &str, words: &BTreeMap<&str, String>) -> String {
+    words.iter().fold(text.to_owned(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+}
+
+fn launch(
+    table: &CrumbAgentTable,
+    command: &[String],
+    directory: &Path,
+    log: &Log,
+    words: &BTreeMap<&str, String>,
+) -> Launch {
+    Launch {
+        command: command.to_vec(),
+        directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
+        environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value, words))).collect(),
+        removed: Vec::new(),
+        log: log.clone(),
+    }
+}
+
+fn spawn(
+    launch: &Launch,
+    words: &BTreeMap<&str, String>,
+    pipes: Pipes,
+) -> Result<Offspring, CrumbAgentError> {
+    let around = [
+        ("CALLMARK_STORE_URL", words["store_url"].as_str()),
+        ("CALLMARK_MODEL_URL", &words["model_url"]),
+        ("CALLMARK_LISTEN", &words["listen"]),
+    ];
+    launch.spawn(&around, pipes).map_err(CrumbAgentError::Start)
+}

@@ -1,0 +1,37 @@
+//! What users want, and that they say it.
+
+use cucumber::{given, when};
+
+use crate::engine::world::Step;
+use crate::families::breadcrumb::agent::task::Errand;
+use crate::families::breadcrumb::agent::world::World;
+
+#[given("an agent")]
+fn agent(world: &mut World) -> Step {
+    world.open()
+}
+
+#[given(expr = "a user who wants {errand}")]
+fn user(world: &mut World, errand: Errand) -> Step {
+    world.scene()?.want(errand);
+    Ok(())
+}
+
+#[given(expr = "who then wants {errand}")]
+#[given(expr = "another user, who wants {errand}")]
+fn more(world: &mut World, errand: Errand) -> Step {
+    user(world, errand)
+}
+
+#[when("the user asks")]
+#[when("the user asks for one after the other")]
+async fn asks(world: &mut World) -> Step {
+    let asked = world.scene()?.ask().await;
+    world.reached(asked)
+}
+
+#[when("both ask at the same time")]
+async fn both_ask(world: &mut World) -> Step {
+    let asked = world.scene()?.ask_together().await;
+    world.reached(asked)
+}

@@ -1,0 +1,154 @@
+//! The tools, as the suite plays them: they answer what the agent asks for as its task has it.
+//!
+//! A call is answered once, however often it is sent. A call whose result is for the user is not answered: the agent has
+//! no part in what comes of it.
+
+use std::collections::HashSet;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::driver::Driver;
+use super::ledger::{Deed, Ledger};
+use super::model::{Model, answered};
+use super::play::Play;
+use super::said::{Utterance, single};
+use super::stock::meant;
+use super::task::{Reply, Task};
+use crate::families::breadcrumb::crumb::RESPONSE;
+use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
+use crate::families::breadcrumb::room::Room;
+use crate::transcript::{Frame, Kind};
+
+/// Longer than any scenario lasts.
+const LONG: Duration = Duration::from_secs(3600);
+
+/// The parties around an agent.
+pub(super) struct Around {
+    pub room: Arc<Room>,
+    pub driver: Driver,
+    pub model: Arc<Model>,
+}
+
+/// Answers the calls of one scenario until it is dropped.
+pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Duration) {
+    let mut done = 0;
+    let mut answered = HashSet::new();
+    loop {
+        let fresh = |frames: &[Frame]| {
+            let own = frames.iter().filter(|frame| {
+                matches!(frame.kind, Kind::Said | Kind::Crumb | Kind::Stored) && frame.n > done
+            });
+            let own: Vec<Frame> = own.cloned().collect();
+            (!own.is_empty()).then_some(own)
+        };
+        let Some(fresh) = play.booth.transcript.linger(LONG, fresh).await else { return };
+        for frame in &fresh {
+            done = frame.n;
+            for thought in thoughts(frame) {
+                if answered.insert(thought.call) {
+                    let (task, content) = around.model.think(&thought.messages);
+                    let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
+                    let reply = Reply::Output(output);
+                    around.respond(&play, task.as_ref(), &thought.id, thought.tool, &reply);
+                }
+            }
+            around.answer(&play, frame.n, patience, &mut answered).await;
+        }
+    }
+}
+
+/// A request by which an agent asks a language model what to do.
+struct Thought {
+    id: String,
+    tool: &'static str,
+    messages: Value,
+    /// All of it: two sessions may give the same id.
+    call: String,
+}
+
+impl Thought {
+    fn of(tool: &str, id: Option<&str>, input: Option<&Value>, call: &Value) -> Option<Self> {
+        let tool = meant(tool).filter(|tool| LANGUAGE_MODELS.contains(tool))?;
+        let messages = input?.get("messages").cloned().unwrap_or_default();
+        Some(Self { id: id?.to_owned(), tool, messages, call: call.to_string() })
+    }
+}
+
+/// The thoughts of one message.
+fn thoughts(frame: &Frame) -> Vec<Thought> {
+    let Some(said) = Utterance::of(frame) else {
+        let single = single(frame);
+        let found = single.and_then(|context| {
+            let id = context.get("requestId").or_else(|| context.get("request_id"))?.as_str();
+            Thought::of(context["tool"].as_str()?, id, context.get("input"), &context)
+        });
+        return found.into_iter().collect();
+    };
+    let requests = said.requests();
+    let thoughts = requests.iter().filter(|request| request.is_thought());
+    thoughts
+        .filter_map(|request| Thought::of(request.tool(), request.id(), request.input(), request.value))
+        .collect()
+}
+
+impl Around {
+    /// Answers the calls of one message.
+    async fn answer(&self, play: &Arc<Play>, frame: u32, patience: Duration, answered: &mut HashSet<String>) {
+        let tasks = play.tasks();
+        let ledger = play.ledger(&tasks);
+        let own: Vec<Deed> = ledger.deeds.into_iter().filter(|deed| deed.frame == frame).collect();
+        let is_due = |deed: &Deed, answered: &HashSet<String>| {
+            deed.returns && deed.id.is_some() && !answered.contains(&deed.call)
+        };
+        let mut due: Vec<Deed> = own.into_iter().filter(|deed| is_due(deed, answered)).collect();
+        let stage = due.iter().find_map(|deed| deed.planned.filter(|(task, _, _)| tasks[*task].backwards));
+        if let Some((task, stage, _)) = stage {
+            let all = siblings(play, &tasks, task, stage, patience).await;
+            due = all.into_iter().filter(|deed| is_due(deed, answered)).collect();
+            due.reverse();
+        }
+        for deed in due {
+            let id = deed.id.unwrap_or_default();
+            let planned =
+                deed.planned.map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
+            if let Some((task, wish)) = planned {
+                self.respond(play, Some(task), &id, wish.tool, &wish.reply);
+            } else {
+                let error = "there is no such tool here".to_owned();
+                self.respond(play, None, &id, "unknown", &Reply::Failure { error, decoy: json!({}) });
+            }
+            answered.insert(deed.call);
+        }
+    }
+
+    /// Gives the agent the answer to a call.
+    fn respond(&self, play: &Play, task: Option<&Task>, id: &str, tool: &str, reply: &Reply) {
+        let tasks = play.tasks();
+        let Some(task) = task.or(tasks.last()) else { return };
+        let (status, members) = answered(reply);
+        let mut context = json!({"request_id": id, "tool": tool, "status": status});
+        for (name, value) in members {
+            context[name] = value;
+        }
+        let tags = ["tool:response".to_owned(), format!("request:{id}"), format!("session:{}", task.session)];
+        let body = json!({
+            "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
+        });
+        // An agent that has ended is found out by who waits for it.
+        let _ = self.driver.tell(&self.room, &play.booth, body);
+    }
+}
+
+/// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
+async fn siblings(play: &Play, tasks: &[Task], task: usize, stage: usize, patience: Duration) -> Vec<Deed> {
+    let count = tasks[task].stages[stage].len();
+    let is_whole = |frames: &[Frame]| {
+        let ledger = Ledger::of(frames, tasks);
+        (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
+    };
+    play.booth.transcript.linger(patience, is_whole).await;
+    let ledger = play.ledger(tasks);
+    (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
+}

@@ -1,0 +1,112 @@
+//! The World of one scenario with an agent under test that writes invocations.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use super::judge::Seen;
+use super::scene::Scene;
+use super::session::CrumbAgentSession;
+use super::task::Task;
+use crate::engine::by_hand::ByHand;
+use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::families::breadcrumb::runner::world::by_hand;
+use crate::transcript::{Frame, Kind};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let frames = scene.play.frames();
+        let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
+        let mut names: Vec<(String, String)> = scene.play.tasks().iter().flat_map(Task::names).collect();
+        // Which of two calls comes first differs from run to run.
+        names.extend(scene.play.ledger(&scene.play.tasks()).names());
+        names.push((scene.unique.clone(), "<unique>".to_owned()));
+        Remains {
+            transcript: Some(Arc::clone(&scene.play.booth.transcript)),
+            names,
+            nonce: None,
+            is_rechecked: false,
+            subject: subject.map(|frame| frame.body.clone()),
+            // What is sent to an agent with a `drive` is no breadcrumb.
+            reproduce: scene.session.table.drive.is_none().then(|| ByHand::new(|_, frame| by_hand(frame))),
+        }
+    }
+}
+
+impl World {
+    /// Opens the scene.
+    pub(super) fn open(&mut self) -> Step {
+        let Some(session) = self.core.sessions.get::<CrumbAgentSession>() else {
+            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
+        };
+        self.goes_on(session.ended())?;
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// The session, for judgements that look things up.
+    pub(super) fn session(&mut self) -> Result<Arc<CrumbAgentSession>, Halt> {
+        Ok(Arc::clone(&self.scene()?.session))
+    }
+
+    /// Ends the scenario where something did not get to the agent.
+    pub(super) fn reached(&mut self, sent: Result<(), String>) -> Step {
+        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    }
+
+    /// Judges what was seen, once what is looked for is there or a moment has passed.
+    ///
+    /// An agent may say its last word in several messages.
+    pub(super) async fn judge_settled(&mut self, judgement: fn(&Seen<'_>) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
+        let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
+            Ok(()) | Err(Trouble::NotApplicable(_) | Trouble::Permitted(_)) => Some(()),
+            Err(_) => None,
+        };
+        scene.play.booth.transcript.wait(moment, settled).await;
+        self.judge_all(judgement)
+    }
+
+    /// Judges what was seen.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (frames, tasks) = (scene.play.frames(), scene.play.tasks());
+        let works = scene.session.works();
+        let trouble = scene.play.booth.transcript.told("trouble", || scene.session.around.driver.trouble());
+        if tasks.is_empty() {
+            return Err(self.suite_fault("no step said anything (`When the user asks`)"));
+        }
+        let seen = Seen::of(&frames, &tasks);
+        let judgement = judgement(&seen);
+        if seen.said.is_empty() && matches!(judgement, Err(Trouble::Broken(_))) {
+            if let Some(message) = trouble {
+                return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+            }
+            if !works {
+                let message = "the agent calls no tool, and never did".to_owned();
+                return Err(self.halt(Trouble::NotObserved(message)));
+            }
+        }
+        self.judge(judgement)
+    }
+}

@@ -1,0 +1,171 @@
+//! Who is in the room with a target: the scenarios, each with its transcript, and the wire between them and it.
+//!
+//! A message belongs to the scenario whose mark stands in it, wherever that is. One without a mark belongs to nobody who
+//! is judged.
+
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex};
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use crate::net::wire::{CALL, SCENARIO, Wire};
+use crate::transcript::{Kind, Message, Transcript, lock};
+
+/// Characters of a mark.
+const MARK: usize = 12;
+
+/// One scenario as the parties see it.
+#[derive(Debug)]
+pub struct Booth {
+    /// Its mark, 12 hexadecimal digits, which stand in every id of it.
+    pub unique: String,
+    /// Its messages.
+    pub transcript: Arc<Transcript>,
+}
+
+/// The scenarios of a run and the wire that all messages cross.
+pub struct Room {
+    wire: Arc<dyn Wire>,
+    /// What belongs to no scenario.
+    pub lobby: Arc<Booth>,
+    booths: Mutex<HashMap<String, Arc<Booth>>>,
+    /// Numbers that belong to a scenario.
+    numbers: Mutex<HashMap<String, Arc<Booth>>>,
+}
+
+impl Room {
+    /// An empty room.
+    pub fn new(wire: Arc<dyn Wire>) -> Self {
+        let lobby = Booth { unique: "lobby".to_owned(), transcript: Arc::default() };
+        Self { wire, lobby: Arc::new(lobby), booths: Mutex::default(), numbers: Mutex::default() }
+    }
+
+    /// A scenario is known by a number too, for a target that loses its mark.
+    pub fn know_by(&self, number: String, booth: &Arc<Booth>) {
+        lock(&self.numbers).insert(number, Arc::clone(booth));
+    }
+
+    /// A scenario comes in.
+    pub fn enter(&self, unique: &str) -> Arc<Booth> {
+        self.enter_with(unique, Arc::default())
+    }
+
+    /// As [`Room::enter`], with what the scenario writes down.
+    pub fn enter_with(&self, unique: &str, transcript: Arc<Transcript>) -> Arc<Booth> {
+        let booth = Arc::new(Booth { unique: unique.to_owned(), transcript });
+        lock(&self.booths).insert(unique.to_owned(), Arc::clone(&booth));
+        booth
+    }
+
+    /// The scenario that a text belongs to.
+    pub fn whose(&self, text: &str) -> Arc<Booth> {
+        let (booths, numbers) = (lock(&self.booths), lock(&self.numbers));
+        let marked = marks(text).find_map(|mark| booths.get(mark));
+        let mut words = text.split(|letter: char| !letter.is_ascii_digit());
+        let known = marked.or_else(|| words.find_map(|word| numbers.get(word)));
+        Arc::clone(known.unwrap_or(&self.lobby))
+    }
+
+    /// A message of the target: what the suite takes it to have sent, written down where it belongs.
+    pub fn heard(
+        &self,
+        kind: Kind,
+        channel: &str,
+        headers: BTreeMap<String, String>,
+        body: Value,
+    ) -> Vec<Value> {
+        let booth = self.whose(&format!("{channel} {body}"));
+        self.heard_in(&booth, kind, channel, headers, body)
+    }
+
+    /// The same, of a scenario that is known.
+    pub fn heard_in(
+        &self,
+        booth: &Booth,
+        kind: Kind,
+        channel: &str,
+        headers: BTreeMap<String, String>,
+        body: Value,
+    ) -> Vec<Value> {
+        let message = Self::message(booth, Direction::FromTarget, kind, channel, headers, body);
+        let arrived = self.wire.incoming(message);
+        arrived
+            .into_iter()
+            .map(|message| {
+                let body = message.body.clone();
+                booth.transcript.record(message);
+                body
+            })
+            .collect()
+    }
+
+    /// A message of the suite: written down as it was meant; what really arrives at the target.
+    pub fn told(
+        &self,
+        booth: &Booth,
+        kind: Kind,
+        channel: &str,
+        headers: BTreeMap<String, String>,
+        body: Value,
+    ) -> Vec<Value> {
+        let message = Self::message(booth, Direction::ToTarget, kind, channel, headers, body);
+        booth.transcript.record(message.clone());
+        self.wire.outgoing(message).into_iter().map(|message| message.body).collect()
+    }
+
+    fn message(
+        booth: &Booth,
+        direction: Direction,
+        kind: Kind,
+        channel: &str,
+        mut headers: BTreeMap<String, String>,
+        body: Value,
+    ) -> Message {
+        headers.insert(SCENARIO.to_owned(), booth.unique.clone());
+        let ids = ["/context/request_id", "/context/requestId"];
+        if let Some(id) = ids.iter().find_map(|pointer| body.pointer(pointer).and_then(Value::as_str)) {
+            headers.entry(CALL.to_owned()).or_insert_with(|| id.to_owned());
+        }
+        Message { direction, kind, channel: channel.to_owned(), headers, body }
+    }
+}
+
+/// What may be marks in a text: hexadecimal digits, 12 at a time.
+fn marks(text: &str) -> impl Iterator<Item = &str> {
+    let is_digit = |byte: &u8| byte.is_ascii_digit() || (b'a'..=b'f').contains(byte);
+    let bytes = text.as_bytes();
+    let mut end = 0;
+    // Digits that come before each end, so that each window is looked at once.
+    let mut run = 0;
+    std::iter::from_fn(move || {
+        while end < bytes.len() {
+            run = if is_digit(&bytes[end]) { run + 1 } else { 0 };
+            end += 1;
+            if run >= MARK {
+                return text.get(end - MARK..end);
+            }
+        }
+        None
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::net::wire::Straight;
+
+    #[test]
+    fn a_message_belongs_to_the_scenario_whose_mark_it_holds() {
+        let room = Room::new(Arc::new(Straight));
+        let booth = room.enter("0123456789ab");
+        let _other = room.enter("ba9876543210");
+        let body = json!({"context": {"request_id": "echo-f0123456789abc"}});
+        room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), body);
+        assert_eq!(booth.transcript.seen(), 1);
+        room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), json!({"context": "012345 6789ab"}));
+        assert_eq!((booth.transcript.seen(), room.lobby.transcript.seen()), (1, 1));
+    }
+}

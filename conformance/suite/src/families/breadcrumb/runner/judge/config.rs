@@ -1,0 +1,139 @@
+//! Whether a tool takes its configuration from where `config_id` points (Universal Tool Invocation L43-44).
+
+use serde_json::Value;
+
+use super::model::{asked, unasked};
+use super::tool::is_number;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::breadcrumb::runner::answer::Answer;
+use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::props::{CUSTOM, Config};
+use crate::transcript::Frame;
+
+/// What is known of the configurations of a scenario.
+pub struct Known<'a> {
+    /// All that the scenario stored, what only looks like one included.
+    pub configs: &'a [Config],
+    /// The keys of the run.
+    pub keys: &'a [String],
+    /// Where the custom setting shows.
+    pub pointer: &'a str,
+    /// Whether the manifest says so.
+    pub is_told: bool,
+}
+
+impl Known<'_> {
+    fn of(&self, call: &Call) -> Option<&Config> {
+        self.configs.iter().find(|config| call.config_id.as_ref() == Some(&config.id))
+    }
+
+    /// Which keys stand in a request.
+    fn keys_in(&self, frame: &Frame) -> Vec<usize> {
+        let body = frame.body.to_string();
+        let is_in = |key: &str| {
+            let texts = frame.headers.values().chain([&frame.channel, &body]);
+            texts.into_iter().any(|text| text.contains(key))
+        };
+        (0..self.keys.len()).filter(|key| is_in(&self.keys[*key])).collect()
+    }
+}
+
+/// The provider gets the key of the configuration, and no other.
+pub fn has_key(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
+    let asked = asked(frames, call);
+    let (Some(config), Some(first)) = (known.of(call), asked.first()) else { return Err(unasked(call)) };
+    match asked.iter().find(|frame| known.keys_in(frame) != [config.key]) {
+        None => Ok(()),
+        Some(frame) => {
+            let found = known.keys_in(frame);
+            let actual = if found.is_empty() { "none of the configured keys" } else { "the key of another" };
+            Err(Finding::new(
+                "the provider does not get the key of the configuration that the call names",
+                "take the key from the `tool.config.v1` to which `config_id` points, for this call and no other",
+            )
+            .expected("the key of the configuration")
+            .actual(Some(&Value::from(actual)))
+            .at("/config_id")
+            .frame(first)
+            .into())
+        }
+    }
+}
+
+/// The provider is asked for the model of the configuration.
+pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
+    let asked = asked(frames, call);
+    let Some(config) = known.of(call) else { return Err(unasked(call)) };
+    let answer = Answer::of(frames, call);
+    let told = answer.and_then(|answer| answer.at("/model")).and_then(Value::as_str);
+    let is_asked_for = |frame: &&Frame| frame.text("/model") == Some(&config.model);
+    let is_right =
+        if asked.is_empty() { told == Some(&config.model) } else { asked.iter().all(is_asked_for) };
+    if is_right {
+        return Ok(());
+    }
+    let mut finding = Finding::new(
+        "the model is not that of the configuration that the call names",
+        "where the input names no model, take it from the `tool.config.v1` to which `config_id` points",
+    )
+    .expected(config.model.as_str())
+    .at("/model");
+    if let Some(frame) = asked.first() {
+        finding = finding.actual(frame.member("/model")).frame(frame);
+    }
+    Err(finding.into())
+}
+
+/// The provider gets the custom setting.
+pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
+    let asked = asked(frames, call);
+    let Some(frame) = asked.first() else { return Err(unasked(call)) };
+    // Providers know the same setting by several names.
+    let usual = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
+    let pointers = std::iter::once(known.pointer).chain(usual.into_iter().filter(|_| !known.is_told));
+    #[expect(clippy::cast_precision_loss, reason = "a small number")]
+    let wanted = CUSTOM as f64;
+    let is_it = |value: Option<&Value>| {
+        is_number(value, wanted) || value.and_then(Value::as_str) == Some(CUSTOM.to_string().as_str())
+    };
+    if pointers.into_iter().any(|pointer| is_it(frame.member(pointer))) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the tool's own setting of the configuration does not reach the provider",
+        "take all settings of the tool from the `tool.config.v1` to which `config_id` points; where yours is another, say \
+         so in `[breadcrumb.tools.config]`",
+    )
+    .expected(CUSTOM)
+    .actual(Some(&frame.body))
+    .at(known.pointer)
+    .frame(frame)
+    .into())
+}
+
+/// A call that names no configuration runs with nothing of any.
+pub fn has_nothing_of_others(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
+    for frame in asked(frames, call) {
+        let model = frame.text("/model").unwrap_or_default();
+        let is_others = known.configs.iter().any(|config| config.model == model);
+        if !known.keys_in(frame).is_empty() || is_others {
+            return Err(Finding::new(
+                "a call whose `config_id` leads to no configuration runs with the values of another",
+                "answer such a call with an error, or run it with the tool's own defaults",
+            )
+            .expected("no key and no model of a configuration")
+            .actual(frame.member("/model"))
+            .at("/model")
+            .frame(frame)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The call before it ran with the configuration that it named; without that nothing can be concluded.
+pub fn has_been_seen(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
+    has_key(frames, call, known).or_else(|_| has_model(frames, call, known)).map_err(|_| {
+        Trouble::NotObserved("no configuration was seen to reach the provider on this path".to_owned())
+    })
+}

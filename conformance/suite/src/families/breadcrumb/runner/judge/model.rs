@@ -1,0 +1,169 @@
+//! Whether a language model's tool hands on what is asked and what is answered (Universal Tool Invocation L78-82, L142).
+
+use serde_json::Value;
+
+use super::tool::{is_number, output, wrong};
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::breadcrumb::runner::answer::Answer;
+use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::props::sent;
+use crate::families::breadcrumb::runner::upstream::Speech;
+use crate::transcript::{Frame, Kind};
+
+/// `content` is the text of the reply.
+pub fn has_content(call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgement {
+    output(call, answer)?;
+    let text = answer.at("/content").and_then(Value::as_str).map(str::trim);
+    if text == Some(speech.text.as_str()) {
+        return Ok(());
+    }
+    Err(wrong(answer, "/content", speech.text.as_str(), "the tool does not give the text of the reply"))
+}
+
+/// `model` is the one that replied.
+pub fn has_model(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
+    output(call, answer)?;
+    let reply = frames.iter().rev().find(|frame| frame.kind == Kind::UpstreamReply);
+    let model = reply.and_then(|frame| frame.text("/model")).ok_or_else(|| unasked(call))?;
+    if answer.at("/model").and_then(Value::as_str) == Some(model) {
+        return Ok(());
+    }
+    Err(wrong(answer, "/model", model, "the tool does not name the model that replied"))
+}
+
+/// `usage.total_tokens` is what the provider counted.
+pub fn has_tokens(call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgement {
+    output(call, answer)?;
+    #[expect(clippy::cast_precision_loss, reason = "counts of a few dozen")]
+    let total = speech.total() as f64;
+    if is_number(answer.at("/usage/total_tokens"), total) {
+        return Ok(());
+    }
+    let what = "the tool does not give the tokens that the call took";
+    Err(wrong(answer, "/usage/total_tokens", speech.total(), what))
+}
+
+/// `cost_estimate` is an amount, where it is there.
+pub fn cost_is_an_amount(call: &Call, answer: &Answer<'_>) -> Judgement {
+    output(call, answer)?;
+    match answer.at("/cost_estimate") {
+        None | Some(Value::Null) => Ok(()),
+        Some(cost) if cost.as_f64().is_some_and(|cost| cost >= 0.0) => Ok(()),
+        Some(_) => Err(wrong(
+            answer,
+            "/cost_estimate",
+            "a number of US dollars, 0 or more",
+            "the cost is no amount of dollars",
+        )),
+    }
+}
+
+/// `cost_estimate` is there.
+pub fn has_cost(call: &Call, answer: &Answer<'_>) -> Judgement {
+    output(call, answer)?;
+    match answer.at("/cost_estimate") {
+        None | Some(Value::Null) => Err(wrong(
+            answer,
+            "/cost_estimate",
+            "an estimate in US dollars",
+            "there is no estimate of the cost",
+        )),
+        Some(_) => Ok(()),
+    }
+}
+
+/// The tool that was named asked its own provider, and brings what that said.
+pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgement {
+    let output = output(call, answer)?;
+    let host = if call.tool() == "ollama_local" { "ollama" } else { call.tool() };
+    let asked = asked(frames, call);
+    let is_asked = asked.iter().any(|frame| frame.channel.contains(&format!("/{host}/")));
+    let said = Value::from(speech.text.as_str()).to_string();
+    if is_asked && output.to_string().contains(said.trim_matches('"')) {
+        return Ok(());
+    }
+    let mut finding = Finding::new(
+        format!("the answer is not the work of `{}`", call.tool()),
+        "run the very tool that the request names",
+    )
+    .expected(format!("what the model behind `{}` says", call.tool()))
+    .actual(Some(output))
+    .frame(answer.frame);
+    for frame in asked {
+        finding = finding.frame(frame);
+    }
+    Err(finding.into())
+}
+
+/// All messages of the call reach the model, in their order.
+pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
+    let asked = asked(frames, call);
+    let Some(frame) = asked.first() else { return Err(unasked(call)) };
+    let sent = sent(call);
+    let finding = |what: &str| {
+        Finding::new(
+            what.to_owned(),
+            "hand all of `input.messages` on to the model, each with its role, in the order of the call",
+        )
+        .expected(call.input.as_ref().map(Value::to_string).unwrap_or_default())
+        .actual(Some(&frame.body))
+        .frame(frame)
+    };
+    let Some(arrived) = frame.member("/messages").and_then(Value::as_array) else {
+        // A provider that takes one text has all messages in it.
+        let text = frame.body.to_string();
+        let is_there = |(_, content): &(String, String)| {
+            text.contains(Value::from(content.as_str()).to_string().trim_matches('"'))
+        };
+        return if sent.iter().all(is_there) {
+            Ok(())
+        } else {
+            Err(finding("a message of the call does not reach the model").into())
+        };
+    };
+    let mut rest = arrived.iter();
+    for (role, content) in &sent {
+        let is_it = |message: &Value| {
+            message.get("role").and_then(Value::as_str) == Some(role) && text_of(message).contains(content)
+        };
+        if !rest.any(is_it) {
+            let is_elsewhere = arrived.iter().any(is_it);
+            return Err(finding(if is_elsewhere {
+                "the messages of the call reach the model in another order"
+            } else {
+                "a message of the call does not reach the model as it was"
+            })
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The text of a message: a string, or parts.
+fn text_of(message: &Value) -> String {
+    match message.get("content") {
+        Some(Value::String(text)) => text.clone(),
+        Some(Value::Array(parts)) => {
+            parts.iter().filter_map(|part| part.get("text").and_then(Value::as_str)).collect()
+        }
+        _ => String::new(),
+    }
+}
+
+/// The requests to a provider that hold the messages of a call.
+pub fn asked<'a>(frames: &'a [Frame], call: &Call) -> Vec<&'a Frame> {
+    let own = |frame: &&Frame| frame.kind == Kind::Upstream && frame.body.to_string().contains(call.id());
+    frames.iter().filter(own).collect()
+}
+
+/// Nothing was asked of the provider.
+pub fn unasked(call: &Call) -> Trouble {
+    let hint = match call.tool() {
+        "ollama_local" => "ask the host at `CALLMARK_OLLAMA_URL`",
+        "venice" => "ask the provider at `CALLMARK_VENICE_URL`",
+        _ => "ask the provider at `CALLMARK_OPENROUTER_URL`",
+    };
+    Finding::new(format!("`{}` asks no model with the messages of the call", call.tool()), hint)
+        .expected(call.id())
+        .into()
+}

@@ -1,0 +1,145 @@
+//! What a scenario has beside its calls: breadcrumbs in the store, configurations with their keys, steps of a workflow.
+
+use std::str::FromStr;
+use std::sync::Arc;
+
+use cucumber::Parameter;
+use serde_json::{Map, Value, json};
+
+use super::call::Call;
+use crate::engine::target::Port;
+use crate::families::breadcrumb::manifest::{ASTRAL_ACTIONS, LANGUAGE_MODELS, STANDARD_TOOLS};
+
+/// The custom setting of every configuration (`docs/breadcrumbs.md`, "Language models").
+pub const CUSTOM: u64 = 17;
+/// The version of a breadcrumb that nobody has changed.
+pub const FIRST: u64 = 1;
+/// Under this id nothing is stored.
+pub const NOTHING: &str = "7d1e4c20-5b3f-4f6a-8e21-c94d0a6b3f58";
+
+/// The schema of what is stored for a scenario.
+pub const MEMO: &str = "memo.v1";
+/// How its title begins.
+pub const MEMO_TITLE: &str = "Pump log ";
+
+/// The title of what is stored for the scenario with this mark.
+pub fn memo_title(unique: &str) -> String {
+    format!("{MEMO_TITLE}{unique}")
+}
+
+/// What a scene has beside its calls.
+#[derive(Clone, Debug, Default)]
+pub struct Props {
+    /// Ids of breadcrumbs that were stored for it.
+    pub stored: Vec<String>,
+    /// Its configurations.
+    pub configs: Vec<Config>,
+    /// The steps of its workflow.
+    pub steps: Vec<Step>,
+    /// What a browser does in its call.
+    pub action: Option<String>,
+    /// Where nothing listens.
+    pub nowhere: Option<String>,
+    /// Keeps others from there.
+    pub held: Option<Arc<Port>>,
+}
+
+/// A configuration of a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Config {
+    /// Its breadcrumb.
+    pub id: String,
+    /// Which of the run's keys it has.
+    pub key: usize,
+    /// Its model.
+    pub model: String,
+}
+
+/// A step of a workflow.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// Its id.
+    pub id: String,
+    /// Its tool.
+    pub tool: String,
+    /// On which steps it depends.
+    pub after: Vec<String>,
+    /// Its input.
+    pub input: Value,
+}
+
+impl Step {
+    /// As an item of `input.steps`.
+    pub(in crate::families::breadcrumb) fn item(&self) -> Value {
+        let mut item = json!({"id": self.id, "tool": self.tool, "input": self.input});
+        if !self.after.is_empty() {
+            item["dependencies"] = json!(self.after);
+        }
+        item
+    }
+}
+
+/// A tool of the standard, `astral` with its action.
+#[derive(Clone, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    name = "act",
+    regex = "openrouter|venice|ollama_local|calculator|random|echo|timer|breadcrumb-create|breadcrumb-update|breadcrumb-search|astral navigate|astral extract|astral click|astral screenshot|astral evaluate|no-such-tool"
+)]
+pub struct Act {
+    /// The tool.
+    pub tool: String,
+    /// The action.
+    pub action: Option<String>,
+}
+
+impl FromStr for Act {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let (tool, action) =
+            text.split_once(' ').map_or((text, None), |(tool, action)| (tool, Some(action.to_owned())));
+        let is_known = STANDARD_TOOLS.contains(&tool) || tool == "no-such-tool";
+        let is_done = action.as_deref().is_none_or(|action| ASTRAL_ACTIONS.contains(&action));
+        if is_known && is_done {
+            return Ok(Self { tool: tool.to_owned(), action });
+        }
+        Err(format!("`{text}` is no tool of the standard"))
+    }
+}
+
+impl Act {
+    /// Whether it asks a language model.
+    pub fn is_model(&self) -> bool {
+        LANGUAGE_MODELS.contains(&self.tool.as_str())
+    }
+}
+
+/// A conversation whose every message holds the id of the call.
+pub(in crate::families::breadcrumb) fn messages(id: &str) -> Value {
+    let said = [
+        ("system", "Answer in one word"),
+        ("user", "Colour of snow?"),
+        ("assistant", "White"),
+        ("user", "Colour of coal, “Kohle”?"),
+    ];
+    let each = said.iter().enumerate();
+    each.map(|(number, (role, text))| json!({"role": role, "content": format!("{text} ({id}/{number})")}))
+        .collect()
+}
+
+/// The messages of a call of a language model, wherever its input has them: roles and texts.
+pub fn sent(call: &Call) -> Vec<(String, String)> {
+    fn find(value: &Value) -> Option<&Vec<Value>> {
+        match value {
+            Value::Array(items) if items.iter().any(|item| item.get("role").is_some()) => Some(items),
+            Value::Array(items) => items.iter().find_map(find),
+            Value::Object(members) => members.values().find_map(find),
+            _ => None,
+        }
+    }
+    let text = |message: &Map<String, Value>, name: &str| {
+        message.get(name).and_then(Value::as_str).unwrap_or_default().to_owned()
+    };
+    let messages = call.input.as_ref().and_then(find).into_iter().flatten();
+    messages.filter_map(Value::as_object).map(|own| (text(own, "role"), text(own, "content"))).collect()
+}

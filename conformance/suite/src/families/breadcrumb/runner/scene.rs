@@ -1,0 +1,214 @@
+//! One scenario with a tool runner: its session, its calls and what they brought.
+//!
+//! What a scene does is store and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::answer::Answer;
+use super::call::{Call, filled};
+use super::props::{Props, memo_title};
+use super::session::RunnerSession;
+use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
+use crate::families::breadcrumb::manifest::Dispatch;
+use crate::families::breadcrumb::room::Booth;
+use crate::transcript;
+use crate::transcript::{Frame, Transcript};
+
+/// The state of one scenario.
+pub struct Scene {
+    /// The run's session.
+    pub session: Arc<RunnerSession>,
+    /// Its messages.
+    pub booth: Arc<Booth>,
+    /// Stands in every id of the scenario.
+    pub unique: String,
+    /// The calls that are being prepared or were made, in order.
+    pub calls: Vec<Call>,
+    /// Harmless calls that show that the runner is alive, the latest last.
+    pub sentinels: Vec<Call>,
+    /// Frames that were there when the calls were made.
+    pub before: usize,
+    /// What it has beside its calls.
+    pub props: Props,
+}
+
+impl Scene {
+    /// A scene with a runner and nothing else in it.
+    pub fn new(session: &Arc<RunnerSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
+        let unique = session.unique(scenario);
+        Self {
+            booth: session.room.enter_with(&unique, transcript),
+            session: Arc::clone(session),
+            unique,
+            calls: Vec::new(),
+            sentinels: Vec::new(),
+            before: 0,
+            props: Props::default(),
+        }
+    }
+
+    /// The session of the conversation, as tags name it.
+    pub fn session_id(&self) -> String {
+        format!("sess-{}", self.unique)
+    }
+
+    /// A `requestId` that no other call of any run has, with a telling beginning.
+    pub fn request_id(&self, prefix: &str) -> String {
+        format!("{prefix}-{}{}", self.calls.len() + 1, self.unique)
+    }
+
+    /// A call of a tool with an input that it takes.
+    pub fn usual_call(&self, tool: &str) -> Call {
+        let word = match self.calls.len() {
+            0 => format!("word-{}", self.unique),
+            earlier => format!("word-{}-{}", earlier + 1, self.unique),
+        };
+        let (expression, product) = product(self.calls.len());
+        let sign = match tool {
+            "echo" | "workflow" => Some(Value::from(word.clone())),
+            "calculator" => Some(product),
+            _ => None,
+        };
+        let words = [
+            ("message", Value::from(word.clone())),
+            ("expression", Value::from(expression)),
+            ("seconds", self.session.seconds()),
+            ("id", Value::from("")),
+            ("version", json!(1)),
+            ("steps", self.session.steps(&word)),
+            ("limit", json!(10)),
+            ("tag", Value::from(format!("tag-{}", self.unique))),
+            ("schema_name", json!("memo.v1")),
+            ("title", Value::from(memo_title(&self.unique))),
+            ("tags", json!(["memo", format!("tag-{}", self.unique)])),
+            ("context", json!({"text": word})),
+        ];
+        if let Some(extra) = self.session.table.extra.get(tool) {
+            return Call::new(tool, extra.input.clone(), self.request_id(tool));
+        }
+        let input = filled(&self.session.table.inputs.template(tool, None), &words);
+        let sign = sign.filter(|sign| {
+            tool != "workflow" || sign.as_str().is_some_and(|word| input.to_string().contains(word))
+        });
+        Call { sign, ..Call::new(tool, input, self.request_id(tool)) }
+    }
+
+    /// Everything that was sent and received.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.booth.transcript.frames()
+    }
+
+    /// An invocation with these requests (Universal Tool Invocation L5-26), as it is stored.
+    pub fn invocation(&self, requests: &Value) -> Value {
+        json!({
+            "schema_name": INVOCATION, "title": "Response",
+            "tags": ["agent:response", format!("session:{}", self.session_id())],
+            "context": {"message": "One moment.", "tool_requests": requests},
+        })
+    }
+
+    /// Stores a breadcrumb for the target.
+    ///
+    /// # Errors
+    /// Why it does not get there.
+    pub async fn put(&self, body: Value) -> Result<(), String> {
+        self.session.door.put(&self.session.room, &self.booth, body).await.map(|_| ())
+    }
+
+    /// Makes the calls that were prepared, in one message.
+    pub async fn make(&mut self) -> Result<(), String> {
+        self.before = self.booth.transcript.seen();
+        let now = Instant::now();
+        self.calls.iter_mut().for_each(|call| call.asked = Some(now));
+        let calls = self.calls.clone();
+        self.ask(&calls).await
+    }
+
+    /// Asks for calls, in one message where the runner takes invocations.
+    pub(in crate::families::breadcrumb) async fn ask(&self, calls: &[Call]) -> Result<(), String> {
+        let runner = &self.session.runner;
+        if runner.dispatch == Dispatch::Agent {
+            return self.put(self.invocation(&calls.iter().map(Call::request).collect())).await;
+        }
+        for call in calls {
+            let mut tags = runner.request_tags.clone();
+            tags.push(format!("session:{}", self.session_id()));
+            let title = format!("Tool Request: {}", call.tool());
+            let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
+            self.put(body).await?;
+        }
+        Ok(())
+    }
+
+    /// Waits until all calls are answered, or until the deadline of the slowest has passed.
+    pub async fn wait(&self) {
+        self.wait_for(self.calls.iter().map(|call| self.session.deadline(call)).max().unwrap_or_default())
+            .await;
+    }
+
+    /// Waits until all calls are answered, or until a deadline has passed.
+    pub async fn wait_for(&self, deadline: Duration) {
+        self.booth
+            .transcript
+            .wait(deadline, |frames| {
+                self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
+            })
+            .await;
+        // What looks like an answer may be a record that comes ahead of it.
+        let is_strange = |frames: &[Frame], call: &Call| {
+            Answer::of(frames, call).is_some_and(|answer| !answer.has_schema())
+        };
+        self.booth
+            .transcript
+            .linger(self.session.pace.quiet, |frames| {
+                (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
+            })
+            .await;
+    }
+
+    /// Whether a call has had its answer: at the agent, or at the user where that is where it goes.
+    fn is_settled(&self, frames: &[Frame], call: &Call) -> bool {
+        if call.return_to_llm == Some(false) && self.session.runner.routes() {
+            let audience = self.audience(&self.session);
+            return audience.shows(frames, call) || (call.sign.is_none() && audience.is_told(frames, call));
+        }
+        Answer::of(frames, call).is_some()
+    }
+
+    /// Makes a harmless call on the same path, waits for its answer, and then for what may still come.
+    ///
+    /// # Errors
+    /// Why it does not get there.
+    pub async fn prove_alive(&mut self) -> Result<(), String> {
+        let mut sentinel = self.session.sentinel(&self.unique, &format!("alive{}", self.sentinels.len() + 1));
+        let asked = Instant::now();
+        sentinel.asked = Some(asked);
+        self.ask(std::slice::from_ref(&sentinel)).await?;
+        let deadline = self.session.deadline(&sentinel);
+        self.booth
+            .transcript
+            .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
+            .await;
+        self.sentinels.push(sentinel);
+        transcript::rest(self.session.pace.quiet_after(asked.elapsed())).await;
+        Ok(())
+    }
+
+    /// Waits for what may still come, and shows that the runner is alive.
+    pub async fn quiet(&mut self, at_least: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        self.prove_alive().await?;
+        transcript::rest(at_least.saturating_sub(began.elapsed())).await;
+        Ok(())
+    }
+}
+
+/// A product that stands nowhere by chance, as an expression and as its value.
+pub fn product(number: usize) -> (String, Value) {
+    let number = number as u64;
+    let (one, other) = (211 + 2 * number, 367 + 6 * number);
+    (format!("{one} * {other}"), json!(one * other))
+}

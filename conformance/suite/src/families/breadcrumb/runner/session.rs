@@ -1,0 +1,482 @@
+//! The session of a run with a tool runner: the parties around it, how it is reached, and what was found out before the
+//! first scenario.
+
+mod start;
+
+pub(in crate::families::breadcrumb) use start::fixtures;
+
+use std::collections::BTreeSet;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::task::JoinSet;
+
+use super::answer::Answer;
+use super::call::{Call, filled};
+use super::pages::Pages;
+use super::props::Act;
+use super::scene::{Scene, product};
+use super::upstream::Upstream;
+use super::value::tells;
+use crate::engine::judge::Cause;
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Offspring, Opening};
+use crate::families::breadcrumb::door::Door;
+use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
+use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::store::Store;
+use crate::net::wire::Straight;
+use crate::transcript::{Frame, lock, shorten};
+
+/// Between two tries of the first call.
+const RETRY: Duration = Duration::from_millis(250);
+/// Calls after the first that was answered.
+const WARM: usize = 2;
+/// For a runner that opens no event stream, before it is asked all the same.
+const LISTENING: Duration = Duration::from_secs(2);
+/// From this deadline on those of the manifest hold.
+const PATIENT: Duration = Duration::from_secs(2);
+/// For a browser to begin, whatever the pace of the rest.
+const BROWSER: Duration = Duration::from_secs(20);
+/// For a language model's tool beside a browser that begins.
+const BESIDE_BROWSER: Duration = Duration::from_secs(4);
+/// Of which tools a harmless call is made, the first that there is; `astral` navigates.
+const HARMLESS: [&str; 10] = [
+    "echo",
+    "calculator",
+    "random",
+    "breadcrumb-search",
+    "breadcrumb-create",
+    "ollama_local",
+    "openrouter",
+    "venice",
+    "astral",
+    "timer",
+];
+/// Products of harmless calls begin after those of the calls that are judged.
+const FIRST_PRODUCT: usize = 100;
+/// Tools that need nothing and no time: a harmless call is of one of these rather than of a further tool.
+const FREE: [&str; 3] = ["echo", "calculator", "random"];
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum RunnerError {
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The suite's own servers.
+    #[error("the suite's breadcrumb store cannot listen: {0}")]
+    Listen(String),
+    /// The suite's own language models.
+    #[error("the suite's language models cannot listen: {0}")]
+    Upstream(String),
+    /// The runner cannot be started.
+    #[error("the runner cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the runner cannot be reached: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the runner answers no call of `{tool}` within {seconds} s; it {what}{ended}")]
+    Silent {
+        /// The tool.
+        tool: String,
+        /// The deadline.
+        seconds: u64,
+        /// What was seen of it.
+        what: &'static str,
+        /// How its process ended, if it did.
+        ended: String,
+    },
+}
+
+impl RunnerError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Config(_) | Self::Start(_) | Self::Listen(_) | Self::Upstream(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
+        }
+    }
+}
+
+/// An open session.
+pub struct RunnerSession {
+    /// The manifest's table.
+    pub table: BreadcrumbTable,
+    /// `[breadcrumb.runner]`, or what holds without it.
+    pub runner: RunnerTable,
+    /// `[breadcrumb.tools]`, or what holds without it.
+    pub tools: ToolsTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(in crate::families::breadcrumb) door: Door,
+    pub(in crate::families::breadcrumb) room: Arc<Room>,
+    /// The language models.
+    pub(in crate::families::breadcrumb) upstream: Option<Upstream>,
+    /// The pages for a browser.
+    pub(in crate::families::breadcrumb) pages: Option<Pages>,
+    /// The keys of all configurations, made up for the run.
+    pub(in crate::families::breadcrumb) keys: Vec<String>,
+    /// Where the runner runs.
+    pub(in crate::families::breadcrumb) directory: PathBuf,
+    works: bool,
+    process: Mutex<Option<Offspring>>,
+    nonce: String,
+    seed: u64,
+    // Ends with the session.
+    _listening: JoinSet<()>,
+}
+
+impl std::fmt::Debug for RunnerSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RunnerSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+/// What was found out about a runner before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RunnerFound {
+    pace: Pace,
+    has_shelf: bool,
+    has_upstream: bool,
+    pages: Option<SocketAddr>,
+    keys: Vec<String>,
+    works: bool,
+    nonce: String,
+}
+
+impl RunnerSession {
+    /// What was found out.
+    pub fn found(&self) -> RunnerFound {
+        RunnerFound {
+            pace: self.pace,
+            has_shelf: self.door.shelf().is_some(),
+            has_upstream: self.upstream.is_some(),
+            pages: self.pages.as_ref().map(Pages::address),
+            keys: self.keys.clone(),
+            works: self.works,
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
+        let room = Arc::new(Room::new(Arc::new(Straight)));
+        Arc::new(Self {
+            runner: table.runner.clone().unwrap_or_default(),
+            tools: table.tools.clone().unwrap_or_default(),
+            table,
+            pace: found.pace,
+            door: if found.has_shelf { Door::Store(Store::closed()) } else { Door::Nobody },
+            upstream: found.has_upstream.then(|| Upstream::unheard(&room)),
+            room,
+            pages: found.pages.map(Pages::unserved),
+            keys: found.keys,
+            directory: PathBuf::new(),
+            works: found.works,
+            process: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            _listening: JoinSet::new(),
+        })
+    }
+
+    /// Opens the parties, starts the runner, and learns whether it works and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(plan: Opening<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: Opening<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    }
+
+    async fn opening_on(plan: Opening<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan, handing).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.
+    pub(in crate::families::breadcrumb) fn can_configure(&self) -> bool {
+        self.door.shelf().is_some() || self.tools.config.template().to_string().contains("{api_key}")
+    }
+
+    /// Whether the sentinel's tool did its work.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// How long the answer to a call may take.
+    pub fn deadline(&self, call: &Call) -> Duration {
+        let steps =
+            call.input.as_ref().and_then(|input| input.get("steps")?.as_array()).into_iter().flatten();
+        let mut tools = steps.clone().filter_map(|step| step.get("tool")?.as_str()).chain([call.tool()]);
+        let is_browser = tools.clone().any(|tool| tool == "astral");
+        let is_slow = is_browser || tools.any(|tool| LANGUAGE_MODELS.contains(&tool));
+        let declared = if is_slow { self.table.slow_deadline() } else { self.table.deadline() };
+        let inputs = steps.filter_map(|step| step.get("input")).chain(call.input.as_ref());
+        let own: f64 = inputs.filter_map(|input| input.get("seconds")?.as_f64()).sum();
+        let own = Duration::try_from_secs_f64(own).unwrap_or_default();
+        let least = match (self.is_patient(), is_browser) {
+            (true, _) => declared,
+            (false, true) => declared.min(BROWSER),
+            (false, false) if is_slow => declared.min(BESIDE_BROWSER),
+            (false, false) => Duration::ZERO,
+        };
+        self.pace.answer.max(least) + own
+    }
+
+    /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
+    pub(in crate::families::breadcrumb) fn is_patient(&self) -> bool {
+        self.pace.answer >= PATIENT
+    }
+
+    /// A harmless call which shows that the runner is alive, with a sign of its own.
+    pub fn sentinel(&self, unique: &str, word: &str) -> Call {
+        let id = |tool: &str| format!("{tool}-{word}-{unique}");
+        let has = |tool: &&str| self.table.catalog.contains(*tool);
+        let usual = HARMLESS.into_iter().find(has);
+        let other = self.table.extra.iter().next().filter(|_| usual.is_none_or(|tool| !FREE.contains(&tool)));
+        if let Some((tool, extra)) = other {
+            return Call::new(tool, extra.input.clone(), id(tool));
+        }
+        let tool = usual.or_else(|| self.table.catalog.first().map(String::as_str)).unwrap_or_default();
+        let request_id = id(tool);
+        let message = format!("{word}-{unique}");
+        let number = usize::from_str_radix(&hash(&[unique, word])[..2], 16).unwrap_or_default();
+        let (expression, value) = product(FIRST_PRODUCT + number);
+        let sign = match tool {
+            "echo" => Some(Value::from(message.clone())),
+            "calculator" => Some(value),
+            _ => None,
+        };
+        let action = Some("navigate").filter(|_| tool == "astral");
+        let page = self.pages.as_ref().map(|pages| pages.url(unique));
+        let words = [
+            ("message", Value::from(message.clone())),
+            ("expression", Value::from(expression)),
+            ("seconds", self.seconds()),
+            ("steps", self.steps(&message)),
+            ("limit", json!(10)),
+            ("tag", Value::from(format!("tag-{unique}"))),
+            ("schema_name", json!("note.v1")),
+            ("title", Value::from(message.clone())),
+            ("tags", json!(["note", format!("tag-{unique}")])),
+            ("context", json!({"text": message})),
+            ("messages", super::props::messages(&request_id)),
+            ("model", json!(super::upstream::SOME_MODEL)),
+            ("url", Value::from(page)),
+        ];
+        let input = filled(&self.table.inputs.template(tool, action), &words);
+        Call { sign, ..Call::new(tool, input, request_id) }
+    }
+
+    /// Whether an answer shows that the sentinel's tool did its work.
+    pub fn is_own_work(call: &Call, answer: &Answer<'_>) -> bool {
+        let Some(output) = answer.output().filter(|_| answer.succeeded()) else { return false };
+        match &call.sign {
+            Some(Value::String(word)) => output.to_string().contains(word.as_str()),
+            Some(number) => tells(output, number),
+            None => output.is_object(),
+        }
+    }
+
+    /// Makes a usual call of a tool, with what it needs beside its input, and says what came of it; nothing where the
+    /// suite has not what the tool needs.
+    ///
+    /// # Errors
+    /// What came in place of a success.
+    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Option<Result<String, String>> {
+        let mut scene = Scene::new(self, &format!("doctor {tool}"), Arc::default());
+        let act = if tool == "astral" { "astral navigate" } else { tool };
+        let call = match act.parse::<Act>() {
+            Ok(act) if act.is_model() && !self.can_configure() => return None,
+            Ok(act) if !self.table.extra.contains_key(tool) => scene.sound_call(&act).await.ok()?,
+            _ => scene.usual_call(tool),
+        };
+        scene.calls.push(call);
+        if let Err(why) = scene.make().await {
+            return Some(Err(why));
+        }
+        scene.wait().await;
+        let frames = scene.frames();
+        Some(match Answer::of(&frames, &scene.calls[0]) {
+            Some(answer) if answer.succeeded() => Ok("executes a call".to_owned()),
+            Some(answer) => {
+                let error = answer.error().map(|error| format!(": {}", shorten(error))).unwrap_or_default();
+                Err(format!("it answers a usual call with the status `{}`{error}", answer.status()))
+            }
+            None => Err("a call of it is not answered".to_owned()),
+        })
+    }
+
+    /// Makes first calls until one is answered.
+    async fn learn(&mut self, limits: &PaceLimits, within: Duration) -> Result<(), RunnerError> {
+        let began = Instant::now();
+        if let Some(shelf) = self.door.shelf() {
+            let mut listeners = shelf.listeners();
+            let someone = listeners.wait_for(|count| *count > 0);
+            // Who reads lists in turn never listens.
+            let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
+        }
+        let mut tries = 0_u32;
+        let mut calls: Vec<(Call, Instant)> = Vec::new();
+        let mut scenes = Vec::new();
+        loop {
+            tries += 1;
+            let unique = self.unique(&format!("calibration {tries}"));
+            let booth = self.room.enter(&unique);
+            let call = self.sentinel(&unique, "hello");
+            let asked = Instant::now();
+            self.first_call(&booth, &unique, &call).await.map_err(RunnerError::Reach)?;
+            calls.push((call.clone(), asked));
+            scenes.push(booth);
+            let until = Instant::now() + RETRY * tries.min(8);
+            while Instant::now() < until {
+                for (booth, (call, asked)) in scenes.iter().zip(&calls) {
+                    let wait = Duration::from_millis(5).min(until.saturating_duration_since(Instant::now()));
+                    let answered = booth
+                        .transcript
+                        .wait(wait, |frames| {
+                            Answer::of(frames, call).map(|answer| Self::is_own_work(call, &answer))
+                        })
+                        .await;
+                    if let Some(works) = answered {
+                        self.works = works;
+                        self.pace = Pace::calibrated(asked.elapsed(), limits);
+                        if works {
+                            self.settle(limits).await;
+                        }
+                        return Ok(());
+                    }
+                }
+            }
+            let ended = self.ended();
+            if ended.is_some() || began.elapsed() > within {
+                return Err(RunnerError::Silent {
+                    tool: call.tool().to_owned(),
+                    seconds: within.as_secs(),
+                    what: self.door.silence(),
+                    ended: ended.map_or_else(String::new, |ended| format!("; {ended}")),
+                });
+            }
+        }
+    }
+
+    /// The first call may have waited for the runner to start; what it usually takes shows in further ones.
+    async fn settle(&mut self, limits: &PaceLimits) {
+        let mut slowest = Duration::ZERO;
+        for number in 1..=WARM {
+            let unique = self.unique(&format!("calibration, warm {number}"));
+            let booth = self.room.enter(&unique);
+            let call = self.sentinel(&unique, "again");
+            let asked = Instant::now();
+            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
+            // Who answers the first call only is the scenarios' business.
+            if self.first_call(&booth, &unique, &call).await.is_err()
+                || booth.transcript.wait(self.pace.answer, answered).await.is_none()
+            {
+                return;
+            }
+            slowest = slowest.max(asked.elapsed());
+        }
+        self.pace = self.pace.usually(slowest, limits);
+    }
+
+    /// The runner's process, where the suite started it and it ended by itself.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.process).as_mut()?.ended()
+    }
+}
+
+/// The id of the secret that holds a key of the run.
+pub(in crate::families::breadcrumb) fn secret_id(key: usize) -> String {
+    format!("5ec0e700-41d2-4c7e-9b36-00000000000{key}")
+}
+
+pub(in crate::families::breadcrumb) fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::spec::library::hex(&hash.finalize())
+}
+
+impl Session for RunnerSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.catalog.iter().map(|tool| format!("tool.{tool}")).collect();
+        let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
+        let facts = [
+            ("runner.routing", self.runner.routes()),
+            (
+                "runner.invocations",
+                self.runner.dispatch == crate::families::breadcrumb::manifest::Dispatch::Agent,
+            ),
+            ("tool.extra", !table.extra.is_empty()),
+            ("tool.language_model", has_model),
+            ("tool.config", has_model && self.can_configure()),
+            ("shared_files", self.tools.shared_files),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.keys.clone()
+    }
+
+    fn faults_of_the_machine(&self) -> &[String] {
+        &self.table.faults_of_the_machine
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some(
+            "the runner answers calls without doing the work of their tools, so nothing counts as a pass",
+        )
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+        }
+        .boxed()
+    }
+}

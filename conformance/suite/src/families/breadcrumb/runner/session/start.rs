@@ -1,0 +1,211 @@
+//! Opens the parties around a runner, and starts it with what it has to know of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use serde_json::{Value, json};
+use tokio::sync::watch;
+use tokio::task::JoinSet;
+
+use super::{RunnerError, RunnerSession, hash, secret_id};
+use crate::engine::files;
+use crate::engine::pace::Pace;
+use crate::engine::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
+use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
+use crate::families::breadcrumb::door::Door;
+use crate::families::breadcrumb::lines;
+use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
+use crate::families::breadcrumb::room::{Booth, Room};
+use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::pages::Pages;
+use crate::families::breadcrumb::runner::upstream::Upstream;
+use crate::families::breadcrumb::store::{Posting, Store, is_blank};
+use crate::families::breadcrumb::system::System;
+use crate::transcript::{Kind, lock};
+
+/// For the event stream of a system to open.
+const OPENING: Duration = Duration::from_secs(10);
+/// Keys of a run.
+const KEYS: usize = 2;
+/// Bytes of a file of fixtures.
+const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
+
+/// A session before anything was learnt.
+pub(super) async fn set_up(
+    plan: Opening<BreadcrumbTable>,
+    handing: Handing,
+) -> Result<RunnerSession, RunnerError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let room = Arc::new(Room::new(wire));
+    let mut listening = JoinSet::new();
+    let mut process = None;
+    let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
+    let listen = table.upstream_listen.as_deref();
+    let upstream = if has_model {
+        Some(Upstream::start(listen, &room).await.map_err(RunnerError::Upstream)?)
+    } else {
+        None
+    };
+    let pages = if table.catalog.contains("astral") {
+        Some(Pages::start(&room).await.map_err(RunnerError::Listen)?)
+    } else {
+        None
+    };
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let nonce = format!("{now:x}{}", std::process::id());
+    let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
+    let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
+    let door = if let Some(base) = &table.store {
+        Door::System(follow(&table, base, &room, &mut listening).await?)
+    } else {
+        let store = Store::start(table.listen.as_deref(), &room, Posting::Plain, None)
+            .await
+            .map_err(RunnerError::Listen)?;
+        for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
+            let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
+            stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
+        }
+        log.hide(keys.iter().cloned());
+        for (number, key) in keys.iter().enumerate() {
+            store.shelf.keep_secret(&secret_id(number), &format!("key-{number}"), key);
+        }
+        let port = Port::take(handing).map_err(RunnerError::Start)?;
+        process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
+            .map(|process| process.on(port));
+        match process.as_mut().filter(|_| table.lines).and_then(Offspring::pipes) {
+            Some((input, output)) => {
+                let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
+                listening.spawn(lines::read(output, move |line| {
+                    let said = serde_json::from_str(&line).unwrap_or(Value::from(line));
+                    for body in room.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
+                        // What is no breadcrumb was written down, and is stored nowhere.
+                        let _ = shelf.put(shelf.fresh_id(), &body, None);
+                    }
+                }));
+                Door::Lines { store, input: Input::new(input) }
+            }
+            None => Door::Store(store),
+        }
+    };
+    Ok(RunnerSession {
+        runner: table.runner.clone().unwrap_or_default(),
+        tools: table.tools.clone().unwrap_or_default(),
+        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        door,
+        room,
+        upstream,
+        pages,
+        keys,
+        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
+        works: false,
+        process: Mutex::new(process),
+        nonce,
+        seed,
+        table,
+        _listening: listening,
+    })
+}
+
+impl RunnerSession {
+    /// A call before the first scenario.
+    pub(super) async fn first_call(&self, booth: &Booth, unique: &str, call: &Call) -> Result<(), String> {
+        let session = format!("session:sess-{unique}");
+        let body = if self.runner.dispatch == Dispatch::Agent {
+            json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
+                "context": {"message": "Hello.", "tool_requests": [call.request()]}})
+        } else {
+            let mut tags = self.runner.request_tags.clone();
+            tags.push(session);
+            let title = format!("Tool Request: {}", call.tool());
+            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
+        };
+        self.door.put(&self.room, booth, body).await.map(|_| ())
+    }
+}
+
+/// Follows the store of a system.
+async fn follow(
+    table: &BreadcrumbTable,
+    base: &str,
+    room: &Arc<Room>,
+    listening: &mut JoinSet<()>,
+) -> Result<System, RunnerError> {
+    let token = match &table.token_env {
+        Some(variable) => Some(std::env::var(variable).map_err(|_| {
+            RunnerError::Config(format!(
+                "the environment variable `{variable}`, which `breadcrumb.token_env` names, is not set"
+            ))
+        })?),
+        None => None,
+    };
+    let system = System::new(base, token).map_err(RunnerError::Reach)?;
+    let (opened, mut is_open) = watch::channel(false);
+    let room = Arc::clone(room);
+    let blanks = Mutex::new(BTreeSet::new());
+    listening.spawn(system.clone().follow(opened, move |crumb, version| {
+        let id = crumb.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
+        // An answer that was stored without content is given when it is filled.
+        let was_blank = lock(&blanks).remove(&id);
+        if is_blank(&crumb) {
+            lock(&blanks).insert(id);
+        }
+        let kind = if version > 1 && !was_blank { Kind::CrumbChange } else { Kind::Crumb };
+        room.heard(kind, "event", BTreeMap::new(), crumb);
+    }));
+    let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
+    if !matches!(open, Ok(Ok(_))) {
+        return Err(RunnerError::Reach(format!("the event stream at `{base}/events/stream` does not open")));
+    }
+    Ok(system)
+}
+
+fn start(
+    table: &BreadcrumbTable,
+    directory: &Path,
+    log: Log,
+    store: &Store,
+    upstream: Option<&Upstream>,
+    listen: &str,
+) -> Result<Option<Offspring>, RunnerError> {
+    let Some(command) = &table.start else { return Ok(None) };
+    log.clear();
+    let mut words: BTreeMap<&str, String> =
+        BTreeMap::from([("store_url", store.url()), ("listen", listen.to_owned())]);
+    words.extend(upstream.map(Upstream::addresses).into_iter().flatten());
+    let fill = |text: &String| {
+        words.iter().fold(text.clone(), |text, (name, value)| text.replace(&format!("{{{name}}}"), value))
+    };
+    let launch = Launch {
+        command: command.clone(),
+        directory: table.cwd.as_ref().map_or_else(|| directory.to_owned(), |own| directory.join(own)),
+        environment: table.env.iter().map(|(name, value)| (name.clone(), fill(value))).collect(),
+        removed: Vec::new(),
+        log,
+    };
+    let around: Vec<(String, &str)> = words
+        .iter()
+        .map(|(name, value)| (format!("CALLMARK_{}", name.to_uppercase()), value.as_str()))
+        .collect();
+    let around: Vec<(&str, &str)> = around.iter().map(|(name, value)| (name.as_str(), *value)).collect();
+    let pipes = if table.lines { Pipes::Both } else { Pipes::None };
+    launch.spawn(&around, pipes).map(Some).map_err(RunnerError::Start)
+}
+
+/// Breadcrumbs that the store holds from the start.
+pub(in crate::families::breadcrumb) fn fixtures(
+    file: Option<&Path>,
+    directory: &Path,
+) -> Result<Vec<Value>, String> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let path = directory.join(file);
+    let shown = file.display();
+    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Array(all)) => Ok(all),
+        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
+        Err(error) => Err(format!("`{shown}`: {error}")),
+    }
+}

@@ -1,0 +1,108 @@
+//! What an answer is.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, then};
+
+use crate::engine::world::Step;
+use crate::families::breadcrumb::runner::judge::{answer, outcome};
+use crate::families::breadcrumb::runner::world::World;
+
+/// What is said of an answer.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "virtue",
+    regex = "is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id request_id|\
+             repeats the id of the request|repeats the name of the tool|has success or error as its status"
+)]
+enum Virtue {
+    Schema,
+    Context,
+    Spelling,
+    Id,
+    Tool,
+    Status,
+}
+
+impl FromStr for Virtue {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "is a breadcrumb of schema tool.response.v1" => Self::Schema,
+            "has its members in its context" => Self::Context,
+            "spells its id request_id" => Self::Spelling,
+            "repeats the id of the request" => Self::Id,
+            "repeats the name of the tool" => Self::Tool,
+            "has success or error as its status" => Self::Status,
+            other => return Err(format!("`{other}` is not said of answers")),
+        })
+    }
+}
+
+/// What is said of a success or a failure.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "part", regex = "an object as its output|no error|a text as its error")]
+enum Part {
+    Output,
+    NoError,
+    Error,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "an object as its output" => Self::Output,
+            "no error" => Self::NoError,
+            "a text as its error" => Self::Error,
+            other => return Err(format!("`{other}` is not said of answers")),
+        })
+    }
+}
+
+#[then(
+    regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
+                request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
+)]
+fn is(world: &mut World, virtue: Virtue) -> Step {
+    world.judge_answers(|call, given| match virtue {
+        Virtue::Schema => answer::schema(given),
+        Virtue::Context => answer::in_context(given),
+        Virtue::Spelling => answer::spelling(call, given),
+        Virtue::Id => answer::id(call, given),
+        Virtue::Tool => answer::tool(call, given),
+        Virtue::Status => answer::status(given),
+    })
+}
+
+#[then(expr = "the success has {part}")]
+#[then(expr = "the failure has {part}")]
+fn has(world: &mut World, part: Part) -> Step {
+    world.judge_answers(|call, given| match part {
+        Part::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
+        Part::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
+        Part::Error => outcome::has_failed(call, given).and_then(|()| answer::error(given)),
+    })
+}
+
+#[then(regex = "^the calls? succeeds?$")]
+fn succeeds(world: &mut World) -> Step {
+    world.judge_answers(outcome::success)
+}
+
+#[then(regex = "^the calls? ends? in an error$")]
+fn fails(world: &mut World) -> Step {
+    world.judge_answers(outcome::failure)
+}
+
+#[then("the failure is reported as such")]
+fn admits(world: &mut World) -> Step {
+    world.judge_answers(outcome::admits_failure)
+}
+
+#[then(regex = "^the answers? (?:shows|show) the work of the tool that was named$")]
+fn own_work(world: &mut World) -> Step {
+    world.judge_answers(outcome::work_of_the_tool)
+}

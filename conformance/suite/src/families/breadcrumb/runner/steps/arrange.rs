@@ -1,0 +1,263 @@
+//! What is given.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, given};
+use serde_json::{Value, json};
+
+use crate::engine::judge::Undeclared;
+use crate::engine::parameters::Json;
+use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::families::breadcrumb::runner::call::{Call, filled};
+use crate::families::breadcrumb::runner::world::World;
+
+/// A call that cannot succeed.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "failing",
+    regex = "an expression that breaks off|an open bracket|words for an expression|a word for seconds|an update of nothing|\
+             a tool that nobody has|no expression|another name for the expression"
+)]
+pub(super) enum Failing {
+    BreaksOff,
+    OpenBracket,
+    Words,
+    Seconds,
+    Update,
+    Unknown,
+    NoExpression,
+    OtherName,
+}
+
+impl FromStr for Failing {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "an expression that breaks off" => Self::BreaksOff,
+            "an open bracket" => Self::OpenBracket,
+            "words for an expression" => Self::Words,
+            "a word for seconds" => Self::Seconds,
+            "an update of nothing" => Self::Update,
+            "a tool that nobody has" => Self::Unknown,
+            "no expression" => Self::NoExpression,
+            "another name for the expression" => Self::OtherName,
+            other => return Err(format!("`{other}` is no way to fail")),
+        })
+    }
+}
+
+/// What a `requestId` looks like.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "form",
+    regex = "llm-001|calc-1|search-abc|s1|a UUID|one with a colon|one in capitals|one with other letters|one of 120 signs|\
+             one like a path"
+)]
+pub(super) enum Form {
+    Llm,
+    Calc,
+    Search,
+    Short,
+    Uuid,
+    Colon,
+    Capitals,
+    Letters,
+    Long,
+    Path,
+}
+
+impl FromStr for Form {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "llm-001" => Self::Llm,
+            "calc-1" => Self::Calc,
+            "search-abc" => Self::Search,
+            "s1" => Self::Short,
+            "a UUID" => Self::Uuid,
+            "one with a colon" => Self::Colon,
+            "one in capitals" => Self::Capitals,
+            "one with other letters" => Self::Letters,
+            "one of 120 signs" => Self::Long,
+            "one like a path" => Self::Path,
+            other => return Err(format!("`{other}` is no form of an id")),
+        })
+    }
+}
+
+impl Form {
+    /// An id of the form. A target may remember ids, so each has the scenario's mark.
+    fn id(self, mark: &str) -> String {
+        match self {
+            Self::Llm => format!("llm-001{mark}"),
+            Self::Calc => format!("calc-1{mark}"),
+            Self::Search => format!("search-abc-{mark}"),
+            Self::Short => format!("s1{mark}"),
+            Self::Uuid => format!("7d9f2c10-5b3e-4a61-8c0f-{mark}"),
+            Self::Colon => format!("call:{mark}:1"),
+            Self::Capitals => format!("CALC-One-{mark}-X"),
+            Self::Letters => format!("запрос-é-{mark}"),
+            Self::Long => format!("cal{}-{mark}", "call".repeat(26)),
+            Self::Path => format!("a/b.c#d?e=f&g+h%20{mark}"),
+        }
+    }
+}
+
+#[given("a tool runner")]
+fn runner(world: &mut World) -> Step {
+    world.open()
+}
+
+#[given(expr = "a call of {word}")]
+async fn call(world: &mut World, tool: String) -> Step {
+    let call = usual(world, &tool).await?;
+    world.scene()?.calls.push(call);
+    Ok(())
+}
+
+#[given(expr = "a call of {word} for the user")]
+async fn call_for_the_user(world: &mut World, tool: String) -> Step {
+    let call = usual(world, &tool).await?;
+    world.scene()?.calls.push(Call { return_to_llm: Some(false), ..call });
+    Ok(())
+}
+
+#[given("a call")]
+fn harmless(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let call = scene.harmless();
+    scene.calls.push(call);
+    Ok(())
+}
+
+#[given(expr = "{int} calls")]
+fn several(world: &mut World, number: usize) -> Step {
+    for _ in 0..number {
+        harmless(world)?;
+    }
+    Ok(())
+}
+
+#[given("a call with a configuration")]
+async fn configured(world: &mut World) -> Step {
+    let mut call = world.scene()?.harmless();
+    let kept = world.scene()?.keep_plain_config(call.tool()).await;
+    call.config_id = Some(world.reached(kept)?);
+    world.scene()?.calls.push(call);
+    Ok(())
+}
+
+#[given("calls of all further tools")]
+async fn further(world: &mut World) -> Step {
+    let tools: Vec<String> = world.session()?.table.extra.keys().cloned().collect();
+    for tool in tools {
+        let call = usual(world, &tool).await?;
+        world.scene()?.calls.push(call);
+    }
+    Ok(())
+}
+
+#[given(expr = "a call with {failing}")]
+async fn bad_call(world: &mut World, failing: Failing) -> Step {
+    bad_calls(world, 1, failing).await
+}
+
+#[given(expr = "a call with {failing} for the user")]
+async fn bad_call_for_the_user(world: &mut World, failing: Failing) -> Step {
+    let call = failing_call(world, failing).await?;
+    world.scene()?.calls.push(Call { return_to_llm: Some(false), ..call });
+    Ok(())
+}
+
+#[given(expr = "{int} calls with {failing}")]
+async fn bad_calls(world: &mut World, number: usize, failing: Failing) -> Step {
+    for _ in 0..number {
+        let call = failing_call(world, failing).await?;
+        world.scene()?.calls.push(call);
+    }
+    Ok(())
+}
+
+#[given(expr = "its {word} is {json}")]
+fn member(world: &mut World, name: String, value: Json) -> Step {
+    let call = last(world)?;
+    match (name.as_str(), value.0) {
+        ("tool", Value::String(tool)) => call.tool = Some(tool),
+        (_, value) => call.odd.push((name, Some(value))),
+    }
+    Ok(())
+}
+
+#[given(expr = "it has no {word}")]
+fn no_member(world: &mut World, name: String) -> Step {
+    last(world)?.odd.push((name, None));
+    Ok(())
+}
+
+#[given(expr = "its id is {form}")]
+fn id_of_a_form(world: &mut World, form: Form) -> Step {
+    let id = form.id(&world.scene()?.unique);
+    last(world)?.request_id = Some(id);
+    Ok(())
+}
+
+/// A usual call of a tool that the target has, with what it needs beforehand.
+pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
+    let table = &world.session()?.table;
+    if !table.catalog.contains(tool) && !table.extra.contains_key(tool) {
+        return Err(world.halt(Undeclared::CatalogTool.of(tool)));
+    }
+    let call = world.scene()?.usual_call(tool);
+    if tool != "breadcrumb-update" {
+        return Ok(call);
+    }
+    let kept = world.scene()?.keep_memo().await;
+    let id = world.reached(kept)?;
+    update(world, call, &id)
+}
+
+fn update(world: &mut World, call: Call, id: &str) -> Result<Call, Halt> {
+    let scene = world.scene()?;
+    let title = format!("Pump log two {}", scene.unique);
+    let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(1))];
+    let input = filled(&scene.session.table.inputs.template("breadcrumb-update", None), &words);
+    Ok(Call { input: Some(input), ..call })
+}
+
+async fn failing_call(world: &mut World, failing: Failing) -> Result<Call, Halt> {
+    let tool = match failing {
+        Failing::Seconds => "timer",
+        Failing::Update => "breadcrumb-update",
+        Failing::Unknown => {
+            let scene = world.scene()?;
+            return Ok(Call::new("no-such-tool", json!({}), scene.request_id("no-such-tool")));
+        }
+        _ => "calculator",
+    };
+    let call = usual(world, tool).await?;
+    let input = match failing {
+        Failing::BreaksOff => json!({"expression": "31 +"}),
+        Failing::OpenBracket => json!({"expression": "(31 + 11"}),
+        Failing::Words => json!({"expression": "no arithmetic here"}),
+        Failing::NoExpression => json!({}),
+        Failing::OtherName => json!({"expr": "31 + 11"}),
+        Failing::Seconds => {
+            let template = world.session()?.table.inputs.template("timer", None);
+            filled(&template, &[("seconds", json!("soon"))])
+        }
+        Failing::Update | Failing::Unknown => {
+            return update(world, call, "6b1f0d2e-0000-4000-8000-9c4e57a1b3d8");
+        }
+    };
+    Ok(Call { input: Some(input), sign: None, ..call })
+}
+
+/// The call that was prepared last.
+fn last(world: &mut World) -> Result<&mut Call, Halt> {
+    if world.scene()?.calls.is_empty() {
+        return Err(world.suite_fault("no step prepared a call (`Given a call …`)"));
+    }
+    world.scene()?.calls.last_mut().ok_or(Halt)
+}

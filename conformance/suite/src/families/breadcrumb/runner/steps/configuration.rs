@@ -1,0 +1,132 @@
+//! Which configuration a tool runs with.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, given, then, when};
+
+use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::runner::judge::config;
+use crate::families::breadcrumb::runner::judge::config::Known;
+use crate::families::breadcrumb::runner::props::{Act, NOTHING};
+use crate::families::breadcrumb::runner::world::World;
+
+/// What stands where a configuration should.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(name = "stand_in", regex = "no breadcrumb|a note")]
+enum StandIn {
+    Nothing,
+    Note,
+}
+
+impl FromStr for StandIn {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "no breadcrumb" => Ok(Self::Nothing),
+            "a note" => Ok(Self::Note),
+            other => Err(format!("`{other}` stands in for nothing")),
+        }
+    }
+}
+
+/// What a provider gets of a configuration.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(name = "part", regex = "key|model|custom setting")]
+enum Part {
+    Key,
+    Model,
+    Custom,
+}
+
+impl FromStr for Part {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "key" => Ok(Self::Key),
+            "model" => Ok(Self::Model),
+            "custom setting" => Ok(Self::Custom),
+            other => Err(format!("`{other}` is no part of a configuration")),
+        }
+    }
+}
+
+#[given(expr = "a call of {act} with a configuration of its own")]
+async fn configured(world: &mut World, act: Act) -> Step {
+    let id = world.scene()?.configure(&act.tool).await;
+    let id = world.reached(id)?;
+    let call = world.scene()?.model_call(&act.tool, id, None);
+    let call = world.reached(call)?;
+    world.scene()?.calls.push(call);
+    Ok(())
+}
+
+#[given(expr = "a call of {act} with {stand_in} as its configuration")]
+async fn unconfigured(world: &mut World, act: Act, stand_in: StandIn) -> Step {
+    let id = match stand_in {
+        StandIn::Nothing => Ok(NOTHING.to_owned()),
+        StandIn::Note => world.scene()?.shelve_config(&act.tool, "note.v1").await,
+    };
+    let id = world.reached(id)?;
+    let call = world.scene()?.model_call(&act.tool, Some(id), None);
+    let call = world.reached(call)?;
+    world.scene()?.calls.push(call);
+    Ok(())
+}
+
+#[when("the agent makes one call after the other")]
+async fn in_turn(world: &mut World) -> Step {
+    let made = world.scene()?.make_in_turn().await;
+    world.reached(made)
+}
+
+#[then(expr = "the provider gets the {part} of the configuration of each")]
+fn gets(world: &mut World, part: Part) -> Step {
+    judge(world, |frames, call, known| match part {
+        Part::Key => config::has_key(frames, call, known),
+        Part::Model => config::has_model(frames, call, known),
+        Part::Custom => config::has_custom(frames, call, known),
+    })
+}
+
+#[then("the last one runs with nothing of a configuration")]
+fn gets_nothing(world: &mut World) -> Step {
+    let last = world.scene()?.calls.last().map(|call| call.id().to_owned());
+    judge(world, |frames, call, known| {
+        if last.as_deref() == Some(call.id()) {
+            crate::families::breadcrumb::runner::answer::Answer::of(frames, call)
+                .ok_or_else(|| crate::families::breadcrumb::runner::judge::answer::missing(frames, call))?;
+            return config::has_nothing_of_others(frames, call, known);
+        }
+        config::has_been_seen(frames, call, known)
+    })
+}
+
+/// Judges each call by what the providers were asked.
+fn judge(
+    world: &mut World,
+    judgement: impl Fn(
+        &[crate::transcript::Frame],
+        &crate::families::breadcrumb::runner::call::Call,
+        &Known<'_>,
+    ) -> Judgement,
+) -> Step {
+    let scene = world.scene()?;
+    let (props, session) = (scene.props.clone(), scene.session.clone());
+    if props.configs.is_empty() {
+        let message = "no configuration was stored".to_owned();
+        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Suite, message }));
+    }
+    let table = &session.tools.config;
+    world.judge_calls(|frames, call| {
+        let known = Known {
+            configs: &props.configs,
+            keys: &session.keys,
+            pointer: table.pointer(call.tool()),
+            is_told: table.custom_pointer.is_some(),
+        };
+        judgement(frames, call, &known)
+    })
+}

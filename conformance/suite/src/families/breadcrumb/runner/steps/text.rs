@@ -1,0 +1,139 @@
+//! Inputs that are easily altered on their way.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, given, then};
+use serde_json::{Value, json};
+
+use crate::engine::judge::Undeclared;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::runner::call::filled;
+use crate::families::breadcrumb::runner::judge::outcome;
+use crate::families::breadcrumb::runner::world::World;
+
+/// A text that is easily altered.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "text",
+    regex = "many scripts|two normal forms|quotes and backslashes|a variable|digits|a zero|a truth value|JSON|blanks around it|\
+             blank lines|control characters|markup|20 kB"
+)]
+pub(super) enum Text {
+    Scripts,
+    NormalForms,
+    Quotes,
+    Variable,
+    Digits,
+    Zero,
+    Truth,
+    Json,
+    Blanks,
+    Lines,
+    Controls,
+    Markup,
+    Long,
+}
+
+impl FromStr for Text {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "many scripts" => Self::Scripts,
+            "two normal forms" => Self::NormalForms,
+            "quotes and backslashes" => Self::Quotes,
+            "a variable" => Self::Variable,
+            "digits" => Self::Digits,
+            "a zero" => Self::Zero,
+            "a truth value" => Self::Truth,
+            "JSON" => Self::Json,
+            "blanks around it" => Self::Blanks,
+            "blank lines" => Self::Lines,
+            "control characters" => Self::Controls,
+            "markup" => Self::Markup,
+            "20 kB" => Self::Long,
+            other => return Err(format!("`{other}` is no text of the suite")),
+        })
+    }
+}
+
+impl Text {
+    fn text(self) -> String {
+        match self {
+            Self::Scripts => "Zażółć gęślą jaźń — 水と火 — שלום — 👩\u{200d}🚀𝄞".to_owned(),
+            Self::NormalForms => "e\u{301}te\u{301} and \u{e9}t\u{e9}, \u{fb01}n and fin".to_owned(),
+            Self::Quotes => r#"He said "C:\new\table" and 'it''s' `so` \u0041 \\ /"#.to_owned(),
+            Self::Variable => "${not.a.var} {{neither}} %s $1 {0} <this>".to_owned(),
+            Self::Digits => "0042.10".to_owned(),
+            Self::Zero => "0".to_owned(),
+            Self::Truth => "true".to_owned(),
+            Self::Json => r#"{"a": 1}"#.to_owned(),
+            Self::Blanks => "  \tthree words  here\t ".to_owned(),
+            Self::Lines => "\nfirst\r\n\n  second\n\n".to_owned(),
+            Self::Controls => "bell \u{7} escape \u{1b}[31m delete \u{7f} mark \u{feff} end".to_owned(),
+            Self::Markup => "<b>5 &lt; 6</b> & <script>no()</script> **bold** %20+".to_owned(),
+            Self::Long => (1..=1_820).fold(String::new(), |text, number| format!("{text}line {number}; ")),
+        }
+    }
+}
+
+#[given(expr = "a call of echo with {text}")]
+async fn echo(world: &mut World, text: Text) -> Step {
+    let mut call = super::arrange::usual(world, "echo").await?;
+    let scene = world.scene()?;
+    let template = scene.session.table.inputs.template("echo", None);
+    call.input = Some(filled(&template, &[("message", Value::from(text.text()))]));
+    scene.calls.push(call);
+    Ok(())
+}
+
+#[then(expr = "the tool has received {text} as it was")]
+fn received(world: &mut World, text: Text) -> Step {
+    world.judge_answers(|_, answer| outcome::text_unaltered(&text.text(), answer))
+}
+
+#[given("a call of breadcrumb-create with nested values and numbers")]
+fn nested(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let words = [
+        ("schema_name", json!("memo.v1")),
+        ("title", Value::from(title(&scene.unique))),
+        ("tags", json!(["memo"])),
+        ("context", context()),
+    ];
+    let mut call = scene.usual_call("breadcrumb-create");
+    call.input = Some(filled(&scene.session.table.inputs.template("breadcrumb-create", None), &words));
+    scene.calls.push(call);
+    Ok(())
+}
+
+#[then("the breadcrumb that it stores holds them as they were")]
+fn stored(world: &mut World) -> Step {
+    let title = title(&world.scene()?.unique);
+    let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
+    if !is_made {
+        return Err(world.halt(Undeclared::CatalogTool.of("breadcrumb-create")));
+    }
+    world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context()))
+}
+
+fn title(mark: &str) -> String {
+    format!("Nested {mark}")
+}
+
+/// Values that are easily altered.
+fn context() -> Value {
+    json!({
+        "text": "Zażółć ${not.a.var}",
+        "whole": 9_007_199_254_740_991_u64,
+        "negative": -17,
+        "fraction": 0.1,
+        "small": 1.5e-7,
+        "digits": "0042",
+        "none": null,
+        "no": false,
+        "nothing": "",
+        "empty": {},
+        "list": [[1, [2.5, "three"]], [], {"a.b": {"c d": [null, true, {"é": "水"}]}}],
+    })
+}

@@ -1,0 +1,244 @@
+//! What tools are asked, and what they bring.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use cucumber::{Parameter, given, then};
+use serde_json::{Value, json};
+
+use crate::engine::judge::Judgement;
+use crate::engine::world::Step;
+use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, tool, utility};
+use crate::families::breadcrumb::runner::pages::Page;
+use crate::families::breadcrumb::runner::props::Act;
+use crate::families::breadcrumb::runner::upstream::Speech;
+use crate::families::breadcrumb::runner::world::World;
+
+/// What a tool's output is.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "claim",
+    regex = "has the members of its schema|has the text of the reply|names the model|has the number of tokens|has a cost that is an amount|has a cost|has a number|is the message|says how long it waited|comes when the time is over|names a breadcrumb that the store holds|is a success|has the version of the store|has all that was stored|counts its results|is the page|has the text of the page|says that it clicked|names the file of an image|has the title of the page|is the work of the tool that was named"
+)]
+enum Claim {
+    Schema,
+    Content,
+    Model,
+    Tokens,
+    CostIsAmount,
+    Cost,
+    Number,
+    Message,
+    Waited,
+    OnTime,
+    Created,
+    Success,
+    Version,
+    Found,
+    Counted,
+    Page,
+    PageText,
+    Clicked,
+    Image,
+    PageTitle,
+    Named,
+}
+
+impl FromStr for Claim {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "has the members of its schema" => Self::Schema,
+            "has the text of the reply" => Self::Content,
+            "names the model" => Self::Model,
+            "has the number of tokens" => Self::Tokens,
+            "has a cost that is an amount" => Self::CostIsAmount,
+            "has a cost" => Self::Cost,
+            "has a number" => Self::Number,
+            "is the message" => Self::Message,
+            "says how long it waited" => Self::Waited,
+            "comes when the time is over" => Self::OnTime,
+            "names a breadcrumb that the store holds" => Self::Created,
+            "is a success" => Self::Success,
+            "has the version of the store" => Self::Version,
+            "has all that was stored" => Self::Found,
+            "counts its results" => Self::Counted,
+            "is the page" => Self::Page,
+            "has the text of the page" => Self::PageText,
+            "says that it clicked" => Self::Clicked,
+            "names the file of an image" => Self::Image,
+            "has the title of the page" => Self::PageTitle,
+            "is the work of the tool that was named" => Self::Named,
+            other => return Err(format!("`{other}` is nothing that an output is")),
+        })
+    }
+}
+
+#[given(expr = "a sound call of {act}")]
+async fn sound(world: &mut World, act: Act) -> Step {
+    let call = world.scene()?.sound_call(&act).await;
+    let call = world.reached(call)?;
+    push(world, call)
+}
+
+#[given(expr = "a call of {act} that fails")]
+async fn failing(world: &mut World, act: Act) -> Step {
+    let call = world.scene()?.failing_call(&act).await;
+    let call = world.reached(call)?;
+    push(world, call)
+}
+
+#[given(expr = "a call of calculator for {string}")]
+fn calculation(world: &mut World, expression: String) -> Step {
+    let call = world.scene()?.calculation(&expression);
+    push(world, call)
+}
+
+#[given(expr = "a call of echo for {string}")]
+fn echo(world: &mut World, message: String) -> Step {
+    let call = world.scene()?.echo(&message);
+    push(world, call)
+}
+
+#[given("a stored breadcrumb")]
+async fn breadcrumb(world: &mut World) -> Step {
+    let stored = world.scene()?.shelve_memo().await;
+    world.reached(stored)?;
+    Ok(())
+}
+
+#[given(expr = "a call of astral to run the script {string}")]
+fn evaluation(world: &mut World, script: String) -> Step {
+    let call = world.scene()?.script(&script);
+    let call = world.reached(call)?;
+    push(world, call)
+}
+
+#[given(expr = "a search for {int} stored breadcrumbs")]
+async fn search(world: &mut World, number: usize) -> Step {
+    let call = world.scene()?.search_of(number).await;
+    let call = world.reached(call)?;
+    push(world, call)
+}
+
+#[given("a call of each further tool")]
+fn further(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    for (name, extra) in scene.session.table.extra.clone() {
+        let call = Call::new(&name, extra.input, scene.request_id(&name));
+        scene.calls.push(call);
+    }
+    Ok(())
+}
+
+#[given(expr = "the provider answers with status {int}")]
+fn provider_fails(world: &mut World, status: u16) -> Step {
+    let scene = world.scene()?;
+    if let Some(upstream) = &scene.session.upstream {
+        upstream.fail(&scene.unique, status);
+    }
+    Ok(())
+}
+
+fn push(world: &mut World, call: Call) -> Step {
+    world.scene()?.calls.push(call);
+    Ok(())
+}
+
+#[then(expr = "the output {claim}")]
+async fn output(world: &mut World, claim: Claim) -> Step {
+    look(world, claim).await?;
+    let scene = world.scene()?;
+    let frames = scene.frames();
+    let (speech, page) = (Speech::of(&scene.unique), Page::of(&scene.unique));
+    let (props, session) = (scene.props.clone(), scene.session.clone());
+    let url = session.pages.as_ref().map(|pages| pages.url(&scene.unique)).unwrap_or_default();
+    world.judge_answers(|call, answer| match claim {
+        Claim::Schema => {
+            let own = session.table.extra.get(call.tool()).and_then(|extra| extra.output_schema.as_ref());
+            tool::fits_schema(call, answer, props.action.as_deref(), own)
+        }
+        Claim::Content => model::has_content(call, answer, &speech),
+        Claim::Model => model::has_model(&frames, call, answer),
+        Claim::Tokens => model::has_tokens(call, answer, &speech),
+        Claim::CostIsAmount => model::cost_is_an_amount(call, answer),
+        Claim::Cost => model::has_cost(call, answer),
+        Claim::Number => utility::draws(call, answer),
+        Claim::Message => utility::echoes(call, answer),
+        Claim::Waited => utility::tells_time(&frames, call, answer),
+        Claim::OnTime => utility::waits(&frames, call, answer),
+        Claim::Created => crumbs::is_created(&frames, call, answer),
+        Claim::Success => crumbs::succeeds(call, answer),
+        Claim::Version => {
+            props.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
+        }
+        Claim::Found => crumbs::finds(call, answer, &props.stored),
+        Claim::Counted => crumbs::counts(call, answer),
+        Claim::Page => browser::arrives(call, answer, &url, &page),
+        Claim::PageText => browser::reads(call, answer, &page),
+        Claim::Clicked => browser::clicks(&frames, call, answer),
+        Claim::Image => browser::shoots(&frames, call, answer),
+        Claim::PageTitle => browser::evaluates(call, answer, &json!(page.title)),
+        Claim::Named => model_or_page(&frames, call, answer, &speech),
+    })
+}
+
+/// A browser is known by the page, a language model by its provider.
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]
+fn model_or_page(
+    frames: &[crate::transcript::Frame],
+    call: &Call,
+    answer: &crate::families::breadcrumb::runner::answer::Answer<'_>,
+    speech: &Speech,
+) -> Judgement {
+    if call.tool() == "astral" {
+        browser::visits(frames, call, answer)
+    } else {
+        model::is_the_one(frames, call, answer, speech)
+    }
+}
+
+/// Has the suite look where a claim is seen.
+async fn look(world: &mut World, claim: Claim) -> Step {
+    let scene = world.scene()?;
+    match claim {
+        Claim::Created => scene.look_up_created().await,
+        Claim::Version => scene.look_up_stored().await,
+        Claim::Image => scene.look_at_image().await,
+        Claim::Clicked => {
+            // The tool may answer before the page has told of the click.
+            let told =
+                |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
+            scene.booth.transcript.wait(Duration::from_secs(1).min(scene.session.pace.answer), told).await;
+        }
+        _ => {}
+    }
+    Ok(())
+}
+
+#[then(expr = "the result is {float}")]
+fn result(world: &mut World, value: f64) -> Step {
+    world.judge_answers(|call, answer| utility::calculates(call, answer, value))
+}
+
+#[then(expr = "the value of the script is {int}")]
+fn script_value(world: &mut World, value: i64) -> Step {
+    world.judge_answers(|call, answer| browser::evaluates(call, answer, &Value::from(value)))
+}
+
+#[then("the failure has the form of the standard")]
+fn standard(world: &mut World) -> Step {
+    world.judge_answers(failure::is_standard)
+}
+
+#[then("a person can read the error")]
+fn readable(world: &mut World) -> Step {
+    world.judge_answers(failure::is_readable)
+}
+
+#[then("the model gets all messages in their order")]
+fn messages(world: &mut World) -> Step {
+    world.judge_calls(model::hands_on)
+}

@@ -1,0 +1,205 @@
+//! What a workflow is, and what it brings.
+
+use std::str::FromStr;
+use std::time::Duration;
+
+use cucumber::gherkin;
+use cucumber::{Parameter, given, then, when};
+
+use crate::engine::judge::Trouble;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::runner::answer::Answer;
+use crate::families::breadcrumb::runner::judge;
+use crate::families::breadcrumb::runner::judge::workflow;
+use crate::families::breadcrumb::runner::judge::workflow::Expected;
+use crate::families::breadcrumb::runner::world::World;
+
+/// From two timers of a second each to this long after the call, they ran side by side.
+const SIDE_BY_SIDE: Duration = Duration::from_millis(1_800);
+
+/// What a workflow does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
+#[param(
+    name = "deed",
+    regex = "completes every step|lists its results by step|brings the outputs of the tools|names each step once in its order|lists every step after its dependencies|tells of trouble|has no errors|leaves no reference in the input of a step|is answered once"
+)]
+enum Deed {
+    Completes,
+    Results,
+    Outputs,
+    Order,
+    Ordered,
+    Trouble,
+    NoErrors,
+    Unresolved,
+    Once,
+}
+
+impl FromStr for Deed {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "completes every step" => Self::Completes,
+            "lists its results by step" => Self::Results,
+            "brings the outputs of the tools" => Self::Outputs,
+            "names each step once in its order" => Self::Order,
+            "lists every step after its dependencies" => Self::Ordered,
+            "tells of trouble" => Self::Trouble,
+            "has no errors" => Self::NoErrors,
+            "leaves no reference in the input of a step" => Self::Unresolved,
+            "is answered once" => Self::Once,
+            other => return Err(format!("`{other}` is nothing that a workflow does")),
+        })
+    }
+}
+
+/// What a step brings.
+#[derive(Clone, Debug, Parameter)]
+#[param(name = "gain", regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#)]
+struct Gain(Expected);
+
+impl FromStr for Gain {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let words: Vec<&str> = text.split(' ').collect();
+        let number = |text: &str| text.parse().map_err(|_| format!("`{text}` is no number"));
+        Ok(Self(match words.as_slice() {
+            _ if text.starts_with('"') => Expected::This(text.trim_matches('"').to_owned()),
+            ["about", seconds] => Expected::About(number(seconds)?),
+            ["what", step, "brings"] => Expected::Same((*step).to_owned()),
+            ["the", "number", "of", step, "and", more] => Expected::More((*step).to_owned(), number(more)?),
+            _ => return Err(format!("`{text}` is nothing that a step brings")),
+        }))
+    }
+}
+
+#[given("a workflow of these steps")]
+fn steps(world: &mut World, step: &gherkin::Step) -> Step {
+    let rows = step.table.as_ref().map(|table| table.rows.as_slice()).unwrap_or_default();
+    let scene = world.scene()?;
+    let row = |cells: &Vec<String>| {
+        let cell = |index: usize| cells.get(index).map(String::as_str).unwrap_or_default();
+        scene.step(cell(0), cell(1), cell(2), cell(3))
+    };
+    let steps = rows.iter().skip(1).map(row).collect();
+    let call = scene.workflow(steps);
+    scene.calls.push(call);
+    Ok(())
+}
+
+/// What fails is judged only where a workflow is seen to work.
+#[given("a sound workflow beside it")]
+fn beside(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let first = scene.step("first", "echo", "amber-{mark}", "");
+    let second = scene.step("second", "echo", "more ${first.echo}", "first");
+    let call = scene.workflow_of(&[first, second]);
+    scene.calls.push(call);
+    Ok(())
+}
+
+#[when("the agent makes the call, and nothing more comes")]
+async fn and_nothing(world: &mut World) -> Step {
+    let made = world.scene()?.make().await;
+    world.reached(made)?;
+    world.scene()?.wait().await;
+    let quiet = world.scene()?.prove_alive().await;
+    world.reached(quiet)
+}
+
+#[then(expr = "the workflow {deed}")]
+fn does(world: &mut World, deed: Deed) -> Step {
+    let steps = world.scene()?.props.steps.clone();
+    seen_to_work(world)?;
+    world.judge_first(|frames, call| {
+        let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
+        match deed {
+            Deed::Completes => workflow::completes(call, &answer, &steps),
+            Deed::Results => workflow::has_results(call, &answer, &steps),
+            Deed::Outputs => workflow::has_outputs(call, &answer, &steps),
+            Deed::Order => workflow::has_order(call, &answer, &steps),
+            Deed::Ordered => workflow::is_ordered(call, &answer, &steps),
+            Deed::Trouble => workflow::tells_of_trouble(&answer),
+            Deed::NoErrors => workflow::has_no_errors(call, &answer),
+            Deed::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
+            Deed::Once => workflow::is_answered_once(frames, call),
+        }
+    })
+}
+
+#[then(expr = "the workflow tells that {word} failed")]
+fn tells(world: &mut World, id: String) -> Step {
+    seen_to_work(world)?;
+    world.judge_first(|frames, call| {
+        let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
+        workflow::tells_of_failure(&answer, &id)
+    })
+}
+
+#[then(expr = "step {word} brings {gain}")]
+fn brings(world: &mut World, id: String, gain: Gain) -> Step {
+    let scene = world.scene()?;
+    let steps = scene.props.steps.clone();
+    let expected = match gain.0 {
+        Expected::This(text) => Expected::This(scene.in_words(&text)),
+        other => other,
+    };
+    world.judge_first(|frames, call| {
+        let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
+        let step = steps.iter().find(|step| step.id == id);
+        step.map_or(Ok(()), |step| workflow::brings(frames, call, &answer, step, &expected))
+    })
+}
+
+#[then(expr = "a step has stored {string}")]
+fn stored(world: &mut World, expected: String) -> Step {
+    let expected = world.scene()?.in_words(&expected);
+    world.judge_first(|frames, call| {
+        let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
+        workflow::stores(frames, call, &answer, &expected)
+    })
+}
+
+#[then(expr = "nothing of it comes before {float} seconds have passed")]
+fn waits(world: &mut World, seconds: f64) -> Step {
+    world.judge_first(|frames, call| {
+        let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
+        workflow::waits(frames, call, &answer, seconds)
+    })
+}
+
+#[then("it is noted whether independent steps run side by side")]
+fn noted(world: &mut World) -> Step {
+    let steps = world.scene()?.props.steps.clone();
+    // What is only noted breaks nothing: a workflow that does not do its work shows nothing to be noted.
+    world.judge_calls(|frames, call| {
+        let answer = Answer::of(frames, call);
+        let completes = answer.is_some_and(|answer| workflow::completes(call, &answer, &steps).is_ok());
+        let nothing = || Trouble::NotObserved("the two timers do not both complete".to_owned());
+        if completes { Ok(()) } else { Err(nothing()) }
+    })?;
+    let scene = world.scene()?;
+    let (frames, call) = (scene.frames(), scene.calls[0].clone());
+    let took = Answer::of(&frames, &call)
+        .and_then(|answer| judge::utility::since_asked(&frames, &call, answer.frame));
+    let together = took.is_some_and(|took| took < SIDE_BY_SIDE);
+    world.note(if together { "independent steps run side by side" } else { "steps run one by one" });
+    Ok(())
+}
+
+/// Where there is a sound workflow beside the one that is judged, it must work.
+fn seen_to_work(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let Some(beside) = scene.calls.get(1).cloned() else { return Ok(()) };
+    let expected = Expected::This(scene.in_words("more amber-{mark}"));
+    let second = scene.step("second", "echo", "", "first");
+    let frames = scene.frames();
+    let works = Answer::of(&frames, &beside)
+        .is_some_and(|answer| workflow::brings(&frames, &beside, &answer, &second, &expected).is_ok());
+    if works {
+        return Ok(());
+    }
+    Err(world.halt(Trouble::NotObserved("the sound workflow beside it does not work".to_owned())))
+}

@@ -1,0 +1,188 @@
+//! The providers of language models that the suite plays (`docs/breadcrumbs.md`, "Language models").
+//!
+//! A request belongs to the scenario whose mark stands in it; what the model says hangs on that mark, so an echo of the
+//! request is no answer. Nothing is judged here, and no key is asked for.
+
+mod reply;
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::request::Parts;
+use axum::http::{StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use crate::families::breadcrumb::room::Room;
+use crate::net::http_connections;
+use crate::net::http_connections::Accepting;
+use crate::transcript::{Kind, lock};
+pub use reply::Dialect;
+
+/// Bytes of a request body.
+const MAX_BODY: usize = 1024 * 1024;
+/// Time for a request body to arrive.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// Headers of a request that are kept; the others are the client's own.
+const KEPT: [&str; 6] = ["authorization", "x-api-key", "api-key", "x-goog-api-key", "cookie", "content-type"];
+/// The model of a request that names none.
+pub const SOME_MODEL: &str = "m-suite";
+
+/// What the model says in a scenario.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Speech {
+    /// Its text.
+    pub text: String,
+    /// Tokens of the question.
+    pub prompt_tokens: u64,
+    /// Tokens of the answer.
+    pub completion_tokens: u64,
+}
+
+impl Speech {
+    /// What it says in the scenario with this mark.
+    pub fn of(unique: &str) -> Self {
+        let word = super::session::hash(&["speech", unique]);
+        let number = u64::from_str_radix(&word[..4], 16).unwrap_or_default();
+        Self {
+            text: format!("Jet black, “{}”.\nNothing else: 100 % of it.", &word[..10]),
+            prompt_tokens: 20 + number % 61,
+            completion_tokens: 11 + number % 17,
+        }
+    }
+
+    /// All tokens.
+    pub fn total(&self) -> u64 {
+        self.prompt_tokens + self.completion_tokens
+    }
+}
+
+/// The providers of a run. They end when this is dropped.
+pub struct Upstream {
+    address: SocketAddr,
+    desk: Arc<Desk>,
+    // Ends with the providers.
+    _serving: JoinSet<()>,
+}
+
+/// What every request needs.
+struct Desk {
+    room: Arc<Room>,
+    /// Statuses that scenarios ask for, by mark.
+    failures: Mutex<HashMap<String, u16>>,
+    models: Mutex<BTreeSet<String>>,
+}
+
+impl Upstream {
+    /// Listens at `listen`, or on a free port.
+    ///
+    /// # Errors
+    /// Why it cannot listen there.
+    pub async fn start(listen: Option<&str>, room: &Arc<Room>) -> Result<Self, String> {
+        let address = listen.unwrap_or("127.0.0.1:0");
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let models = Mutex::new(BTreeSet::from([SOME_MODEL.to_owned()]));
+        let desk = Arc::new(Desk { room: Arc::clone(room), failures: Mutex::default(), models });
+        let router = Router::new().fallback(handle).with_state(Arc::clone(&desk));
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            // Serving ends with the task; an error of one connection is that connection's own.
+            let _ = axum::serve(Accepting(listener), router).await;
+        });
+        Ok(Self { address, desk, _serving: serving })
+    }
+
+    /// Providers that do not listen, for a run that is judged again.
+    pub(in crate::families::breadcrumb) fn unheard(room: &Arc<Room>) -> Self {
+        let desk = Desk { room: Arc::clone(room), failures: Mutex::default(), models: Mutex::default() };
+        Self {
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            desk: Arc::new(desk),
+            _serving: JoinSet::new(),
+        }
+    }
+
+    /// What a runner is told of it: names of variables without their prefix, and values.
+    pub fn addresses(&self) -> [(&'static str, String); 3] {
+        let url = |path: &str| format!("http://{}/{path}", self.address);
+        [
+            ("openrouter_url", url("openrouter/api/v1")),
+            ("venice_url", url("venice/api/v1")),
+            ("ollama_url", url("ollama")),
+        ]
+    }
+
+    /// From now on the models of a scenario fail with this status.
+    pub fn fail(&self, unique: &str, status: u16) {
+        lock(&self.desk.failures).insert(unique.to_owned(), status);
+    }
+
+    /// A model that there is.
+    pub fn has(&self, model: &str) {
+        lock(&self.desk.models).insert(model.to_owned());
+    }
+}
+
+async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
+    let Ok(Ok(body)) = read else {
+        return StatusCode::PAYLOAD_TOO_LARGE.into_response();
+    };
+    let path = parts.uri.path().trim_end_matches('/').to_owned();
+    let models = || lock(&desk.models).clone();
+    match Dialect::of(&path) {
+        Some(dialect) => desk.answer(dialect, &parts, &body),
+        None if path.ends_with("/models") => in_json(&reply::models(&models())),
+        None if path.ends_with("/api/tags") => in_json(&reply::tags(&models())),
+        None if path.ends_with("/api/version") => in_json(&json!({"version": "0.9.0"})),
+        None if path.ends_with("/api/show") => {
+            in_json(&json!({"details": {"family": "suite"}, "model_info": {}}))
+        }
+        None if path == "/ollama" => "Ollama is running".into_response(),
+        None => (StatusCode::NOT_FOUND, "the suite's providers have no such path").into_response(),
+    }
+}
+
+impl Desk {
+    fn answer(&self, dialect: Dialect, parts: &Parts, body: &Bytes) -> Response {
+        let asked = serde_json::from_slice::<Value>(body)
+            .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()));
+        let headers: BTreeMap<String, String> = parts
+            .headers
+            .iter()
+            .filter(|(name, _)| KEPT.contains(&name.as_str()))
+            .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
+            .collect();
+        let channel = format!("{} {}", parts.method, parts.uri);
+        let booth = self.room.whose(&format!("{channel} {asked}"));
+        let arrived = self.room.heard_in(&booth, Kind::Upstream, &channel, headers, asked.clone());
+        let asked = arrived.into_iter().next().unwrap_or(asked);
+        let speech = Speech::of(&booth.unique);
+        let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
+        let said = match lock(&self.failures).get(&booth.unique) {
+            Some(status) => json!({"status": status, "text": "the provider cannot serve this request"}),
+            None => json!({
+                "status": 200, "text": speech.text, "model": model,
+                "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
+            }),
+        };
+        let told = self.room.told(&booth, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
+        let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
+        let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
+        dialect.render(said, is_streamed)
+    }
+}
+
+fn in_json(body: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}

@@ -1,0 +1,131 @@
+//! The World of one scenario with a tool runner under test.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use super::answer::Answer;
+use super::call::Call;
+use super::scene::Scene;
+use super::session::RunnerSession;
+use crate::engine::by_hand::{ByHand, body_text, quoted};
+use crate::engine::family::Naming as _;
+use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::transcript::{Frame, Kind};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let frames = scene.frames();
+        let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
+        Remains {
+            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            names: scene.names(),
+            nonce: None,
+            is_rechecked: false,
+            subject: subject.map(|frame| frame.body.clone()),
+            reproduce: Some(ByHand::new(|_, frame| by_hand(frame))),
+        }
+    }
+}
+
+impl World {
+    /// The session with the runner.
+    pub(in crate::families::breadcrumb) fn session(&mut self) -> Result<Arc<RunnerSession>, Halt> {
+        let Some(session) = self.core.sessions.get::<RunnerSession>() else {
+            return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
+        };
+        self.goes_on(session.ended())?;
+        Ok(session)
+    }
+
+    /// Opens the scene.
+    pub(in crate::families::breadcrumb) fn open(&mut self) -> Step {
+        let session = self.session()?;
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(in crate::families::breadcrumb) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given a tool runner`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Ends the scenario where something did not get to the runner.
+    pub(in crate::families::breadcrumb) fn reached<T>(&mut self, sent: Result<T, String>) -> Result<T, Halt> {
+        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    }
+
+    /// Judges the first answer to each call.
+    pub(in crate::families::breadcrumb) fn judge_answers(
+        &mut self,
+        judgement: impl Fn(&Call, &Answer<'_>) -> Judgement,
+    ) -> Step {
+        self.judge_calls(|frames, call| match Answer::of(frames, call) {
+            Some(answer) => judgement(call, &answer),
+            None => Err(super::judge::answer::missing(frames, call)),
+        })
+    }
+
+    /// Judges by all frames, and by what the scene knows.
+    pub(in crate::families::breadcrumb) fn judge_scene(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Scene) -> Judgement,
+    ) -> Step {
+        let scene = self.scene()?;
+        let judgement = judgement(&scene.frames(), scene);
+        self.judge(judgement)
+    }
+
+    /// Judges the first call by all frames.
+    pub(in crate::families::breadcrumb) fn judge_first(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Call) -> Judgement,
+    ) -> Step {
+        let first = self.scene()?.calls.first().map(|call| call.id().to_owned()).unwrap_or_default();
+        self.judge_calls(|frames, call| if call.id() == first { judgement(frames, call) } else { Ok(()) })
+    }
+
+    /// Judges each call by all frames.
+    pub(in crate::families::breadcrumb) fn judge_calls(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Call) -> Judgement,
+    ) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        let (frames, calls) = (scene.frames(), scene.calls.clone());
+        if calls.iter().all(|call| call.asked.is_none()) {
+            return Err(self.suite_fault("no step made a call (`When the agent …`)"));
+        }
+        let judgement = calls.iter().try_for_each(|call| judgement(&frames, call));
+        if !session.works()
+            && matches!(judgement, Err(Trouble::Broken(_)))
+            && Answer::of(&frames, &calls[0]).is_none()
+        {
+            let message = "the runner does not answer, and never did".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+}
+
+/// A command line that stores a breadcrumb by hand.
+pub(in crate::families::breadcrumb) fn by_hand(frame: &Frame) -> String {
+    let body = quoted(&body_text(&crate::families::breadcrumb::evidence::NAMING.normalized(&frame.body)));
+    format!(
+        "curl -X POST \"${{CALLMARK_STORE_URL}}/breadcrumbs\" -H 'content-type: application/json' --data-raw {body}"
+    )
+}

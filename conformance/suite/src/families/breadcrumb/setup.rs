@@ -1,0 +1,81 @@
+//! How the sessions of a tool runner and of its agent are opened, and restored when the run is judged again.
+
+use std::sync::Arc;
+
+use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
+
+use super::Runner;
+use super::agent::Agent;
+use super::agent::session::{CrumbAgentFound, CrumbAgentSession};
+use super::manifest::BreadcrumbTable;
+use super::runner::session::{RunnerFound, RunnerSession};
+use crate::engine::manifest::{Section, section};
+use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+
+/// Tool requests as breadcrumbs: a tool runner at a store, and the agent that asks it.
+#[derive(Debug)]
+pub(crate) struct Breadcrumb;
+
+/// Logs of the tool runner and of the agent.
+const LOG: &str = "runner.log";
+const AGENT_LOG: &str = "crumb-agent.log";
+
+impl Protocol for Breadcrumb {
+    fn name(&self) -> &'static str {
+        "breadcrumb"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<BreadcrumbTable>(table)
+    }
+
+    fn logs(&self) -> &'static [&'static str] {
+        &[LOG, AGENT_LOG]
+    }
+
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
+        async move {
+            let (mut opened, agent) =
+                futures::join!(plan.session(&Runner, open(plan)), plan.session(&Agent, open_agent(plan)));
+            opened.extend(agent);
+            opened
+        }
+        .boxed_local()
+    }
+
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
+        let mut sessions = Sessions::default();
+        let own = restore.manifest.get::<BreadcrumbTable>();
+        if let Some(found) = restore.take::<RunnerFound>(&Runner)? {
+            let table = table(own.cloned(), "breadcrumb")?;
+            sessions.insert(&Runner, RunnerSession::again(table, found, restore.seed));
+        }
+        if let Some(found) = restore.take::<CrumbAgentFound>(&Agent)? {
+            let table = table(own.and_then(|own| own.agent.clone()), "breadcrumb.agent")?;
+            sessions.insert(&Agent, CrumbAgentSession::again(table, found, restore.seed));
+        }
+        Ok(sessions)
+    }
+}
+
+/// Opens a session with the tool runner of a manifest.
+async fn open(plan: &OpenPlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
+    let Some(table) = plan.manifest.get::<BreadcrumbTable>().cloned().filter(BreadcrumbTable::has_runner)
+    else {
+        return Err(lacks("describes no tool runner (`[breadcrumb.runner]`)"));
+    };
+    let plan = plan.opening(table, LOG);
+    RunnerSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the agent of a manifest that writes invocations.
+async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<CrumbAgentSession>, Blocked> {
+    let Some(table) = plan.manifest.get::<BreadcrumbTable>().and_then(|own| own.agent.clone()) else {
+        return Err(lacks("has no table `[breadcrumb.agent]`"));
+    };
+    let plan = plan.opening(table, AGENT_LOG);
+    CrumbAgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}

@@ -1,0 +1,328 @@
+//! The suite's store over HTTP and server-sent events (`docs/breadcrumbs.md`, "The store").
+//!
+//! It takes any token, writes down what the target does, and judges nothing.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::time::Duration;
+
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, Method, StatusCode, header};
+use axum::response::{IntoResponse as _, Response};
+use bytes::Bytes;
+use futures::stream;
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::crumb::{Crumb, RESPONSE};
+use super::room::Room;
+use super::shelf::{Filter, OWNER, Refused, Shelf};
+use crate::net::http_connections;
+use crate::net::http_connections::Accepting;
+use crate::transcript::Kind;
+
+/// Bytes of a request body.
+const MAX_BODY: usize = 1024 * 1024;
+/// Time for a request body to arrive.
+const BODY_DEADLINE: Duration = Duration::from_secs(30);
+/// Between two signs of life on an event stream.
+const PING: Duration = Duration::from_secs(5);
+/// Breadcrumbs of a list that asks for no number, or for more.
+const MAX_LIST: usize = 500;
+
+/// Whoever wants to know what the target stored.
+pub type Heard = Arc<dyn Fn(&Crumb) + Send + Sync>;
+
+/// What a target posts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Posting {
+    /// Breadcrumbs.
+    #[default]
+    Plain,
+    /// Breadcrumbs of an agent, which are judged and not refused: one fault is to break one rule.
+    Loose,
+    /// Likewise whole invocations, with a breadcrumb inside.
+    Envelopes,
+    /// What an agent keeps there that is spoken with elsewhere.
+    Records,
+}
+
+/// A store on a loopback address. It ends when it is dropped.
+pub struct Store {
+    /// What it holds.
+    pub shelf: Arc<Shelf>,
+    address: SocketAddr,
+    // Ends with the store.
+    _serving: JoinSet<()>,
+}
+
+/// What every request needs.
+#[derive(Clone)]
+struct Desk {
+    shelf: Arc<Shelf>,
+    room: Arc<Room>,
+    posting: Posting,
+    heard: Option<Heard>,
+}
+
+impl Store {
+    /// Listens at `listen`, or on a free port.
+    ///
+    /// # Errors
+    /// Why it cannot listen there.
+    pub async fn start(
+        listen: Option<&str>,
+        room: &Arc<Room>,
+        posting: Posting,
+        heard: Option<Heard>,
+    ) -> Result<Self, String> {
+        let address = listen.unwrap_or("127.0.0.1:0");
+        let failed = |error: std::io::Error| format!("`{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
+        let address = listener.local_addr().map_err(|error| error.to_string())?;
+        let shelf: Arc<Shelf> = Arc::default();
+        let desk = Desk { shelf: Arc::clone(&shelf), room: Arc::clone(room), posting, heard };
+        let router = Router::new().fallback(handle).with_state(desk);
+        let mut serving = JoinSet::new();
+        serving.spawn(async move {
+            // Serving ends with the task; an error of one connection is that connection's own.
+            let _ = axum::serve(Accepting(listener), router).await;
+        });
+        Ok(Self { shelf, address, _serving: serving })
+    }
+
+    /// A store that does not listen, for a run that is judged again.
+    pub(super) fn closed() -> Self {
+        Self {
+            shelf: Arc::default(),
+            address: SocketAddr::from(([127, 0, 0, 1], 0)),
+            _serving: JoinSet::new(),
+        }
+    }
+
+    /// `http://host:port`.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+}
+
+async fn handle(State(desk): State<Desk>, request: Request<Body>) -> Response {
+    let (parts, body) = request.into_parts();
+    let path = parts.uri.path().trim_end_matches('/').to_owned();
+    let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
+    let Ok(Ok(body)) = read else {
+        return refusal(StatusCode::PAYLOAD_TOO_LARGE, "the body is too large, or does not come to its end");
+    };
+    let query = query(parts.uri.query().unwrap_or_default());
+    let steps: Vec<&str> = path.trim_start_matches('/').split('/').collect();
+    let channel = format!("{} {}", parts.method, parts.uri);
+    match (&parts.method, steps.as_slice()) {
+        (&Method::GET, ["health"]) => "ok".into_response(),
+        (&Method::POST, ["auth", "token"]) => token(),
+        (&Method::GET, ["events", "stream"]) => desk.stream(),
+        (&Method::POST, ["breadcrumbs"]) => desk.post(&parts.headers, &body),
+        (&Method::GET, ["breadcrumbs"]) => desk.list(&channel, &query, false),
+        (&Method::GET, ["breadcrumbs", "search"]) => desk.list(&channel, &query, true),
+        (&Method::GET, ["breadcrumbs", id] | ["breadcrumbs", id, "full"]) => desk.get(&channel, id),
+        (&Method::PATCH, ["breadcrumbs", id]) => desk.patch(&parts.headers, id, &body),
+        (&Method::GET, ["secrets"]) => {
+            let all = desk.shelf.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
+            answer(&all.collect())
+        }
+        (&Method::POST, ["secrets", id, "decrypt"]) => desk.decrypt(&channel, id),
+        _ => refusal(StatusCode::NOT_FOUND, "the store has no such path"),
+    }
+}
+
+impl Desk {
+    fn post(&self, headers: &HeaderMap, body: &Bytes) -> Response {
+        let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
+        let Ok(said) = serde_json::from_slice::<Value>(body) else {
+            let text = String::from_utf8_lossy(body).into_owned();
+            let kind = match self.posting {
+                Posting::Plain | Posting::Loose => Kind::Crumb,
+                Posting::Envelopes => Kind::Said,
+                Posting::Records => Kind::Stored,
+            };
+            self.room.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
+            return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
+        };
+        // Who asks again whether it was stored says nothing new.
+        if key.is_some_and(|key| self.shelf.knows_key(key)) {
+            return refused_as(Refused::Repeated);
+        }
+        self.take(said, key)
+    }
+
+    /// Takes what the target posts, as it comes out of the wire.
+    fn take(&self, said: Value, key: Option<&str>) -> Response {
+        let arrived = match self.posting {
+            Posting::Records => self.room.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
+            Posting::Plain | Posting::Loose => {
+                self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
+            }
+            Posting::Envelopes => {
+                let said = self.room.heard(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
+                said.into_iter().map(|said| inner(&said)).collect()
+            }
+        };
+        let mut first = None;
+        for body in &arrived {
+            // A copy that a crooked wire makes has no key of its own.
+            let key = if first.is_none() { key } else { None };
+            let stored = self.shelf.put(self.shelf.fresh_id(), body, key);
+            if let (Ok(crumb), Some(heard)) = (&stored, &self.heard) {
+                heard(crumb);
+            }
+            first.get_or_insert(stored);
+        }
+        // What was lost on the wire looks stored to its author.
+        match first {
+            Some(Ok(crumb)) => answer(&json!({"id": crumb.id})),
+            Some(Err(refused)) if self.posting == Posting::Plain || refused == Refused::Repeated => {
+                refused_as(refused)
+            }
+            Some(Err(_)) | None => answer(&json!({"id": self.shelf.fresh_id()})),
+        }
+    }
+
+    fn patch(&self, headers: &HeaderMap, id: &str, body: &Bytes) -> Response {
+        let Ok(changes) = serde_json::from_slice::<Value>(body) else {
+            return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
+        };
+        let version = headers
+            .get(header::IF_MATCH)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.trim_matches('"').parse().ok());
+        let booth = match self.shelf.find(id) {
+            Some(crumb) => self.room.whose(&format!("{} {changes}", crumb.full())),
+            None => self.room.whose(&changes.to_string()),
+        };
+        let channel = format!("PATCH /breadcrumbs/{id}");
+        let filled = self.shelf.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
+            let mut whole = crumb.full();
+            for (name, value) in changes.as_object().into_iter().flatten() {
+                whole[name.as_str()] = value.clone();
+            }
+            whole
+        });
+        // An answer that was stored without content is given when it is filled.
+        let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
+        let arrived = self.room.heard_in(&booth, kind, &channel, BTreeMap::new(), said);
+        let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
+        match self.shelf.patch(id, changes, version) {
+            Ok(crumb) => {
+                if let Some(heard) = &self.heard {
+                    heard(&crumb);
+                }
+                answer(&json!({"ok": true}))
+            }
+            Err(refused) => refused_as(refused),
+        }
+    }
+
+    fn get(&self, channel: &str, id: &str) -> Response {
+        let Some(crumb) = self.shelf.find(id) else { return refused_as(Refused::Unknown) };
+        let full = crumb.full();
+        self.read(channel, &full);
+        answer(&full)
+    }
+
+    fn list(&self, channel: &str, query: &BTreeMap<String, String>, search: bool) -> Response {
+        let number = |name: &str| query.get(name).and_then(|text| text.parse::<usize>().ok());
+        let words = query.get("q").into_iter().flat_map(|words| words.split_whitespace());
+        let filter = Filter {
+            tag: query.get("tag").cloned(),
+            schema_name: query.get("schema_name").cloned(),
+            words: words.filter(|_| search).map(str::to_lowercase).collect(),
+            offset: number("offset").unwrap_or(0),
+            limit: number("limit").or_else(|| number("nn")).unwrap_or(MAX_LIST).min(MAX_LIST),
+        };
+        let with_context = search || query.get("include_context").is_some_and(|value| value == "true");
+        let all: Value = self.shelf.list(&filter).iter().map(|crumb| crumb.outline(with_context)).collect();
+        self.read(channel, &all);
+        answer(&all)
+    }
+
+    fn decrypt(&self, channel: &str, id: &str) -> Response {
+        let Some(value) = self.shelf.secret(id) else {
+            return refusal(StatusCode::NOT_FOUND, "there is no such secret");
+        };
+        self.read(channel, &Value::Null);
+        answer(&json!({"value": value}))
+    }
+
+    /// Writes down that something was read, where it belongs to a scenario.
+    fn read(&self, channel: &str, what: &Value) {
+        let booth = self.room.whose(&format!("{channel} {what}"));
+        self.room.heard_in(&booth, Kind::StoreRead, channel, BTreeMap::new(), Value::Null);
+    }
+
+    /// The event stream, from now on.
+    fn stream(&self) -> Response {
+        let listener = self.shelf.listen();
+        let events = stream::unfold(Some(listener), |listener| async {
+            let mut listener = listener?;
+            let text = match tokio::time::timeout(PING, listener.next()).await {
+                Ok(Some(crumb)) => crumb.event(OWNER).to_string(),
+                // Who fell behind opens a new stream.
+                Ok(None) => return None,
+                Err(_) => json!({"type": "ping", "ts": jiff::Timestamp::now().to_string()}).to_string(),
+            };
+            let line = Ok::<_, std::convert::Infallible>(Bytes::from(format!("data: {text}\n\n")));
+            Some((line, Some(listener)))
+        });
+        let headers = [(header::CONTENT_TYPE, "text/event-stream"), (header::CACHE_CONTROL, "no-cache")];
+        (headers, Body::from_stream(events)).into_response()
+    }
+}
+
+/// Whether a breadcrumb is an answer without any content, which is still to be filled.
+pub fn is_blank(crumb: &Value) -> bool {
+    let has = |name: &str| {
+        ["/context", ""]
+            .iter()
+            .any(|at| crumb.pointer(&format!("{at}/{name}")).is_some_and(|own| !own.is_null()))
+    };
+    crumb.get("schema_name").and_then(Value::as_str) == Some(RESPONSE)
+        && !["status", "output", "error"].into_iter().any(has)
+}
+
+/// The breadcrumb of an invocation, or what stands in its place.
+pub fn inner(said: &Value) -> Value {
+    match said.get("breadcrumb") {
+        Some(inner @ Value::Object(_)) => inner.clone(),
+        _ => said.clone(),
+    }
+}
+
+fn token() -> Response {
+    let roles = ["curator", "emitter", "subscriber"];
+    let exp = jiff::Timestamp::now().as_second() + 3600;
+    answer(&json!({"token": "any", "owner_id": OWNER, "agent_id": OWNER, "roles": roles, "exp": exp}))
+}
+
+fn answer(body: &Value) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
+}
+
+fn refusal(status: StatusCode, text: &str) -> Response {
+    let body = json!({"error": text}).to_string();
+    (status, [(header::CONTENT_TYPE, "application/json")], body).into_response()
+}
+
+fn refused_as(refused: Refused) -> Response {
+    match refused {
+        Refused::Shape(text) => refusal(StatusCode::UNPROCESSABLE_ENTITY, text),
+        Refused::Repeated => refusal(StatusCode::CONFLICT, "the idempotency key was used before"),
+        Refused::Unknown => refusal(StatusCode::NOT_FOUND, "there is no such breadcrumb"),
+        Refused::Version => refusal(StatusCode::PRECONDITION_FAILED, "the breadcrumb has another version"),
+    }
+}
+
+fn query(text: &str) -> BTreeMap<String, String> {
+    url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}

@@ -1,0 +1,384 @@
+//! What the agent makes of an answer: a success with the result, or a failure that says what went wrong (Tool
+//! Execution Contract L43-85). Meaning decides, never wording (resolution A31).
+
+use serde_json::Value;
+
+use super::Deed;
+use super::words::{hides_failure, is_empty, means, parsed, says_failure};
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::hub::agent::mock::results;
+use crate::net::wire::STATUS;
+use crate::transcript::{Frame, Kind, shorten};
+
+/// Header of an outcome that says how the agent was driven.
+pub const DRIVEN_BY: &str = "driven-by";
+/// Its value where the suite played the model.
+pub const CHAT: &str = "chat";
+/// In place of a status where no answer came.
+pub const LOST: &str = "lost";
+
+/// What became of a call, as the agent tells it.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Told<'a> {
+    /// Nothing came.
+    Missing,
+    /// The hook or the chat failed; why.
+    Lost(&'a str),
+    /// Something that is no outcome.
+    Other(&'a Value),
+    /// The hook's answer.
+    Hook {
+        /// `ok`.
+        ok: bool,
+        /// `outcome`.
+        outcome: &'a Value,
+    },
+    /// What the model reads.
+    Chat(&'a Value),
+}
+
+impl<'a> Told<'a> {
+    /// What was told of a call.
+    pub fn of(deed: &Deed<'a>) -> Self {
+        let Some(frame) = deed.own(Kind::Outcome).last() else { return Self::Missing };
+        Self::in_frame(frame)
+    }
+
+    fn in_frame(frame: &'a Frame) -> Self {
+        let header = |name: &str| frame.headers.get(name).map(String::as_str);
+        if header(STATUS) == Some(LOST) {
+            let why = frame.body.get("lost").unwrap_or(&frame.body);
+            return Self::Lost(why.as_str().unwrap_or_default());
+        }
+        let outcome = frame.body.get("outcome");
+        match (header(DRIVEN_BY) == Some(CHAT), frame.body.get("ok").and_then(Value::as_bool), outcome) {
+            (true, _, Some(outcome)) => Self::Chat(outcome),
+            (false, Some(ok), outcome) => Self::Hook { ok, outcome: outcome.unwrap_or(&Value::Null) },
+            _ => Self::Other(&frame.body),
+        }
+    }
+
+    /// Everything that it says, in lower case.
+    fn text(&self) -> String {
+        let mut all = String::new();
+        match self {
+            Self::Missing => {}
+            Self::Lost(why) => all.push_str(why),
+            Self::Other(value) | Self::Chat(value) | Self::Hook { outcome: value, .. } => {
+                gather(value, &mut all);
+            }
+        }
+        all.replace("\\/", "/").to_lowercase()
+    }
+
+    fn shown(&self) -> Value {
+        match self {
+            Self::Missing => Value::from("no outcome"),
+            Self::Lost(why) => Value::from(format!("no outcome: {why}")),
+            Self::Other(value) | Self::Chat(value) => shorten(value),
+            Self::Hook { ok, outcome } => serde_json::json!({"ok": ok, "outcome": shorten(outcome)}),
+        }
+    }
+}
+
+/// All text and numbers within a value.
+fn gather(value: &Value, all: &mut String) {
+    match value {
+        Value::String(text) => all.push_str(text),
+        Value::Array(items) => items.iter().for_each(|item| gather(item, all)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            all.push_str(name);
+            all.push(' ');
+            gather(member, all);
+        }),
+        plain => all.push_str(&plain.to_string()),
+    }
+    all.push('\n');
+}
+
+/// What the model or the user was told, in lower case: the outcome and, in a chat, the reply.
+fn told_to_anyone(deed: &Deed<'_>) -> String {
+    let mut all = String::new();
+    let reply =
+        deed.own(Kind::Outcome).last().filter(|_| is_chat(deed)).and_then(|frame| frame.body.get("reply"));
+    if let Some(reply) = reply {
+        gather(reply, &mut all);
+    }
+    Told::of(deed).text() + &all.replace("\\/", "/").to_lowercase()
+}
+
+/// Tools whose results the contract does not specify (resolution A12).
+const WITHOUT_A_RESULT: [&str; 2] = ["calendar_update_event", "calendar_delete_event"];
+
+/// Whether the outcome holds a text, anywhere.
+pub fn holds(deed: &Deed<'_>, text: &str) -> bool {
+    Told::of(deed).text().contains(&text.to_lowercase())
+}
+
+/// The call succeeds. What a model reads has no flag for that: it holds the `mark` of the Hub's or the web's answer, or,
+/// of a local tool, does not speak of a failure.
+pub fn is_a_success(deed: &Deed<'_>, mark: &str) -> Judgement {
+    let told = Told::of(deed);
+    let hint = "do what the call asks for and tell its outcome; if the agent has no such tool, or other inputs, say so in \
+                the manifest";
+    let succeeds = match &told {
+        Told::Hook { ok, .. } => *ok,
+        Told::Chat(outcome) if WITHOUT_A_RESULT.contains(&deed.tool()) => !says_failure(outcome),
+        Told::Chat(_) if deed.own(Kind::HubResponse).chain(deed.own(Kind::Web)).next().is_some() => {
+            told.text().contains(&mark.to_lowercase())
+        }
+        Told::Chat(outcome) => !says_failure(outcome),
+        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(deed, &told).into()),
+    };
+    if succeeds {
+        return Ok(());
+    }
+    Err(deed
+        .finding(format!("the agent's call of `{}` fails", deed.tool()), hint)
+        .expected("a success")
+        .actual(Some(&told.shown()))
+        .into())
+}
+
+/// No outcome in a form that can be read.
+fn untold(deed: &Deed<'_>, told: &Told<'_>) -> Finding {
+    deed.finding(
+        format!("the agent does not tell what became of its call of `{}`", deed.tool()),
+        "answer every call with `{\"ok\": true or false, \"outcome\": …}`; in a chat, bring the outcome to the model as the \
+         tool's message",
+    )
+    .expected("the outcome of the call")
+    .actual(Some(&told.shown()))
+}
+
+/// The outcome holds what the Hub's result holds, and is not the envelope.
+pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
+    is_a_success(deed, mark)?;
+    let told = Told::of(deed);
+    if !told.text().contains(&mark.to_lowercase()) {
+        let sent = deed.own(Kind::HubResponse).last();
+        let Some(sent) = sent else {
+            return Err(Trouble::NotObserved(format!("the Hub was not asked to execute `{}`", deed.tool())));
+        };
+        if !WITHOUT_A_RESULT.contains(&deed.tool()) {
+            return Err(deed
+                .finding(
+                    "the outcome does not hold what the Hub's result holds",
+                    "take the content of `result` as what the tool achieved",
+                )
+                .expected(sent.body.get("result").cloned().unwrap_or_default())
+                .actual(Some(&told.shown()))
+                .into());
+        }
+    }
+    let (Told::Hook { outcome, .. } | Told::Chat(outcome)) = told else { return Ok(()) };
+    if is_envelope(&parsed(outcome)) {
+        return Err(deed
+            .finding(
+                "the outcome is the Hub's whole answer, not its result",
+                "unwrap the answer: `success`, `tool` and `metadata` are between agent and Hub",
+            )
+            .expected("the content of `result`")
+            .actual(Some(&told.shown()))
+            .into());
+    }
+    Ok(())
+}
+
+/// Whether a value is the Hub's whole answer, as such or as the only member of an object. What an agent says by itself
+/// may have `success` and `result` too, but neither `tool` nor `metadata` beside them.
+fn is_envelope(value: &Value) -> bool {
+    let is_one = |value: &Value| {
+        let has = |name: &str| value.get(name).is_some();
+        has("success") && has("result") && (has("tool") || has("metadata"))
+    };
+    let only =
+        value.as_object().filter(|members| members.len() == 1).and_then(|members| members.values().next());
+    is_one(value) || only.is_some_and(|only| is_one(&parsed(only)))
+}
+
+/// The call fails, and nothing is made up in place of a result.
+pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
+    let told = Told::of(deed);
+    let outcome = match &told {
+        Told::Hook { ok: true, .. } => {
+            return Err(deed
+                .finding(
+                    format!(
+                        "the agent reports success for a call of `{}` that the Hub did not execute",
+                        deed.tool()
+                    ),
+                    "take an answer with `success: false`, and one outside the contract, as a failed call",
+                )
+                .expected("a failure")
+                .actual(Some(&told.shown()))
+                .into());
+        }
+        Told::Hook { outcome, .. } | Told::Chat(outcome) => *outcome,
+        // A chat that ends in an error tells of a failure, in its way.
+        Told::Lost(_) if is_chat(deed) => return Ok(()),
+        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(deed, &told).into()),
+    };
+    let outcome = parsed(outcome);
+    let is_read_by_a_model = matches!(told, Told::Chat(_));
+    if is_read_by_a_model && hides_failure(&outcome) {
+        return Err(deed
+            .finding(
+                format!("the model does not learn that the call of `{}` failed", deed.tool()),
+                "bring the failure to the model: the code, the message and the link of the error",
+            )
+            .expected("a failure")
+            .actual(Some(&told.shown()))
+            .into());
+    }
+    // Where nothing else says that the call failed, an empty result is one too.
+    if is_invented(deed.tool(), &outcome, !is_read_by_a_model || says_failure(&outcome)) {
+        return Err(deed
+            .finding(
+                format!("the agent makes up a result of `{}`", deed.tool()),
+                "hand on the failure, and nothing that looks like a result",
+            )
+            .expected("a failure without a result")
+            .actual(Some(&told.shown()))
+            .into());
+    }
+    Ok(())
+}
+
+fn is_chat(deed: &Deed<'_>) -> bool {
+    let mut outcomes = deed.own(Kind::Outcome);
+    outcomes.any(|frame| frame.headers.get(DRIVEN_BY).is_some_and(|by| by == CHAT))
+}
+
+/// Whether a value claims success, or has the members of the tool's result. Of what is told as a failure, members that
+/// hold nothing are none.
+fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
+    let claims = ["success", "ok"].into_iter().any(|name| outcome.get(name) == Some(&Value::Bool(true)));
+    let has_the_members = |value: &Value| {
+        let result = results::result(tool, "").unwrap_or_default();
+        let names: Vec<&String> = result.as_object().into_iter().flatten().map(|(name, _)| name).collect();
+        let is_there = |name: &str, own: &Value| {
+            let fails =
+                name == "status" && own.as_str().is_some_and(|own| ["failed", "error"].contains(&own));
+            if is_a_failure { !is_empty(own) && !fails } else { !own.is_null() && !fails }
+        };
+        !names.is_empty()
+            && names.iter().all(|name| value.get(name.as_str()).is_some_and(|own| is_there(name, own)))
+    };
+    claims || has_the_members(outcome) || outcome.get("result").is_some_and(has_the_members)
+}
+
+/// The failure tells what the Hub's error means. Where it does not, that is a warning.
+pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
+    is_a_failure(deed)?;
+    let told = Told::of(deed);
+    if means(&told_to_anyone(deed), code) {
+        return Ok(());
+    }
+    Err(deed
+        .finding(
+            format!("the failure does not tell what `{code}` means"),
+            "pass the code, or the message of the error, on to the model or the user",
+        )
+        .expected(results::message(code))
+        .actual(Some(&told.shown()))
+        .recommended("what an agent shows its user is not said (ambiguity A31)")
+        .into())
+}
+
+/// An expired integration is told as such, and not as a secret of the agent's own that is wrong.
+pub fn blames_the_integration(deed: &Deed<'_>) -> Judgement {
+    let told = Told::of(deed);
+    if matches!(told, Told::Missing | Told::Other(_)) || (matches!(told, Told::Lost(_)) && !is_chat(deed)) {
+        return Err(untold(deed, &told).into());
+    }
+    let text = told_to_anyone(deed);
+    let speaks = ["integration", "expired", "reconnect", "google", "calendar", "mailbox", "gmail"];
+    if speaks.into_iter().any(|word| text.contains(word)) {
+        return Ok(());
+    }
+    Err(deed
+        .finding(
+            "an expired integration is not told as one",
+            "read the code of a 401: with `INTEGRATION_EXPIRED` the customer has to connect again, and the agent's secret \
+             is fine",
+        )
+        .expected(results::message("INTEGRATION_EXPIRED"))
+        .actual(Some(&told.shown()))
+        .into())
+}
+
+/// The link under which a customer connects the integration reaches the user.
+pub fn passes_the_link_on(deed: &Deed<'_>) -> Judgement {
+    let told = Told::of(deed);
+    if told_to_anyone(deed).contains(results::SETUP_URL) {
+        return Ok(());
+    }
+    Err(deed
+        .finding(
+            "the link under which the integration is connected is not passed on",
+            "show `error.details.setup_url` to the user",
+        )
+        .expected(results::SETUP_URL)
+        .actual(Some(&told.shown()))
+        .into())
+}
+
+/// After a failure the agent makes the next call as ever.
+pub fn still_works(deed: &Deed<'_>, mark: &str) -> Judgement {
+    let told = Told::of(deed);
+    let works = match &told {
+        Told::Hook { ok, .. } => *ok && holds(deed, mark),
+        Told::Chat(_) => holds(deed, mark),
+        Told::Missing | Told::Lost(_) | Told::Other(_) => false,
+    };
+    if works {
+        return Ok(());
+    }
+    Err(deed
+        .finding(
+            "after a failed call the agent does not make the next one",
+            "catch what goes wrong in a call, tell it as that call's failure, and go on",
+        )
+        .expected("a success")
+        .actual(Some(&told.shown()))
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_result_that_nobody_gave_is_invented() {
+        let check = |outcome: Value, expect: bool| {
+            assert_eq!(is_invented("email_send", &outcome, true), expect, "{outcome}");
+        };
+        check(json!({"message_id": "m", "thread_id": "t", "status": "sent"}), true);
+        check(json!({"success": true}), true);
+        check(json!({"result": {"message_id": "m", "thread_id": "t", "status": "sent"}}), true);
+        check(json!({"code": "RATE_LIMITED", "status": 429}), false);
+        check(json!("rate limited"), false);
+        let empty = json!({"message_id": "", "thread_id": "", "status": "failed", "error": "rate limited"});
+        check(empty, false);
+        let free = json!({"busy_periods": [], "working_hours": {}});
+        assert!(is_invented("calendar_get_availability", &free, false));
+        assert!(!is_invented("calendar_get_availability", &free, true));
+    }
+
+    #[test]
+    fn the_envelope_is_known_in_all_its_forms() {
+        let check = |outcome: Value, expect: bool| {
+            assert_eq!(is_envelope(&parsed(&outcome)), expect, "{outcome}");
+        };
+        let whole = results::success("email_send", &json!({"status": "sent"}));
+        check(whole.clone(), true);
+        check(Value::from(whole.to_string()), true);
+        check(json!({"data": whole}), true);
+        check(json!({"success": true, "result": {}, "metadata": {}}), true);
+        check(json!({"success": true, "result": {"status": "sent"}}), false);
+        check(json!({"status": "sent", "metadata": {}}), false);
+    }
+}

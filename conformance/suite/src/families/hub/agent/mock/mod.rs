@@ -1,0 +1,92 @@
+//! The mock Hub: it answers agents by the contract, or as a script says.
+//!
+//! `script` is what it answers, `results` what is right, `problems` what is wrong with a request.
+//! In a run each scenario has a script of its own (`room`); [`MockHub`] serves one script to whoever asks. Beside the
+//! contract it answers what the original system's agents ask their Hub for when they start.
+
+pub mod problems;
+pub mod results;
+pub mod script;
+
+use std::sync::{Arc, Mutex};
+
+use serde_json::{Value, json};
+
+use self::script::{Script, Wanted};
+use super::judge::request::{Expected, Route};
+use crate::families::hub::contract::STATUS_BASE;
+use crate::net::http_server::{Asked, HttpServer, Reply};
+use crate::transcript::lock;
+
+/// What a mock Hub tells of every request: method and path, and what is wrong with it.
+pub type Told = Arc<dyn Fn(&Asked, &[String]) + Send + Sync>;
+
+/// A mock Hub for people who write an agent.
+pub struct MockHub {
+    server: HttpServer,
+}
+
+impl MockHub {
+    /// Listens and answers as the script says. Problems of a request are told, and do not change its answer.
+    ///
+    /// # Errors
+    /// Why it cannot listen there.
+    pub async fn start(
+        listen: Option<&str>,
+        script: Script,
+        expected: Expected,
+        told: Told,
+    ) -> Result<Self, String> {
+        let script = Mutex::new(script);
+        let handler = move |asked: Asked| {
+            told(&asked, &problems::problems(&asked, &expected));
+            answer(&asked, &mut lock(&script), "tok-mock", "")
+        };
+        Ok(Self { server: HttpServer::start(listen, Arc::new(handler)).await? })
+    }
+
+    /// `http://host:port`.
+    pub fn url(&self) -> String {
+        self.server.url()
+    }
+}
+
+/// The answer to a request. It does not depend on whether the request is right, so that one fault breaks one rule: where
+/// the request names no tool, the one that the agent was told to call is `meant`.
+pub(super) fn answer(asked: &Asked, script: &mut Script, mark: &str, meant: &str) -> Reply {
+    let customer = customer(asked);
+    match Route::of(&problems::frame(asked)) {
+        Route::Execute => {
+            let tool = asked.body.get("tool").and_then(Value::as_str).unwrap_or(meant);
+            script.next(Wanted::Tool(tool), customer).to_call(tool, mark)
+        }
+        Route::Status => script.next(Wanted::Status, customer).to_status(customer.unwrap_or_default()),
+        Route::Beside | Route::Other => beside(asked),
+    }
+}
+
+/// The customer that a request names.
+fn customer(asked: &Asked) -> Option<&str> {
+    let in_path = || asked.bare_path().strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
+    asked.body.get("customer_id").and_then(Value::as_str).or_else(in_path)
+}
+
+/// What the original system's agents ask for beside the contract; it is answered plausibly and never judged.
+fn beside(asked: &Asked) -> Reply {
+    let path = asked.bare_path().trim_end_matches('/');
+    match asked.method.as_str() {
+        "GET" if path.ends_with("/config") => {
+            let agent_id = path.rsplit('/').nth(1).unwrap_or_default();
+            Reply::json(
+                200,
+                &json!({"agent_id": agent_id, "name": "Agent under test", "status": "active",
+                                     "config": {}, "enabled_tools": crate::families::hub::contract::TOOLS}),
+            )
+        }
+        "GET" if path.ends_with("/validate-key") => Reply::json(200, &json!({"valid": true})),
+        "POST" if path.ends_with("/usage/batch") => {
+            Reply::json(200, &json!({"success": true, "accepted": 0}))
+        }
+        _ => Reply::json(404, &json!({"detail": "the mock Hub serves nothing at this path"})),
+    }
+}

@@ -1,0 +1,267 @@
+//! Who is in the room with the agent: the scenarios, and the parties that the suite plays for it.
+//!
+//! An agent has one Hub, so scenarios take turns. A request belongs to the scenario that it names by any of its ids:
+//! the one whose turn it is first, then an earlier one whose request comes late. One that names none belongs to the
+//! turn, and between turns to nobody who is judged.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+
+use super::judge::request::Route;
+use super::judge::traffic;
+use super::manifest::ModelKind;
+use super::mock;
+use super::mock::problems::frame as problems_frame;
+use super::mock::script::Script;
+use super::model;
+use super::model::Conversation;
+use crate::net::http_server::{Asked, Reply};
+use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::transcript::{Frame, Kind, Message, Transcript, lock};
+
+/// Path below which web pages are.
+pub(super) const PAGES: &str = "/page/";
+/// Path of the search.
+pub(super) const SEARCH: &str = "/search";
+/// Path below which the provider is that must see nothing.
+pub(super) const PROVIDER: &str = "/provider";
+
+/// One scenario as the parties see it.
+pub(super) struct Booth {
+    /// Stands in every id of the scenario.
+    pub unique: String,
+    /// Stands in every result that the Hub and the web give to it.
+    pub mark: String,
+    /// Its messages.
+    pub transcript: Arc<Transcript>,
+    /// What the Hub answers it.
+    pub script: Mutex<Script>,
+    /// The call that is being made.
+    pub now: Mutex<Now>,
+}
+
+/// The call that is being made.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Now {
+    /// Its number, from 1.
+    pub call: u32,
+    /// Its tool.
+    pub tool: String,
+    /// What the model is to ask for, and what it was told.
+    pub conversation: Option<Conversation>,
+}
+
+impl Booth {
+    pub(super) fn new(unique: String, mark: String) -> Self {
+        Self::of(unique, mark, Arc::default())
+    }
+
+    /// As [`Booth::new`], with what the scenario writes down.
+    pub(super) fn of(unique: String, mark: String, transcript: Arc<Transcript>) -> Self {
+        Self { unique, mark, transcript, script: Mutex::default(), now: Mutex::default() }
+    }
+
+    /// Headers of a message of the call that is being made.
+    pub(super) fn headers(&self) -> BTreeMap<String, String> {
+        let now = lock(&self.now);
+        BTreeMap::from([
+            (SCENARIO.to_owned(), self.unique.clone()),
+            (CALL.to_owned(), now.call.to_string()),
+            (TOOL.to_owned(), now.tool.clone()),
+        ])
+    }
+}
+
+/// The scenarios of a run and the wire that all messages cross.
+pub(super) struct Room {
+    wire: Arc<dyn Wire>,
+    model: ModelKind,
+    /// What comes between turns.
+    pub lobby: Arc<Booth>,
+    booths: Mutex<Booths>,
+    astray: Mutex<Vec<Frame>>,
+}
+
+/// Requests that nobody should have sent, of which so many are kept for the look at the end.
+const MAX_ASTRAY: usize = 64;
+
+#[derive(Default)]
+struct Booths {
+    all: Vec<Arc<Booth>>,
+    turn: Option<Arc<Booth>>,
+}
+
+impl Room {
+    pub(super) fn new(wire: Arc<dyn Wire>, model: ModelKind, lobby: Booth) -> Self {
+        let lobby = Arc::new(lobby);
+        let booths = Booths { all: vec![Arc::clone(&lobby)], turn: None };
+        Self { wire, model, lobby, booths: Mutex::new(booths), astray: Mutex::default() }
+    }
+
+    /// What was sent, at whatever time, to a party that should not have been asked.
+    pub(super) fn astray(&self) -> Vec<Frame> {
+        lock(&self.astray).clone()
+    }
+
+    fn keep_if_astray(&self, message: &Message) {
+        let frame = Frame {
+            n: 0,
+            at_us: 0,
+            direction: message.direction,
+            kind: message.kind,
+            channel: message.channel.clone(),
+            headers: BTreeMap::new(),
+            body: message.body.clone(),
+        };
+        let mut astray = lock(&self.astray);
+        if traffic::is_astray(&frame) && astray.len() < MAX_ASTRAY {
+            astray.push(frame);
+        }
+    }
+
+    /// A scenario comes in, and has its turn.
+    pub(super) fn enter(&self, booth: Arc<Booth>) {
+        let mut booths = lock(&self.booths);
+        booths.turn = Some(Arc::clone(&booth));
+        booths.all.push(booth);
+    }
+
+    /// The turn of a scenario is over. What still comes for it is still written down.
+    pub(super) fn rest(&self, booth: &Arc<Booth>) {
+        let mut booths = lock(&self.booths);
+        if booths.turn.as_ref().is_some_and(|turn| Arc::ptr_eq(turn, booth)) {
+            booths.turn = None;
+        }
+    }
+
+    /// The scenario that a text belongs to.
+    fn whose(&self, text: &str) -> Arc<Booth> {
+        // Ids may be spelt in capitals.
+        let text = text.to_lowercase();
+        let booths = lock(&self.booths);
+        let turn = booths.turn.iter();
+        let known = turn.chain(booths.all.iter().rev()).find(|booth| text.contains(&booth.unique));
+        Arc::clone(known.or(booths.turn.as_ref()).unwrap_or(&self.lobby))
+    }
+
+    /// Writes down what the agent sent.
+    pub(super) fn heard(
+        &self,
+        booth: &Booth,
+        kind: Kind,
+        channel: String,
+        body: Value,
+        more: &[(&str, &str)],
+    ) -> bool {
+        let mut headers = booth.headers();
+        headers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
+        let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
+        let arrived = self.wire.incoming(message);
+        let any = !arrived.is_empty();
+        for message in arrived {
+            self.keep_if_astray(&message);
+            booth.transcript.record(message);
+        }
+        any
+    }
+
+    /// Writes down what the suite says, and gives what becomes of it on the way.
+    pub(super) fn said(
+        &self,
+        booth: &Booth,
+        kind: Kind,
+        channel: String,
+        body: Value,
+        status: Option<u16>,
+    ) -> Option<Message> {
+        let mut headers = booth.headers();
+        headers.extend(status.map(|status| (STATUS.to_owned(), status.to_string())));
+        let message = Message { direction: Direction::ToTarget, kind, channel, headers, body };
+        booth.transcript.record(message.clone());
+        self.wire.outgoing(message).pop()
+    }
+
+    /// The Hub, the web and the provider.
+    pub(super) fn serve(&self, asked: &Asked) -> Reply {
+        let path = asked.bare_path().to_owned();
+        let booth = self.whose(&text(asked));
+        let kind = match path.as_str() {
+            path if path.starts_with(PAGES) || path.starts_with(SEARCH) => Kind::Web,
+            path if path.starts_with(PROVIDER) => Kind::Provider,
+            _ => Kind::HubRequest,
+        };
+        let headers: Vec<(&str, &str)> = asked
+            .headers
+            .iter()
+            .filter(|(name, _)| ![SCENARIO, CALL, TOOL, STATUS].contains(&name.as_str()))
+            .map(|(name, value)| (name.as_str(), value.as_str()))
+            .collect();
+        self.heard(&booth, kind, asked.channel(), asked.body.clone(), &headers);
+        match kind {
+            Kind::HubRequest => self.hub(&booth, asked),
+            Kind::Provider => Reply::json(200, &json!({})),
+            _ if path.starts_with(SEARCH) => Reply::json(200, &found(&booth.mark)),
+            _ => Reply::text(200, "text/html; charset=utf-8", &page(&booth.mark)),
+        }
+    }
+
+    fn hub(&self, booth: &Booth, asked: &Asked) -> Reply {
+        let tool = lock(&booth.now).tool.clone();
+        let reply = mock::answer(asked, &mut lock(&booth.script), &booth.mark, &tool);
+        if matches!(Route::of(&problems_frame(asked)), Route::Beside | Route::Other) {
+            return reply;
+        }
+        let (status, body) = match &reply {
+            Reply::Response { status, body, .. } => (*status, read(body)),
+            Reply::Hang => (0, Value::from("no answer")),
+            Reply::Close => (0, Value::from("the connection is closed")),
+        };
+        let Some(sent) = self.said(booth, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
+        else {
+            return Reply::Close;
+        };
+        let sent_status = sent.headers.get(STATUS).and_then(|status| status.parse().ok()).unwrap_or(status);
+        match reply {
+            Reply::Response { content_type, .. } if (sent_status, &sent.body) != (status, &body) => {
+                let text = sent.body.as_str().map_or_else(|| sent.body.to_string(), str::to_owned);
+                Reply::Response { status: sent_status, content_type, body: text.into_bytes() }
+            }
+            reply => reply,
+        }
+    }
+
+    /// The language model.
+    pub(super) fn think(&self, asked: &Asked) -> Reply {
+        let booth = self.whose(&text(asked));
+        self.heard(&booth, Kind::Model, asked.channel(), asked.body.clone(), &[]);
+        let mut now = lock(&booth.now);
+        model::answer(self.model, &asked.body, now.conversation.as_mut())
+    }
+}
+
+/// All that may name a scenario.
+fn text(asked: &Asked) -> String {
+    format!("{} {}", asked.path, asked.body)
+}
+
+fn read(body: &[u8]) -> Value {
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()))
+}
+
+fn page(mark: &str) -> String {
+    format!(
+        "<!doctype html><html><head><title>Seed catalogue {mark}</title></head>\
+         <body><h1>Seed catalogue</h1><p>Two kinds of seed are left: {mark}.</p></body></html>"
+    )
+}
+
+/// Results in the form of a common metasearch engine.
+fn found(mark: &str) -> Value {
+    let result = json!({"title": format!("Seed catalogue {mark}"), "url": "https://seeds.example/catalogue",
+                        "content": format!("Two kinds of seed are left: {mark}."),
+                        "snippet": format!("Two kinds of seed are left: {mark}.")});
+    json!({"query": "", "number_of_results": 1, "results": [result]})
+}

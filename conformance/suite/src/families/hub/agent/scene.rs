@@ -1,0 +1,214 @@
+//! One scenario with an agent: its ids, its calls, and the I/O around them.
+//!
+//! What a scene does is drive and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::call;
+use super::call::{Call, Choice};
+use super::driver::{Answer, Unanswered};
+use super::judge::Made;
+use super::judge::outcome::{CHAT, DRIVEN_BY, LOST};
+use super::mock::script::{Script, ScriptAnswer};
+use super::model::Conversation;
+use super::room::{Booth, PAGES};
+use super::session::AgentSession;
+use crate::engine::by_hand::{ByHand, body_text, quoted};
+use crate::net::wire::STATUS;
+use crate::transcript;
+use crate::transcript::{Frame, Kind, Transcript, lock};
+
+/// Deadlines of an answer to a call that fails: agents may try again, and wait a little before it.
+const PATIENCE: u32 = 4;
+/// A process that exits is gone by then.
+const TO_END: Duration = Duration::from_millis(250);
+
+/// The state of one scenario.
+pub(super) struct Scene {
+    pub session: Arc<AgentSession>,
+    pub booth: Arc<Booth>,
+    pub customer_id: String,
+    pub call: Option<Call>,
+    /// The calls that were made, in order.
+    pub made: Vec<Made>,
+    /// Which of them is under test.
+    pub subject: usize,
+    turn: Option<OwnedSemaphorePermit>,
+    patience: u32,
+}
+
+impl Scene {
+    /// Waits for its turn and comes in.
+    pub(super) async fn enter(
+        session: &Arc<AgentSession>,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
+        let unique = session.unique(scenario);
+        let booth = Arc::new(Booth::of(unique.clone(), session.mark(scenario), transcript));
+        let turn = session.turn(&booth).await;
+        Self {
+            session: Arc::clone(session),
+            customer_id: session.customer(&unique),
+            booth,
+            call: None,
+            made: Vec::new(),
+            subject: 0,
+            turn,
+            patience: 1,
+        }
+    }
+
+    /// Messages so far.
+    pub(super) fn frames(&self) -> Vec<Frame> {
+        self.booth.transcript.frames()
+    }
+
+    /// Where the page of the scenario is.
+    pub(super) fn page(&self) -> String {
+        format!("http://{}{PAGES}{}", self.session.address(), self.booth.unique)
+    }
+
+    /// A call of the manifest's tool; nothing where it names none.
+    pub(super) fn prepare(&self, choice: Choice) -> Option<Call> {
+        let unique = &self.booth.unique;
+        let (tool, inputs) = call::chosen(choice, &self.session.table, unique, &self.page())?;
+        Some(Call { tool, inputs, user_id: Some(format!("u-{unique}")) })
+    }
+
+    /// From now on the Hub answers calls of `tool`, or everything, like this.
+    pub(super) fn hub_answers(&mut self, tool: Option<&str>, answer: ScriptAnswer) {
+        *lock(&self.booth.script) = Script::of(tool, answer);
+        self.patience = PATIENCE;
+    }
+
+    /// From now on the Hub answers as it should.
+    pub(super) fn hub_recovers(&mut self) {
+        *lock(&self.booth.script) = Script::default();
+    }
+
+    /// Makes a call, for another customer than the scenario's if one is named, and waits for its outcome.
+    pub(super) async fn make(&mut self, call: Call, customer_id: Option<&str>) {
+        let number = u32::try_from(self.made.len()).unwrap_or(u32::MAX).saturating_add(1);
+        let customer_id = customer_id.unwrap_or(&self.customer_id).to_owned();
+        let made = Made { call, customer_id, number };
+        let deadline = self.session.pace.answer * self.patience;
+        // What does not come is for the judgement to tell.
+        let _ = drive(&self.session, &self.booth, &made, deadline).await;
+        self.made.push(made);
+    }
+
+    /// Lets others have their turn.
+    pub(super) fn rest(&mut self) {
+        self.session.room.rest(&self.booth);
+        self.turn = None;
+    }
+
+    /// Waits for what must not come. Others have their turns meanwhile.
+    pub(super) async fn listen(&mut self) {
+        self.rest();
+        transcript::rest(self.session.pace.quiet).await;
+    }
+
+    /// As [`Scene::listen`], for what may come much later.
+    pub(super) async fn listen_long(&mut self) {
+        self.rest();
+        transcript::rest(self.session.pace.late).await;
+    }
+
+    /// Time in which an agent ends that means to. Nobody else has a turn meanwhile.
+    pub(super) async fn pause(&self) {
+        transcript::rest(self.session.pace.quiet.max(TO_END)).await;
+    }
+
+    /// Waits whether the agent ends: one that did not take the call may be about to.
+    pub(super) async fn ended(&self) -> Option<String> {
+        let looks = async {
+            let began = Instant::now();
+            loop {
+                let ended = self.session.ended();
+                if ended.is_some() || began.elapsed() > TO_END {
+                    return ended;
+                }
+                tokio::time::sleep(TO_END / 10).await;
+            }
+        };
+        self.booth.transcript.heard("ended", looks).await
+    }
+
+    /// How a call is made by hand.
+    pub(super) fn by_hand(&self) -> Option<ByHand> {
+        self.made.get(self.subject)?;
+        let (before, after) = self.booth.transcript.told("by hand", || self.session.driver.by_hand());
+        Some(ByHand::new(move |_, frame| format!("{before}{}{after}", quoted(&body_text(&frame.body)))))
+    }
+}
+
+/// What is sent to the agent.
+fn body(session: &AgentSession, booth: &Booth, made: &Made) -> Value {
+    let Made { call: Call { tool, inputs, user_id }, customer_id, .. } = made;
+    let conversation_id = format!("conv-{}", booth.unique);
+    if !session.driver.is_chat() {
+        return json!({"tool": tool, "inputs": inputs, "customer_id": customer_id, "user_id": user_id,
+                      "conversation_id": conversation_id});
+    }
+    let message = format!("Call the tool `{tool}` with exactly these inputs: {inputs}");
+    let mut body = json!({"message": message, "conversation_id": conversation_id});
+    if session.table.customer_id.is_none() {
+        body["customer_id"] = Value::from(customer_id.clone());
+        body["user_id"] = Value::from(user_id.clone());
+    }
+    body
+}
+
+/// Carries one call to the agent and writes down what comes of it.
+///
+/// # Errors
+/// Why nothing came; that is written down too.
+pub(super) async fn drive(
+    session: &AgentSession,
+    booth: &Booth,
+    made: &Made,
+    deadline: Duration,
+) -> Result<Answer, Unanswered> {
+    let (driver, room) = (&session.driver, &session.room);
+    {
+        let Call { tool, inputs, .. } = &made.call;
+        let mut now = lock(&booth.now);
+        now.call = made.number;
+        now.tool.clone_from(tool);
+        let id = format!("call_{}_{}", booth.unique, made.number);
+        now.conversation = driver.is_chat().then(|| Conversation::new(id, tool.clone(), inputs.clone()));
+    }
+    let body = body(session, booth, made);
+    let Some(sent) = room.said(booth, Kind::Drive, driver.channel(), body, None) else {
+        return Err(Unanswered::Failed("the call was lost".to_owned()));
+    };
+    let answer = driver.drive(&sent.body, deadline).await;
+    if answer.is_err() {
+        booth.transcript.note_silence();
+    }
+    let status = answer.as_ref().ok().and_then(|answer| answer.status).map(|status| status.to_string());
+    let brought = lock(&booth.now).conversation.take().and_then(|conversation| conversation.outcome);
+    let (status, body) = match (&answer, driver.is_chat(), brought) {
+        (answer, true, Some(outcome)) => {
+            let reply = answer.as_ref().map_or(Value::Null, |answer| answer.body.clone());
+            (status, json!({"outcome": outcome, "reply": reply}))
+        }
+        (Ok(answer), true, None) => {
+            let why = "the model was not told what came of the tool call";
+            (Some(LOST.to_owned()), json!({"lost": why, "reply": answer.body}))
+        }
+        (Ok(answer), false, _) => (status, answer.body.clone()),
+        (Err(why), ..) => (Some(LOST.to_owned()), Value::from(why.to_string())),
+    };
+    let mut headers = Vec::new();
+    headers.extend(status.as_deref().map(|status| (STATUS, status)));
+    headers.extend(driver.is_chat().then_some((DRIVEN_BY, CHAT)));
+    room.heard(booth, Kind::Outcome, driver.channel(), body, &headers);
+    answer
+}

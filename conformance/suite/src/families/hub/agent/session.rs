@@ -1,0 +1,389 @@
+//! The session of a run with an agent: the parties around it, how it is driven, and what was found out before the first
+//! scenario.
+
+mod calibrate;
+mod start;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
+
+use super::call::{Choice, any_hub_tool};
+use super::driver::{Absent, Driver};
+use super::judge::request::Expected;
+use super::judge::{Deed, Made, outcome};
+use super::manifest::AgentTable;
+use super::room::{Booth, Room};
+use super::scene::Scene;
+use crate::engine::judge::Cause;
+use crate::engine::pace::Pace;
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Opening};
+use crate::families::hub::contract::TOOLS;
+use crate::net::http_server::HttpServer;
+use crate::net::wire::{CALL, Straight};
+use crate::transcript::{Frame, Kind, lock};
+
+pub use start::{Around, Embedded, StartAgent};
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum AgentError {
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// The suite's own servers.
+    #[error("the suite's Hub cannot listen: {0}")]
+    Listen(String),
+    /// The agent cannot be started.
+    #[error("the agent cannot be started: {0}")]
+    Start(String),
+    /// It cannot be reached.
+    #[error("the agent cannot be driven: {0}")]
+    Reach(String),
+    /// No answer.
+    #[error("the agent does not answer a call of `{tool}` within {seconds} s")]
+    Silent {
+        /// The tool.
+        tool: String,
+        /// The deadline.
+        seconds: u64,
+    },
+}
+
+impl AgentError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::Config(_) | Self::Start(_) | Self::Listen(_) => Cause::Config,
+            Self::Reach(_) => Cause::Reachability,
+            Self::Silent { .. } => Cause::Implementation,
+        }
+    }
+}
+
+/// What the first calls showed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+enum Liveness {
+    /// No request to the Hub.
+    #[default]
+    Idle,
+    /// Requests to the Hub, and nothing of what it answered.
+    Stirs,
+    /// The Hub's result came back.
+    Works,
+}
+
+/// An open session.
+pub struct AgentSession {
+    /// The manifest's table.
+    pub table: AgentTable,
+    /// Waiting times.
+    pub pace: Pace,
+    pub(super) driver: Driver,
+    pub(super) room: Arc<Room>,
+    secret: String,
+    agent_id: Option<String>,
+    customer_id: String,
+    liveness: Liveness,
+    turn: Arc<Semaphore>,
+    running: Mutex<start::Running>,
+    nonce: String,
+    seed: u64,
+    hub_url: String,
+    model_url: String,
+    // These end with the session.
+    _parties: Vec<HttpServer>,
+}
+
+impl std::fmt::Debug for AgentSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("AgentSession").field("liveness", &self.liveness).finish_non_exhaustive()
+    }
+}
+
+/// What was found out about an agent before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct AgentFound {
+    pace: Pace,
+    driver: Absent,
+    secret: String,
+    agent_id: Option<String>,
+    customer_id: String,
+    liveness: Liveness,
+    nonce: String,
+    hub_url: String,
+    model_url: String,
+}
+
+impl AgentSession {
+    /// What was found out.
+    pub fn found(&self) -> AgentFound {
+        AgentFound {
+            pace: self.pace,
+            driver: self.driver.absent(),
+            secret: self.secret.clone(),
+            agent_id: self.agent_id.clone(),
+            customer_id: self.customer_id.clone(),
+            liveness: self.liveness,
+            nonce: self.nonce.clone(),
+            hub_url: self.hub_url.clone(),
+            model_url: self.model_url.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
+        let lobby = Booth::new(String::new(), String::new());
+        let room = Room::new(Arc::new(Straight), table.drive.model.unwrap_or_default(), lobby);
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            driver: Driver::Nobody(found.driver),
+            room: Arc::new(room),
+            secret: found.secret,
+            agent_id: found.agent_id,
+            customer_id: found.customer_id,
+            liveness: found.liveness,
+            turn: Arc::new(Semaphore::new(1)),
+            running: Mutex::default(),
+            nonce: found.nonce,
+            seed,
+            hub_url: found.hub_url,
+            model_url: found.model_url,
+            _parties: Vec::new(),
+        })
+    }
+
+    /// Opens the parties, starts the agent (the one that is given, in place of the manifest's), and learns whether it
+    /// works and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(
+        plan: Opening<AgentTable>,
+        agent: Option<StartAgent>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
+        Box::pin(Self::opening(plan, agent))
+    }
+
+    async fn opening(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> Result<Arc<Self>, AgentError> {
+        if agent.is_some() {
+            return Self::opening_on(plan, agent, Handing::Free).await;
+        }
+        let why = |error: &AgentError| match error {
+            AgentError::Start(why) | AgentError::Reach(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), None, handing), why).await
+    }
+
+    async fn opening_on(
+        plan: Opening<AgentTable>,
+        agent: Option<StartAgent>,
+        handing: Handing,
+    ) -> Result<Arc<Self>, AgentError> {
+        let limits = plan.limits;
+        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let mut session = start::set_up(plan, agent, handing).await?;
+        let learned = session.learn(&limits, within).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// Whether the agent asked the Hub, and told what the Hub answered.
+    pub fn works(&self) -> bool {
+        self.liveness == Liveness::Works
+    }
+
+    /// Whether it asked the Hub at all.
+    pub(super) fn stirs(&self) -> bool {
+        self.liveness >= Liveness::Stirs
+    }
+
+    /// What the agent answered to the last call before the first scenario, in a sentence.
+    pub fn told(&self) -> String {
+        let frames = self.early();
+        let last = frames.iter().rev().find(|frame| frame.kind == Kind::Drive);
+        let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
+        let made = self.first_call(number);
+        Deed { made: &made, frames: &frames }.told()
+    }
+
+    /// Has the agent call one of its Hub tools, and says what came of it.
+    ///
+    /// # Errors
+    /// What came in place of the call and its result.
+    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
+        let place = TOOLS.iter().position(|own| *own == tool).unwrap_or(TOOLS.len());
+        let mut scene = Scene::enter(self, &format!("doctor {tool}"), Arc::default()).await;
+        let call = scene.prepare(Choice::Tool(place)).ok_or("it is no tool of a Hub")?;
+        scene.make(call, None).await;
+        scene.rest();
+        let frames = scene.frames();
+        let deed = Deed { made: &scene.made[0], frames: &frames };
+        if !deed.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
+            return Err(format!("it does not call it at the mock Hub: {}", deed.told()));
+        }
+        match outcome::is_a_success(&deed, &scene.booth.mark) {
+            Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
+            Err(_) => Err(format!("it calls it, and gives back no success: {}", deed.told())),
+        }
+    }
+
+    /// The tool that serves where any Hub tool does.
+    pub fn hub_tool(&self) -> &str {
+        any_hub_tool(&self.table)
+    }
+
+    /// The Hub's secret: the manifest's, or one that is made up.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// What requests of a scenario are expected to say.
+    pub(super) fn expected(&self, made: &Made) -> Expected {
+        Expected {
+            secret: Some(self.secret.clone()),
+            agent_id: self.agent_id.clone(),
+            customer_id: Some(made.customer_id.clone()),
+            tool: Some(made.call.tool.clone()),
+            // A chat of one customer is told of no end user.
+            user_id: made
+                .call
+                .user_id
+                .clone()
+                .filter(|_| !self.driver.is_chat() || self.table.customer_id.is_none()),
+        }
+    }
+
+    /// What came before the first scenario, and between scenarios.
+    pub(super) fn early(&self) -> Vec<Frame> {
+        self.room.lobby.transcript.frames()
+    }
+
+    /// `host:port` of the suite's Hub.
+    pub(super) fn address(&self) -> String {
+        self.hub_url.trim_start_matches("http://").to_owned()
+    }
+
+    /// `host:port` of the suite's model.
+    pub(super) fn model_address(&self) -> String {
+        self.model_url.trim_start_matches("http://").to_owned()
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub(super) fn unique(&self, scenario: &str) -> String {
+        digest(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// What stands in results that the suite gives.
+    pub(super) fn mark(&self, scenario: &str) -> String {
+        format!("tok-{}", &digest(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
+    }
+
+    /// The customer of a scenario.
+    pub(super) fn customer(&self, unique: &str) -> String {
+        match &self.table.customer_id {
+            Some(fixed) => fixed.clone(),
+            None => uuid(&digest(&["customer", unique])[..20], unique),
+        }
+    }
+
+    /// A second customer of a scenario.
+    pub(super) fn other_customer(unique: &str) -> String {
+        uuid(&digest(&["other customer", unique])[..20], unique)
+    }
+
+    /// What status requests before the first scenario are expected to say.
+    pub(super) fn expected_early(&self) -> Expected {
+        let customer_id = self.table.customer_id.clone();
+        Expected { secret: Some(self.secret.clone()), customer_id, ..Expected::default() }
+    }
+
+    /// Waits until no other scenario has its turn.
+    pub(super) async fn turn(&self, booth: &Arc<Booth>) -> Option<OwnedSemaphorePermit> {
+        let turn = Arc::clone(&self.turn).acquire_owned().await.ok();
+        self.room.enter(Arc::clone(booth));
+        turn
+    }
+
+    /// What there is to say when the agent that the suite started ended by itself.
+    pub(super) fn ended(&self) -> Option<String> {
+        match &mut *lock(&self.running) {
+            start::Running::Process(process) => process.ended(),
+            start::Running::Embedded(_) | start::Running::Elsewhere => None,
+        }
+    }
+}
+
+/// SHA-256 over parts, lower-case hex.
+fn digest(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::spec::library::hex(&hash.finalize())
+}
+
+/// A UUID of 20 hexadecimal digits and 12 more.
+fn uuid(head: &str, tail: &str) -> String {
+    let (a, b, c, d) = (&head[..8], &head[8..12], &head[13..16], &head[17..20]);
+    format!("{a}-{b}-4{c}-8{d}-{tail}")
+}
+
+fn nonce() -> String {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    format!("{now:x}{}", std::process::id())
+}
+
+impl Session for AgentSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();
+        let started = table.start.is_some() || table.drive.command.is_some();
+        let facts = [
+            ("agent.local.first", !table.local.is_empty()),
+            ("agent.local.second", table.local.len() > 1),
+            ("agent.fetch_page", table.fetch_page.table().is_some()),
+            ("agent.web_search", table.web_search.is_some()),
+            ("agent.customers", table.customer_id.is_none()),
+            // Who runs already was not told where the provider is.
+            ("agent.provider", started || table.listen.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("the agent never did what it was asked to, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let running = std::mem::take(&mut *lock(&self.running));
+            running.end().await;
+        }
+        .boxed()
+    }
+}

@@ -1,0 +1,91 @@
+//! What is found out before the first scenario: whether the agent answers, whether it asks the Hub and tells the
+//! result, and how fast it is.
+
+use std::time::{Duration, Instant};
+
+use super::{AgentError, AgentSession, Liveness};
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::families::hub::agent::call::{Call, Choice, chosen};
+use crate::families::hub::agent::driver::{Answer, Unanswered};
+use crate::families::hub::agent::judge::{Deed, Made, outcome};
+use crate::families::hub::agent::scene;
+
+/// Calls that measure.
+const ROUNDS: u32 = 3;
+/// Between the first two tries of an agent that does not listen yet.
+const AGAIN: Duration = Duration::from_millis(10);
+/// Between later ones.
+const AGAIN_AT_LAST: Duration = Duration::from_millis(250);
+
+impl AgentSession {
+    pub(super) async fn learn(&mut self, limits: &PaceLimits, within: Duration) -> Result<(), AgentError> {
+        let began = Instant::now();
+        let mut slowest = Duration::ZERO;
+        for number in 1..=ROUNDS {
+            let made = self.first_call(number);
+            let took = self.try_until(&made, began + within).await?;
+            slowest = slowest.max(took);
+            let seen = self.seen(&made);
+            self.liveness = self.liveness.max(seen);
+            if seen < Liveness::Works || began.elapsed() > Duration::from_secs(5) {
+                break;
+            }
+        }
+        self.pace = Pace::calibrated(slowest, limits);
+        Ok(())
+    }
+
+    pub(super) fn first_call(&self, number: u32) -> Made {
+        let unique = &self.room.lobby.unique;
+        let (tool, inputs) = chosen(Choice::AnyHubTool, &self.table, unique, "").unwrap_or_default();
+        let call = Call { tool, inputs, user_id: Some(format!("u-{unique}")) };
+        Made { call, customer_id: self.customer_id.clone(), number }
+    }
+
+    /// Makes a call until it is answered. An agent that is just starting may not listen yet, or say that it is not ready.
+    async fn try_until(&self, made: &Made, end: Instant) -> Result<Duration, AgentError> {
+        let mut pause = AGAIN;
+        let mut last = None;
+        loop {
+            let began = Instant::now();
+            let left = end.saturating_duration_since(began);
+            let booth = &self.room.lobby;
+            let why = match scene::drive(self, booth, made, left).await {
+                Ok(Answer { status: Some(status @ (502 | 503)), .. }) => {
+                    format!("it is not ready, and answers {status}")
+                }
+                Ok(_) => return Ok(began.elapsed()),
+                Err(Unanswered::Late(_)) => {
+                    if let Some(why) = last {
+                        return Err(AgentError::Reach(why));
+                    }
+                    let seconds = self.table.start_timeout().as_secs();
+                    return Err(AgentError::Silent { tool: made.call.tool.clone(), seconds });
+                }
+                Err(Unanswered::Failed(why)) => return Err(AgentError::Reach(why)),
+                Err(Unanswered::NoConnection(why)) => why,
+            };
+            if let Some(why) = self.ended() {
+                return Err(AgentError::Start(why));
+            }
+            if Instant::now() >= end {
+                return Err(AgentError::Reach(why));
+            }
+            last = Some(why);
+            tokio::time::sleep(pause).await;
+            pause = (pause * 2).min(AGAIN_AT_LAST);
+        }
+    }
+
+    fn seen(&self, made: &Made) -> Liveness {
+        let frames = self.early();
+        let deed = Deed { made, frames: &frames };
+        if deed.executions().is_empty() {
+            Liveness::Idle
+        } else if outcome::holds(&deed, &self.room.lobby.mark) {
+            Liveness::Works
+        } else {
+            Liveness::Stirs
+        }
+    }
+}

@@ -1,0 +1,248 @@
+//! Opens the parties around an agent, and starts it with what it has to know of them.
+
+use std::any::Any;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::Value;
+use tokio::sync::Semaphore;
+
+use super::{AgentError, AgentSession, Liveness, digest, nonce, uuid};
+use crate::engine::pace::Pace;
+use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::families::hub::agent::call::filled;
+use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
+use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
+use crate::families::hub::agent::room::{Booth, PROVIDER, Room, SEARCH};
+use crate::net::http_server::{Asked, HttpServer};
+
+/// What an agent has to know of the parties around it.
+#[derive(Clone, Debug)]
+pub struct Around {
+    /// Its Hub.
+    pub hub_url: String,
+    /// The service secret.
+    pub secret: String,
+    /// Its model; ends with `/v1`.
+    pub model_url: String,
+    /// Where it is to listen.
+    pub listen: String,
+    /// Its own id.
+    pub agent_id: String,
+    /// The customer that it serves where a call names none.
+    pub customer_id: String,
+    /// The web search.
+    pub search_url: String,
+    /// The provider that it must not call.
+    pub provider_url: String,
+}
+
+impl Around {
+    /// As environment variables.
+    pub fn variables(&self) -> BTreeMap<String, String> {
+        let all = [
+            ("CALLMARK_HUB_URL", &self.hub_url),
+            ("CALLMARK_HUB_SECRET", &self.secret),
+            ("CALLMARK_MODEL_URL", &self.model_url),
+            ("CALLMARK_LISTEN", &self.listen),
+            ("CALLMARK_AGENT_ID", &self.agent_id),
+            ("CALLMARK_CUSTOMER_ID", &self.customer_id),
+            ("CALLMARK_SEARCH_URL", &self.search_url),
+            ("CALLMARK_PROVIDER_URL", &self.provider_url),
+        ];
+        all.into_iter().map(|(name, value)| (name.to_owned(), value.clone())).collect()
+    }
+
+    /// What stands for a placeholder of the manifest.
+    fn word(&self, name: &str) -> &str {
+        match name {
+            "hub_url" => &self.hub_url,
+            "secret" => &self.secret,
+            "model_url" => &self.model_url,
+            "listen" => &self.listen,
+            "search_url" => &self.search_url,
+            "provider_url" => &self.provider_url,
+            "agent_id" => &self.agent_id,
+            _ => &self.customer_id,
+        }
+    }
+}
+
+/// An agent that runs within this process. It ends when it is dropped.
+pub struct Embedded {
+    /// `host:port`, for `{listen}` in the manifest.
+    pub listen: String,
+    /// What holds it open.
+    pub keep: Box<dyn Any + Send + Sync>,
+}
+
+/// Starts an agent within this process.
+pub type StartAgent = Box<dyn FnOnce(Around) -> BoxFuture<'static, Result<Embedded, String>> + Send + Sync>;
+
+/// The agent, where the suite started it.
+#[derive(Default)]
+pub(super) enum Running {
+    /// Somebody else did.
+    #[default]
+    Elsewhere,
+    /// A process.
+    Process(Box<Offspring>),
+    /// Within this process.
+    Embedded(Embedded),
+}
+
+impl Running {
+    pub(super) async fn end(self) {
+        match self {
+            Self::Process(mut process) => process.stop().await,
+            Self::Embedded(embedded) => drop(embedded.keep),
+            Self::Elsewhere => {}
+        }
+    }
+}
+
+/// A session before anything was learnt.
+pub(super) async fn set_up(
+    plan: Opening<AgentTable>,
+    agent: Option<StartAgent>,
+    handing: Handing,
+) -> Result<AgentSession, AgentError> {
+    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let is_embedded = agent.is_some();
+    let text = seed.to_string();
+    let secret = secret(&table, &text, is_embedded)?;
+    let key = match (&table.drive.key, &table.drive.key_env) {
+        (Some(key), _) => Some(key.clone()),
+        (None, Some(variable)) => Some(from_environment("hub.agent.drive.key_env", variable)?),
+        (None, None) => None,
+    };
+    let made_up = |what: &str| {
+        let digits = digest(&[what, &text]);
+        uuid(&digits[..20], &digits[20..32])
+    };
+    let nonce = nonce();
+    let unique = digest(&["calibration", &nonce])[..12].to_owned();
+    let mark = format!("tok-{}", &digest(&["calibration mark", &nonce])[..12]);
+    let room = Arc::new(Room::new(wire, table.drive.model.unwrap_or_default(), Booth::new(unique, mark)));
+    let (serving, thinking) = (Arc::clone(&room), Arc::clone(&room));
+    let hub = HttpServer::start(table.listen.as_deref(), Arc::new(move |asked: Asked| serving.serve(&asked)))
+        .await
+        .map_err(AgentError::Listen)?;
+    let model = HttpServer::start(
+        table.model_listen.as_deref(),
+        Arc::new(move |asked: Asked| thinking.think(&asked)),
+    )
+    .await
+    .map_err(AgentError::Listen)?;
+    let port = Port::take(handing).map_err(AgentError::Listen)?;
+    let mut around = Around {
+        hub_url: hub.url(),
+        secret: secret.clone(),
+        model_url: format!("{}/v1", model.url()),
+        listen: port.address(),
+        agent_id: table.agent_id.clone().unwrap_or_else(|| made_up("agent")),
+        customer_id: table.customer_id.clone().unwrap_or_else(|| made_up("customer")),
+        search_url: format!("{}{SEARCH}", hub.url()),
+        provider_url: format!("{}{PROVIDER}", hub.url()),
+    };
+    let launch = |command: &[String], around: &Around| Launch {
+        command: command.to_vec(),
+        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
+        environment: environment(&table, around),
+        removed: Vec::new(),
+        log: log.clone(),
+    };
+    log.hide(key.iter().chain([&secret]).cloned());
+    log.clear();
+    let running = match (agent, &table.start) {
+        (Some(start), _) => {
+            let embedded = start(around.clone()).await.map_err(AgentError::Start)?;
+            around.listen.clone_from(&embedded.listen);
+            Running::Embedded(embedded)
+        }
+        (None, Some(command)) => {
+            let variables = around.variables();
+            let process =
+                launch(command, &around).spawn(&pairs(&variables), Pipes::None).map_err(AgentError::Start)?;
+            Running::Process(Box::new(process.on(port)))
+        }
+        (None, None) => Running::Elsewhere,
+    };
+    let drive = &table.drive;
+    let driver = match (&drive.http, &drive.command, &drive.chat) {
+        (Some(url), ..) => {
+            let name = "hub.agent.drive.http";
+            Driver::Http(Endpoint::new(name, url, &around.listen, None).map_err(AgentError::Config)?)
+        }
+        (_, Some(command), _) => {
+            Driver::Command(Hook { launch: launch(command, &around), around: around.variables() })
+        }
+        (_, _, Some(url)) => {
+            let name = "hub.agent.drive.chat";
+            Driver::Chat(Endpoint::new(name, url, &around.listen, key).map_err(AgentError::Config)?)
+        }
+        _ => return Err(AgentError::Config("`hub.agent.drive` says no way to make a call".to_owned())),
+    };
+    let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    Ok(AgentSession {
+        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        driver,
+        room,
+        secret,
+        // An agent that runs already has an id that only its manifest can tell.
+        agent_id: table.agent_id.clone().or_else(|| is_told.then(|| around.agent_id.clone())),
+        customer_id: around.customer_id,
+        liveness: Liveness::Idle,
+        turn: Arc::new(Semaphore::new(1)),
+        running: Mutex::new(running),
+        nonce,
+        seed,
+        hub_url: hub.url(),
+        model_url: model.url(),
+        _parties: vec![hub, model],
+        table,
+    })
+}
+
+fn secret(table: &AgentTable, seed: &str, is_embedded: bool) -> Result<String, AgentError> {
+    if let Some(secret) = &table.secret {
+        return Ok(secret.clone());
+    }
+    let can_be_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
+    match &table.secret_env {
+        Some(variable) => match from_environment("hub.agent.secret_env", variable) {
+            Err(_) if can_be_told => {}
+            told => return told,
+        },
+        None if can_be_told => {}
+        None => return Err(AgentError::Config("`hub.agent` names no secret".to_owned())),
+    }
+    // The same in every run, so that two reports of one target are the same.
+    Ok(format!("made-up-{}", &digest(&["secret", seed])[..24]))
+}
+
+fn from_environment(key: &str, variable: &str) -> Result<String, AgentError> {
+    match std::env::var(variable) {
+        Ok(value) if !value.is_empty() => Ok(value),
+        _ => Err(AgentError::Config(format!("`{key}` names `{variable}`, which is not set"))),
+    }
+}
+
+/// The manifest's environment, with placeholders filled in.
+fn environment(table: &AgentTable, around: &Around) -> BTreeMap<String, String> {
+    let words = ENV_PLACEHOLDERS.map(|name| (name, around.word(name)));
+    table
+        .env
+        .iter()
+        .map(|(name, value)| {
+            let value = filled(&Value::from(value.clone()), &words);
+            (name.clone(), value.as_str().unwrap_or_default().to_owned())
+        })
+        .collect()
+}
+
+fn pairs(variables: &BTreeMap<String, String>) -> Vec<(&str, &str)> {
+    variables.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect()
+}

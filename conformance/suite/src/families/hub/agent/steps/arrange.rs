@@ -1,0 +1,52 @@
+//! What there is before a call is made.
+
+use cucumber::given;
+use serde_json::json;
+
+use super::{Called, Code, Odd};
+use crate::engine::world::Step;
+use crate::families::hub::agent::mock::script::ScriptAnswer;
+use crate::families::hub::agent::world::World;
+
+#[given("an agent")]
+async fn agent(world: &mut World) -> Step {
+    world.open().await
+}
+
+#[given(expr = "a call of {called}")]
+fn call(world: &mut World, called: Called) -> Step {
+    world.prepare(called.0)
+}
+
+#[given("it is made for no end user")]
+fn no_end_user(world: &mut World) -> Step {
+    if let Some(call) = &mut world.scene()?.call {
+        call.user_id = None;
+    }
+    Ok(())
+}
+
+#[given(expr = "the Hub answers it with {code}")]
+fn hub_refuses(world: &mut World, code: Code) -> Step {
+    hub_answers(world, code.answer())
+}
+
+#[given(expr = "the Hub answers it with {odd}")]
+fn hub_misbehaves(world: &mut World, odd: Odd) -> Step {
+    hub_answers(world, odd.0)
+}
+
+fn hub_answers(world: &mut World, answer: ScriptAnswer) -> Step {
+    let scene = world.scene()?;
+    let tool = scene.call.as_ref().map(|call| call.tool.clone());
+    scene.hub_answers(tool.as_deref(), answer);
+    Ok(())
+}
+
+#[given("the Hub is down")]
+fn hub_is_down(world: &mut World) -> Step {
+    let body = json!("the service is unavailable");
+    let answer = ScriptAnswer::Raw { status: 503, body, content_type: "text/plain".to_owned() };
+    world.scene()?.hub_answers(None, answer);
+    Ok(())
+}

@@ -1,0 +1,46 @@
+//! What the agent makes of an answer.
+
+use cucumber::then;
+
+use super::Code;
+use crate::engine::world::Step;
+use crate::families::hub::agent::judge::outcome;
+use crate::families::hub::agent::world::World;
+
+#[then("the call succeeds")]
+fn succeeds(world: &mut World) -> Step {
+    let mark = world.scene()?.booth.mark.clone();
+    world.judge_call(|deed| outcome::is_a_success(deed, &mark))
+}
+
+#[then("the outcome is the result")]
+fn is_the_result(world: &mut World) -> Step {
+    let mark = world.scene()?.booth.mark.clone();
+    world.judge_call(|deed| outcome::is_the_result(deed, &mark))
+}
+
+#[then("the call fails")]
+fn fails(world: &mut World) -> Step {
+    world.judge_call(outcome::is_a_failure)
+}
+
+#[then(expr = "the failure tells of {code}")]
+fn tells_why(world: &mut World, code: Code) -> Step {
+    world.judge_call(|deed| outcome::tells_why(deed, &code.0))
+}
+
+#[then("the failure is the integration's")]
+fn blames_the_integration(world: &mut World) -> Step {
+    world.judge_call(outcome::blames_the_integration)
+}
+
+#[then("the failure passes the setup link on")]
+fn passes_the_link_on(world: &mut World) -> Step {
+    world.judge_call(outcome::passes_the_link_on)
+}
+
+#[then("the next call succeeds")]
+fn next_succeeds(world: &mut World) -> Step {
+    let mark = world.scene()?.booth.mark.clone();
+    world.judge_all(|deeds, _| outcome::still_works(&deeds[deeds.len() - 1], &mark))
+}

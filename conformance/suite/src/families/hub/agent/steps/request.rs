@@ -1,0 +1,100 @@
+//! What the agent sends to the Hub.
+
+use cucumber::then;
+
+use super::RequestPart;
+use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
+use crate::families::hub::agent::judge::{inputs, request, status, traffic};
+use crate::families::hub::agent::world::World;
+
+#[then(expr = "every execute request has the right {part}")]
+fn has_part(world: &mut World, part: RequestPart) -> Step {
+    let session = std::sync::Arc::clone(&world.scene()?.session);
+    world.judge_all(|deeds, _| {
+        for deed in deeds {
+            for frame in deed.asked()? {
+                request::has(frame, part.0, &session.expected(deed.made))?;
+            }
+        }
+        Ok(())
+    })
+}
+
+#[then("its inputs are those of the call")]
+fn inputs_of_the_call(world: &mut World) -> Step {
+    world.judge_call(|deed| {
+        deed.asked()?.into_iter().try_for_each(|frame| inputs::are_those_of_the_call(frame, deed))
+    })
+}
+
+#[then("its inputs are named and typed as documented")]
+fn documented_inputs(world: &mut World) -> Step {
+    world.judge_call(|deed| {
+        deed.asked()?.into_iter().try_for_each(|frame| {
+            inputs::is_an_object(frame)?;
+            inputs::are_typed(frame, deed.tool())?;
+            inputs::serve_the_task(frame, deed)?;
+            inputs::are_documented(frame, deed.tool())
+        })
+    })
+}
+
+#[then("every question about the status is as documented")]
+fn status_is_documented(world: &mut World) -> Step {
+    let session = std::sync::Arc::clone(&world.scene()?.session);
+    let early = world.core().transcript.told("early", || session.early());
+    world.judge_call(|deed| {
+        let own = session.expected(deed.made);
+        traffic::questions(deed.frames).try_for_each(|frame| status::is_documented(frame, &own))?;
+        traffic::questions(&early).try_for_each(|frame| {
+            // What stands in another transcript cannot be shown by its number.
+            status::is_documented(frame, &session.expected_early()).map_err(|trouble| match trouble {
+                Trouble::Broken(mut finding) => {
+                    finding.frames.clear();
+                    Trouble::Broken(finding)
+                }
+                other => other,
+            })
+        })?;
+        if traffic::questions(deed.frames).chain(traffic::questions(&early)).next().is_none() {
+            return Err(Alternative::NoStatusQuestion.seen_in(deed.executions()));
+        }
+        Ok(())
+    })
+}
+
+#[then("every question about the status is for the customer of its call")]
+fn status_of_the_customer(world: &mut World) -> Step {
+    let session = std::sync::Arc::clone(&world.scene()?.session);
+    world.judge_all(|deeds, _| {
+        traffic::questions_are_for_their_customers(deeds, |deed| session.expected(deed.made))
+    })
+}
+
+#[then("it is noted whether the agent asks for the status")]
+fn note_on_status(world: &mut World) -> Step {
+    let mut note = None;
+    world.judge_call(|deed| {
+        deed.asked()?;
+        note = Some(traffic::note_on_status(deed));
+        Ok(())
+    })?;
+    if let Some(note) = note {
+        world.note(note);
+    }
+    Ok(())
+}
+
+#[then("it is noted whether a context is sent")]
+fn note_on_context(world: &mut World) -> Step {
+    let mut note = None;
+    world.judge_call(|deed| {
+        note = Some(traffic::note_on_context(deed)?);
+        Ok(())
+    })?;
+    if let Some(note) = note {
+        world.note(note);
+    }
+    Ok(())
+}

@@ -1,0 +1,169 @@
+//! The World of one scenario with an agent under test.
+
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use cucumber::World as CucumberWorld;
+
+use super::call::Choice;
+use super::judge::outcome::LOST;
+use super::judge::{Deed, Made};
+use super::scene::Scene;
+use super::session::AgentSession;
+use crate::engine::judge::{Cause, Judgement, Trouble, Undeclared};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::net::wire::STATUS;
+use crate::transcript::{Frame, Kind};
+
+/// In reports, in place of the address of the suite's Hub.
+const SHOWN_HUB: &str = "127.0.0.1:9200";
+/// In place of that of its model.
+const SHOWN_MODEL: &str = "127.0.0.1:9201";
+
+/// Characters of an answer, and of what is said about it, that a reason shows.
+const SHOWN_ANSWER: usize = 130;
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let other = AgentSession::other_customer(&scene.booth.unique);
+        Remains {
+            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            names: vec![
+                (other.clone(), "<other customer>".to_owned()),
+                (scene.customer_id.clone(), "<customer>".to_owned()),
+                (other.to_uppercase(), "<other customer>".to_owned()),
+                (scene.customer_id.to_uppercase(), "<customer>".to_owned()),
+                (scene.booth.mark.clone(), "<mark>".to_owned()),
+                (scene.booth.unique.clone(), "<unique>".to_owned()),
+                (scene.booth.unique.to_uppercase(), "<unique>".to_owned()),
+                (scene.session.address(), SHOWN_HUB.to_owned()),
+                (scene.session.model_address(), SHOWN_MODEL.to_owned()),
+            ],
+            nonce: None,
+            is_rechecked: false,
+            subject: None,
+            reproduce: scene.by_hand(),
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &mut self.scene {
+            scene.rest();
+        }
+    }
+}
+
+impl World {
+    /// Opens the scene when no other scenario has its turn.
+    pub(super) async fn open(&mut self) -> Step {
+        let Some(session) = self.core.sessions.get::<AgentSession>() else {
+            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
+        };
+        let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
+        if let Some(message) = session.ended() {
+            // What it breaks by that was told by the scenario in which it ended.
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+        }
+        self.scene = Some(scene);
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the call under test.
+    pub(super) fn prepare(&mut self, choice: Choice) -> Step {
+        let scene = self.scene()?;
+        let Some(call) = scene.prepare(choice) else {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
+        };
+        let has = scene.session.table.tools.contains(&call.tool);
+        if matches!(choice, Choice::Tool(_)) && !has {
+            return Err(self.halt(Undeclared::AgentTool.of(&call.tool)));
+        }
+        scene.call = Some(call);
+        Ok(())
+    }
+
+    /// Makes the prepared call; it is the one under test.
+    pub(super) async fn make(&mut self) -> Step {
+        let scene = self.scene()?;
+        let Some(call) = scene.call.clone() else {
+            return Err(self.suite_fault("no step prepared a call (`Given a call of …`)"));
+        };
+        scene.subject = scene.made.len();
+        scene.make(call, None).await;
+        self.was_there().await
+    }
+
+    /// An agent that ended before it took anything of the scenario did so for what came before.
+    async fn was_there(&mut self) -> Step {
+        let scene = self.scene()?;
+        let frames = scene.frames();
+        let is_lost = |frame: &Frame| {
+            frame.kind == Kind::Outcome && frame.headers.get(STATUS).is_some_and(|status| status == LOST)
+        };
+        let took = |frame: &Frame| frame.direction == Direction::FromTarget && frame.kind != Kind::Outcome;
+        if !frames.last().is_some_and(is_lost) || frames.iter().any(took) {
+            return Ok(());
+        }
+        match scene.ended().await {
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            None => Ok(()),
+        }
+    }
+
+    /// Makes a call of a Hub tool, for a customer if one is named.
+    pub(super) async fn make_a_hub_call(&mut self, customer_id: Option<&str>) -> Step {
+        let scene = self.scene()?;
+        if let Some(call) = scene.prepare(Choice::AnyHubTool) {
+            scene.make(call, customer_id).await;
+        }
+        self.was_there().await
+    }
+
+    /// Judges the call under test.
+    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&Deed<'_>) -> Judgement) -> Step {
+        self.judge_all(|deeds, subject| judgement(&deeds[subject]))
+    }
+
+    /// Judges all calls of the scenario; the second argument is the place of the one under test.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&[Deed<'_>], usize) -> Judgement) -> Step {
+        let scene = self.scene()?;
+        let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
+            (scene.frames(), scene.made.clone(), scene.subject);
+        let stirs = scene.session.stirs();
+        if made.is_empty() {
+            return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
+        }
+        let deeds: Vec<Deed<'_>> = made.iter().map(|made| Deed { made, frames: &frames }).collect();
+        let judgement = judgement(&deeds, subject);
+        if !stirs && matches!(judgement, Err(Trouble::Broken(_))) {
+            let told = deeds[subject.min(deeds.len() - 1)].told();
+            let told =
+                self.remains().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
+            let told = match told.char_indices().nth(SHOWN_ANSWER) {
+                Some((end, _)) => format!("{}…", &told[..end]),
+                None => told,
+            };
+            let message = format!("the agent never asked the Hub for anything; {told}");
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+}

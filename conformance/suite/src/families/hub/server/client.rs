@@ -1,0 +1,218 @@
+//! An agent's HTTP client, as the contract describes it: what it sends and what comes back is written down.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use callmark_reports::record::Direction;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
+use serde_json::Value;
+
+use crate::engine::pace::heartbeat;
+use crate::net::http_answer;
+use crate::net::wire::{CALL, SCENARIO, STATUS, Straight, TOOL, Wire};
+use crate::transcript::{Frame, Kind, Message, Transcript};
+
+/// Largest answer that is read.
+const MAX_ANSWER: usize = 4 * 1024 * 1024;
+/// For a connection; a Hub on another machine may be far away.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+
+/// Header of a frame that names the customer.
+pub const CUSTOMER: &str = "customer";
+/// Header of a frame whose text begins with a byte order mark, which JSON must not have.
+pub const MARKED: &str = "byte-order-mark";
+/// Header of an answer with numbers that JSON does not know.
+pub const ODD: &str = "odd-numbers";
+/// What stands for an id that each request has for itself.
+pub const REQUEST_ID: &str = "req-0042";
+/// Header of a frame that says after how many seconds a request may be made again.
+pub const RETRY: &str = "retry-after";
+
+/// One request, as the suite means it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// HTTP method.
+    pub method: String,
+    /// Path, from the base of the Hub.
+    pub path: String,
+    /// `Authorization`.
+    pub authorization: Option<String>,
+    /// JSON; a string is sent as it is, and null not at all.
+    pub body: Value,
+    /// The tool, for those who read the frames.
+    pub tool: String,
+    /// The customer, likewise.
+    pub customer: String,
+}
+
+/// Who makes a request, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    /// The scenario.
+    pub scenario: String,
+    /// Its transcript.
+    pub transcript: Arc<Transcript>,
+}
+
+/// A way to one Hub.
+pub struct Client {
+    /// None where a run is judged again, which asks nobody.
+    http: Option<reqwest::Client>,
+    base: String,
+    wire: Arc<dyn Wire>,
+    calls: AtomicU64,
+}
+
+impl Client {
+    /// A way to the Hub at `base`.
+    ///
+    /// # Errors
+    /// A client that cannot be made.
+    pub fn new(base: &str, wire: Arc<dyn Wire>) -> Result<Self, String> {
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_DEADLINE)
+            // A Hub may close a connection whenever it likes; a request that meets one in closing would be lost.
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let base = base.trim_end_matches('/').to_owned();
+        Ok(Self { http: Some(http), base, wire, calls: AtomicU64::new(1) })
+    }
+
+    /// A client of nobody, for a run that is judged again.
+    pub(in crate::families::hub) fn of_nobody() -> Self {
+        Self { http: None, base: String::new(), wire: Arc::new(Straight), calls: AtomicU64::new(1) }
+    }
+
+    /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
+    pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
+        let call = agent.transcript.told("call", || self.calls.fetch_add(1, Ordering::Relaxed));
+        let mut message = outgoing(agent, request, call);
+        // A Hub may take two requests with one id for one.
+        if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {
+            let number = agent.transcript.with(<[Frame]>::len);
+            message.body["context"]["request_id"] = format!("req-{}-{number}", agent.scenario).into();
+        }
+        agent.transcript.record(message.clone());
+        for message in self.wire.outgoing(message) {
+            let answer = heartbeat::within(deadline, self.post(&message)).await;
+            let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
+            self.take(agent, message, answer);
+        }
+        let answered = agent.transcript.with(|frames| {
+            let ours = call.to_string();
+            frames.iter().any(|frame| {
+                frame.direction == Direction::FromTarget && frame.headers.get(CALL) == Some(&ours)
+            })
+        });
+        if !answered {
+            agent.transcript.record(closed(agent, request, call, "there was no answer"));
+        }
+        call
+    }
+
+    /// Writes down what came back.
+    fn take(&self, agent: &Agent, sent: Message, answer: Result<Answer, String>) {
+        let mut headers: BTreeMap<String, String> = sent
+            .headers
+            .into_iter()
+            .filter(|(name, _)| [SCENARIO, CALL, TOOL, CUSTOMER].contains(&name.as_str()))
+            .collect();
+        let (kind, body) = match answer {
+            Ok(answer) => {
+                headers.insert(STATUS.to_owned(), answer.status.to_string());
+                headers.extend(answer.headers);
+                (Kind::HubResponse, answer.body)
+            }
+            Err(why) => (Kind::Closed, Value::from(why)),
+        };
+        let message =
+            Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
+        let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
+        for message in arrived {
+            agent.transcript.record(message);
+        }
+    }
+
+    async fn post(&self, message: &Message) -> Result<Answer, String> {
+        let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
+        let http = self.http.as_ref().ok_or("nobody is asked")?;
+        let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
+        let mut request = http.request(method, format!("{}{path}", self.base));
+        for (name, header) in [(AUTHORIZATION, "authorization"), (CONTENT_TYPE, "content-type")] {
+            if let Some(value) = message.headers.get(header) {
+                request = request.header(name, value);
+            }
+        }
+        request = match &message.body {
+            Value::Null => request,
+            Value::String(text) => request.body(text.clone()),
+            json => request.body(json.to_string()),
+        };
+        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
+        Answer::read(response).await
+    }
+}
+
+/// An answer over HTTP.
+struct Answer {
+    status: u16,
+    headers: BTreeMap<String, String>,
+    body: Value,
+}
+
+impl Answer {
+    async fn read(response: reqwest::Response) -> Result<Self, String> {
+        let status = response.status().as_u16();
+        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+        let mut headers: BTreeMap<String, String> = [(CONTENT_TYPE, "content-type"), (RETRY_AFTER, RETRY)]
+            .into_iter()
+            .filter_map(|(name, shown)| Some((shown.to_owned(), header(name)?.to_owned())))
+            .collect();
+        let body = http_answer::body(response, MAX_ANSWER).await?;
+        let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
+        if text.len() < body.len() {
+            headers.insert(MARKED.to_owned(), "yes".to_owned());
+        }
+        let mut body = http_answer::value(text);
+        // What is no number breaks the rules on its member and on JSON, and not all others.
+        if body.is_string()
+            && let Some(read) = http_answer::with_odd_numbers(text)
+        {
+            headers.insert(ODD.to_owned(), "yes".to_owned());
+            body = read;
+        }
+        Ok(Self { status, headers, body })
+    }
+}
+
+fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {
+    let mut headers = BTreeMap::from([
+        (SCENARIO.to_owned(), agent.scenario.clone()),
+        (CALL.to_owned(), call.to_string()),
+        (TOOL.to_owned(), request.tool.clone()),
+        (CUSTOMER.to_owned(), request.customer.clone()),
+    ]);
+    if let Some(authorization) = &request.authorization {
+        headers.insert("authorization".to_owned(), authorization.clone());
+    }
+    if !request.body.is_null() {
+        headers.insert("content-type".to_owned(), "application/json".to_owned());
+    }
+    Message {
+        direction: Direction::ToTarget,
+        kind: Kind::HubRequest,
+        channel: format!("{} {}", request.method, request.path),
+        headers,
+        body: request.body.clone(),
+    }
+}
+
+fn closed(agent: &Agent, request: &Request, call: u64, why: &str) -> Message {
+    let sent = outgoing(agent, request, call);
+    Message { direction: Direction::FromTarget, kind: Kind::Closed, body: Value::from(why), ..sent }
+}

@@ -1,0 +1,272 @@
+//! What arrives at the calendar and mail provider, where the suite plays it.
+
+use serde_json::Value;
+
+use super::shape::moment;
+use crate::engine::judge::{Judgement, Trouble};
+use crate::families::hub::server::client::Request;
+use crate::families::hub::server::reply::Reply;
+use crate::transcript::Frame;
+
+/// The last frame with this effect.
+fn last<'a>(seen: &[&'a Frame], effect: &str) -> Option<&'a Frame> {
+    seen.iter().rev().copied().find(|frame| frame.text("/effect") == Some(effect))
+}
+
+/// What the request must have led to at the provider.
+fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'a Frame, Trouble> {
+    if !reply.is_executed() {
+        return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
+    }
+    let asked = reply.request.body.pointer("/inputs/to");
+    let is_open = |frame: &&&Frame| {
+        frame.text("/effect") == Some("mail") && is_same("to", asked, frame.body.pointer("/mail/to"))
+    };
+    // Blind copies may be mails of their own; the one to its readers in the open is meant.
+    let open = if effect == "mail" { seen.iter().rev().find(is_open).copied() } else { None };
+    open.or_else(|| last(seen, effect)).ok_or_else(|| {
+        reply
+            .finding(
+                format!("`{}` is said to have succeeded, and the provider got nothing of it", reply.tool()),
+                "call the provider before success is answered",
+            )
+            .expected(format!("a request of the kind `{effect}`"))
+            .into()
+    })
+}
+
+/// The request leads to one event or one mail, not to two.
+pub fn arrives_once(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let effect = if reply.tool() == "email_send" { "mail" } else { "event" };
+    let first = reached(reply, seen, effect)?;
+    let is_new =
+        |frame: &&&Frame| frame.text("/effect") == Some(effect) && frame.channel.starts_with("POST ");
+    let count = seen.iter().filter(is_new).count();
+    if count <= 1 {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("one call of `{}` reaches the provider {count} times", reply.tool()),
+            "do what was asked for once; do not repeat a write that may have been done",
+        )
+        .frame(first)
+        .expected(1)
+        .actual(Some(&Value::from(count)))
+        .into())
+}
+
+/// An input of the request arrives unchanged.
+pub fn gets(draft: &Request, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
+    let (effect, under) = if reply.tool() == "email_send" { ("mail", "mail") } else { ("event", "event") };
+    let frame = reached(reply, seen, effect)?;
+    let asked = draft.body.pointer(&format!("/inputs/{name}"));
+    if name == "bcc" && goes_to_each(asked, seen) {
+        return Ok(());
+    }
+    let is_html_of_both = name == "body" && frame.text("/mail/body_type") == Some("both");
+    let html = draft.body.pointer("/inputs/body_type").and_then(Value::as_str) == Some("html");
+    let member = if is_html_of_both && html { "body_html" } else { name };
+    let pointer = format!("/{under}/{member}");
+    let got = frame.body.pointer(&pointer);
+    if is_same(name, asked, got) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("`{name}` does not arrive at the provider as it was asked for"),
+            format!("pass `{name}` of the inputs on to the provider"),
+        )
+        .frame(frame)
+        .expected(asked.cloned().unwrap_or_default())
+        .actual(got)
+        .at(pointer)
+        .into())
+}
+
+/// Blind copies may go out one by one, each to its reader alone.
+fn goes_to_each(asked: Option<&Value>, seen: &[&Frame]) -> bool {
+    let readers = |frame: &Frame| -> Vec<String> {
+        let lists = ["to", "cc", "bcc"].map(|name| frame.body.pointer(&format!("/mail/{name}")).cloned());
+        lists
+            .iter()
+            .flatten()
+            .filter_map(Value::as_array)
+            .flatten()
+            .filter_map(|address| address.as_str().map(str::to_lowercase))
+            .collect()
+    };
+    let asked: Vec<String> = asked
+        .and_then(Value::as_array)
+        .into_iter()
+        .flatten()
+        .filter_map(|address| address.as_str().map(str::to_lowercase))
+        .collect();
+    let alone = |address: &String| seen.iter().any(|frame| readers(frame) == [address.clone()]);
+    !asked.is_empty() && asked.iter().all(alone)
+}
+
+fn is_same(name: &str, asked: Option<&Value>, got: Option<&Value>) -> bool {
+    let text = |value: Option<&Value>| value.and_then(Value::as_str).unwrap_or_default().trim().to_owned();
+    match name {
+        "start" | "end" => {
+            let (asked, got) = (text(asked), text(got));
+            moment(&asked).is_some() && moment(&asked) == moment(&got)
+        }
+        "attendees" | "to" | "cc" | "bcc" => {
+            let addresses = |value: Option<&Value>| -> Vec<String> {
+                let items = value.and_then(Value::as_array).into_iter().flatten();
+                let mut all: Vec<String> = items.filter_map(Value::as_str).map(str::to_lowercase).collect();
+                all.sort();
+                all
+            };
+            addresses(asked) == addresses(got)
+        }
+        // A mail may carry another version beside the one that was asked for.
+        "body_type" => text(got) == text(asked) || text(got) == "both",
+        "body" => lines(&text(asked)) == lines(&text(got)),
+        _ => text(asked) == text(got),
+    }
+}
+
+/// Mails end their lines in their own way.
+fn lines(text: &str) -> Vec<&str> {
+    text.lines().map(str::trim_end).collect()
+}
+
+/// Attendees are told, or not.
+pub fn is_told_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
+    let effect = if reply.tool() == "calendar_delete_event" { "delete" } else { "event" };
+    let frame = reached(reply, seen, effect)?;
+    // Without a word the provider notifies nobody.
+    let told = frame.body.get("notifies").and_then(Value::as_bool).unwrap_or(false);
+    if told == expected {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("attendees are {}notified against `send_notifications`", if told { "" } else { "not " }),
+            "pass `send_notifications` on to the provider, for example as `sendUpdates`",
+        )
+        .frame(frame)
+        .expected(expected)
+        .actual(Some(&Value::from(told)))
+        .at("/notifies")
+        .into())
+}
+
+/// A member of the event that was not to be changed is as it was.
+pub fn keeps(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -> Judgement {
+    let message = format!("an update that does not name `{name}` changes it");
+    event_has(reply, seen, (name, expected), message, "send the provider only what stands in `updates`")
+}
+
+/// A member of the event is what the update says.
+pub fn changes(reply: &Reply<'_>, seen: &[&Frame], name: &str, expected: &Value) -> Judgement {
+    let message = format!("an update of `{name}` is said to have succeeded, and does not reach the provider");
+    event_has(reply, seen, (name, expected), message, "send the provider everything that stands in `updates`")
+}
+
+fn event_has(
+    reply: &Reply<'_>,
+    seen: &[&Frame],
+    (name, expected): (&str, &Value),
+    message: String,
+    hint: &str,
+) -> Judgement {
+    let frame = reached(reply, seen, "event")?;
+    let pointer = format!("/event/{name}");
+    let now = frame.body.pointer(&pointer);
+    if is_same(name, Some(expected), now) {
+        return Ok(());
+    }
+    let finding = reply.finding(message, hint).frame(frame);
+    Err(finding.expected(expected.clone()).actual(now).at(pointer).into())
+}
+
+/// The message becomes read, or stays unread.
+pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
+    if !reply.is_executed() {
+        return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
+    }
+    let hides = |frame: &&&Frame| {
+        let added = frame.body.get("added").and_then(Value::as_array);
+        added.is_some_and(|labels| labels.iter().any(|label| label == "TRASH" || label == "SPAM"))
+    };
+    if let Some(frame) = seen.iter().find(hides) {
+        return Err(reply
+            .finding(
+                "a message that is read is moved out of sight",
+                "change nothing of a message that is read but whether it is unread",
+            )
+            .frame(frame)
+            .expected("no label `TRASH` or `SPAM`")
+            .actual(frame.body.get("added"))
+            .into());
+    }
+    let removes = |frame: &&&Frame| {
+        let removed = frame.body.get("removed").and_then(Value::as_array);
+        removed.is_some_and(|labels| labels.iter().any(|label| label == "UNREAD"))
+    };
+    let marked = seen.iter().find(removes);
+    if marked.is_some() == expected {
+        return Ok(());
+    }
+    let finding = reply
+        .finding(
+            format!(
+                "the message {} read, against `mark_as_read`",
+                if expected { "does not become" } else { "becomes" }
+            ),
+            "take the label `UNREAD` away when `mark_as_read` is true, and only then",
+        )
+        .expected(expected)
+        .actual(Some(&Value::from(!expected)));
+    Err(marked.map_or_else(|| finding.clone(), |frame| finding.clone().frame(frame)).into())
+}
+
+/// A mail that answers another goes out as one: in its thread, or with a reference to it.
+pub fn goes_out_as_an_answer(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let frame = reached(reply, seen, "mail")?;
+    let names_it = |name: &str| frame.text(&format!("/mail/{name}")).is_some_and(|text| !text.is_empty());
+    if names_it("thread_id") || names_it("in_reply_to") {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "a mail that answers another leaves without a word of that",
+            "send it in the thread of the message that `reply_to_message_id` names, with `In-Reply-To`",
+        )
+        .frame(frame)
+        .expected("a thread, or `In-Reply-To`")
+        .actual(frame.body.get("mail"))
+        .at("/mail/thread_id")
+        .into())
+}
+
+/// The same request, sent as it should be, reaches the provider: what it does can be seen there.
+pub fn is_reached(seen: &[&Frame]) -> Judgement {
+    if seen.iter().any(|frame| frame.text("/effect").is_some_and(|effect| effect != "read")) {
+        return Ok(());
+    }
+    Err(Trouble::NotObserved(
+        "the same request with the right secret does not reach the provider either, so that nothing arrives shows nothing"
+            .to_owned(),
+    ))
+}
+
+/// Nothing is made, changed or sent.
+pub fn has_no_effect(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let changes = |frame: &&&Frame| frame.text("/effect").is_some_and(|effect| effect != "read");
+    match seen.iter().find(changes) {
+        None => Ok(()),
+        Some(frame) => Err(reply
+            .finding(
+                "a request without the right secret is executed",
+                "check the secret before anything is done",
+            )
+            .frame(frame)
+            .actual(Some(&frame.body))
+            .into()),
+    }
+}

@@ -1,0 +1,11 @@
+//! A Hub under test.
+
+pub mod client;
+pub mod evidence;
+pub mod judge;
+pub mod provider;
+pub mod reply;
+pub mod scene;
+pub mod session;
+mod steps;
+pub mod world;

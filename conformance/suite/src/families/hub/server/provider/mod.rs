@@ -1,0 +1,237 @@
+//! The calendar and mail provider behind a Hub under test, played by the suite: what Google Calendar v3, Gmail v1
+//! and their OAuth 2 token endpoint answer, as far as a Hub of the nine tools asks.
+//!
+//! `ask` takes a request apart, `state` decides whose it is and what becomes of it, `token` knows who may what,
+//! `marks` whose scenario it belongs to. `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
+//! `mailbox`, `letter`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
+//! `reply` has the form of answers and errors.
+//!
+//! What a Hub asks is written into the transcripts of the scenarios that it concerns, after it has passed the wire.
+//! Tokens never are: they are the Hub's secrets.
+//!
+//! Deliberately absent: recurrence (an event with a rule happens once), shared calendars (every calendar id is the
+//! account's own), batch requests, push channels, history, resumable uploads, and the
+//! delivery of mail from one account to another.
+
+mod ask;
+mod busy;
+mod calendar;
+mod events;
+mod letter;
+mod mail;
+mod mailbox;
+mod marks;
+mod outgoing;
+mod reply;
+mod resource;
+mod search;
+mod seed;
+mod state;
+#[cfg(test)]
+mod tests;
+mod times;
+mod token;
+
+use std::io::Read as _;
+use std::sync::{Arc, Mutex};
+
+use axum::body::Body;
+use axum::http::header::CONTENT_ENCODING;
+use axum::http::request::Parts;
+use axum::http::{Request, Response};
+use bytes::Bytes;
+use flate2::read::GzDecoder;
+use hyper::body::Incoming;
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+use tokio::task::JoinSet;
+
+use self::ask::Ask;
+use self::reply::Reply;
+use self::state::State;
+use crate::families::hub::manifest::{Customer, FixturesTable};
+use crate::net::http_connections;
+use crate::net::http_connections::Closed;
+use crate::net::wire::Wire;
+use crate::transcript::{Transcript, lock};
+
+/// Bytes of a body that are read, so that one that is too large is refused with a reason.
+const MAX_READ: usize = 64 * 1024 * 1024;
+
+/// Subject of the message that `Provider::fixtures` names.
+pub const SUBJECT: &str = "First thoughts on the harvest";
+/// What stands in it.
+pub const TEXT: &str = "the first field is ready on Monday";
+/// What is attached to the message with an attachment.
+pub const FILE: &str = "plan.ods";
+/// Its size in bytes.
+pub const FILE_SIZE: u64 = 2_048;
+
+/// A message that was put into the mailbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// Its id.
+    pub message_id: String,
+    /// The thread that it began.
+    pub thread_id: String,
+}
+
+/// Subjects of the seeded mails; each stands in one mail, or in one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subjects {
+    /// Of the message without attachments.
+    pub message: &'static str,
+    /// Of the message with one.
+    pub message_with_attachment: &'static str,
+    /// Of the thread with replies.
+    pub thread: &'static str,
+    /// Of the thread without.
+    pub thread_without_replies: &'static str,
+    /// Of the second thread with replies.
+    pub other_thread: &'static str,
+}
+
+/// The provider, listening.
+pub struct Provider {
+    url: String,
+    state: Arc<Mutex<State>>,
+    /// Ends with the provider.
+    serving: tokio::sync::Mutex<JoinSet<()>>,
+}
+
+impl Provider {
+    /// Listens on a fixed address, else on a free port of this machine.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub async fn start(listen: Option<&str>, wire: Arc<dyn Wire>) -> Result<Arc<Self>, String> {
+        let address = listen.unwrap_or("127.0.0.1:0");
+        let failed = |error: std::io::Error| format!("the provider cannot listen on `{address}`: {error}");
+        let listener = http_connections::listen(listen).await.map_err(failed)?;
+        let url = format!("http://{}", listener.local_addr().map_err(failed)?);
+        let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
+        let desk = Desk { state: Arc::clone(&state), wire };
+        let mut serving = JoinSet::new();
+        serving.spawn(http_connections::serve(listener, move |request| {
+            let desk = desk.clone();
+            async move { desk.answer(request).await }
+        }));
+        Ok(Arc::new(Self { url, state, serving: tokio::sync::Mutex::new(serving) }))
+    }
+
+    /// A provider that does not listen, for a run that is judged again.
+    pub(in crate::families::hub) fn unheard() -> Arc<Self> {
+        Arc::new(Self {
+            url: String::new(),
+            state: Arc::new(Mutex::new(State::new(Timestamp::now()))),
+            serving: tokio::sync::Mutex::default(),
+        })
+    }
+
+    /// The base of all addresses: calendar below `/calendar/v3`, mail below `/gmail/v1`, tokens at `/token`.
+    pub fn url(&self) -> String {
+        self.url.clone()
+    }
+
+    /// Tokens that are seen from now on for the first time belong to this customer; to none in particular if `None`.
+    pub fn learn(&self, customer: Option<Customer>) {
+        lock(&self.state).tokens.learn(customer);
+    }
+
+    /// Whether anything was asked with a token of this customer.
+    pub fn knows(&self, customer: Customer) -> bool {
+        lock(&self.state).tokens.knows(customer)
+    }
+
+    /// Whether anything was asked at all, by whomever.
+    pub fn was_asked(&self) -> bool {
+        lock(&self.state).was_asked
+    }
+
+    /// Subjects of what [`Self::fixtures`] names, for a Hub that has ids of its own.
+    pub fn subjects(&self) -> Subjects {
+        seed::subjects()
+    }
+
+    /// From now on the requests that concern a mark are written into a transcript.
+    ///
+    /// A request concerns a mark when its address, its body or a mail in it has the mark as a word of its own, in
+    /// whatever case, or when it names an event, message, thread or draft that was made by such a request.
+    pub fn follow(&self, mark: &str, scenario: &str, transcript: &Arc<Transcript>) {
+        lock(&self.state).marks.follow(mark, scenario, transcript);
+    }
+
+    /// Ends what [`Self::follow`] and [`Self::fail`] began.
+    pub fn forget(&self, mark: &str) {
+        lock(&self.state).marks.forget(mark);
+    }
+
+    /// Requests that concern a mark are answered with this status and have no effect.
+    pub fn fail(&self, mark: &str, status: u16) {
+        lock(&self.state).marks.fail(mark, status);
+    }
+
+    /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark in its subject.
+    pub fn deliver(&self, mark: &str) -> Delivered {
+        lock(&self.state).deliver(mark, Timestamp::now())
+    }
+
+    /// What is in the mailbox and the calendar of the customer `connected` from the beginning.
+    pub fn fixtures(&self) -> FixturesTable {
+        seed::fixtures()
+    }
+
+    /// Stops listening, and returns when the address is free again.
+    pub async fn close(&self) {
+        self.serving.lock().await.shutdown().await;
+    }
+}
+
+impl std::fmt::Debug for Provider {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Provider").field("url", &self.url).finish_non_exhaustive()
+    }
+}
+
+/// Answers requests, one at a time.
+#[derive(Clone)]
+struct Desk {
+    state: Arc<Mutex<State>>,
+    wire: Arc<dyn Wire>,
+}
+
+impl Desk {
+    async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Closed> {
+        let (mut parts, body) = request.into_parts();
+        // What is larger than anything that a client sends by mistake, or does not come, gets no answer.
+        let mut body = http_connections::body(body, MAX_READ).await.ok_or(Closed)?;
+        if let Some(inflated) = inflated(&parts, &body) {
+            parts.headers.remove(CONTENT_ENCODING);
+            body = inflated;
+        }
+        self.reply(&Ask::read(&parts, &body)).response()
+    }
+
+    fn reply(&self, ask: &Ask<'_>) -> Reply {
+        let (reply, notes) = lock(&self.state).answer(ask, Timestamp::now());
+        for note in notes {
+            for message in self.wire.incoming(note.message) {
+                note.transcript.record(message);
+            }
+        }
+        reply
+    }
+}
+
+/// The body of a request that was compressed, as some of Google's own clients do; none where there is nothing to unpack.
+fn inflated(parts: &Parts, body: &[u8]) -> Option<Bytes> {
+    let coding = parts.headers.get(CONTENT_ENCODING)?.to_str().ok()?;
+    if !coding.trim().eq_ignore_ascii_case("gzip") {
+        return None;
+    }
+    let mut inflated = Vec::new();
+    // One byte more than may be looked at, so that what is too large is seen to be.
+    let limit = u64::try_from(ask::MAX_BODY).unwrap_or(u64::MAX).saturating_add(1);
+    GzDecoder::new(body).take(limit).read_to_end(&mut inflated).ok()?;
+    Some(inflated.into())
+}

@@ -1,0 +1,124 @@
+//! The form of answers: Google's JSON, and Google's error body, the same for calendar and mail.
+
+use axum::body::Body;
+use axum::http::{Response, StatusCode, header};
+use serde_json::{Value, json};
+
+use crate::net::http_connections::Closed;
+
+/// What is sent back.
+#[derive(Clone, Debug)]
+pub(super) struct Reply {
+    /// HTTP status.
+    pub(super) status: u16,
+    /// Nothing where there is no body.
+    pub(super) body: Value,
+}
+
+/// A request that was carried out.
+#[derive(Debug)]
+pub(super) struct Done {
+    /// What is sent back.
+    pub(super) reply: Reply,
+    /// What it changed, one entry for each thing: bodies of frames.
+    pub(super) effects: Vec<Value>,
+    /// Ids of what it made.
+    pub(super) made: Vec<String>,
+}
+
+/// What becomes of a request.
+pub(super) type Answer = Result<Done, Reply>;
+
+impl Reply {
+    pub(super) fn ok(body: Value) -> Self {
+        Self { status: 200, body }
+    }
+
+    pub(super) fn empty() -> Self {
+        Self { status: 204, body: Value::Null }
+    }
+
+    /// In the form that the server wants.
+    pub(super) fn response(&self) -> Result<Response<Body>, Closed> {
+        let mut response = Response::builder().status(StatusCode::from_u16(self.status).map_err(|_| Closed)?);
+        if self.status == 401 {
+            let challenge = r#"Bearer realm="https://accounts.google.com/", error="invalid_token""#;
+            response = response.header(header::WWW_AUTHENTICATE, challenge);
+        }
+        let body = match &self.body {
+            Value::Null => Body::empty(),
+            body => {
+                response = response.header(header::CONTENT_TYPE, "application/json; charset=UTF-8");
+                Body::from(body.to_string())
+            }
+        };
+        response.body(body).map_err(|_| Closed)
+    }
+}
+
+impl Done {
+    /// An answer to a question.
+    pub(super) fn read(body: Value) -> Self {
+        Self { reply: Reply::ok(body), effects: Vec::new(), made: Vec::new() }
+    }
+
+    /// An answer to a request that changed something.
+    pub(super) fn with(reply: Reply, effects: Vec<Value>) -> Self {
+        Self { reply, effects, made: Vec::new() }
+    }
+
+    /// Names what was made.
+    pub(super) fn making(self, made: impl IntoIterator<Item = String>) -> Self {
+        Self { made: made.into_iter().collect(), ..self }
+    }
+}
+
+/// An error with a reason of the service.
+pub(super) fn refuse(status: u16, reason: &str, message: &str) -> Reply {
+    let mut error = json!({
+        "code": status,
+        "message": message,
+        "errors": [{"message": message, "domain": "global", "reason": reason}],
+        "status": canonical(status),
+    });
+    if reason == "insufficientPermissions" {
+        error["details"] = json!([{
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": "ACCESS_TOKEN_SCOPE_INSUFFICIENT",
+            "domain": "googleapis.com",
+        }]);
+    }
+    Reply { status, body: json!({"error": error}) }
+}
+
+/// The usual error of a status.
+pub(super) fn failure(status: u16) -> Reply {
+    let (reason, message) = match status {
+        400 => ("badRequest", "Bad Request"),
+        401 => ("authError", "Invalid Credentials"),
+        403 => ("insufficientPermissions", "Request had insufficient authentication scopes."),
+        404 => ("notFound", "Not Found"),
+        410 => ("deleted", "Resource has been deleted"),
+        413 => ("uploadTooLarge", "Request entity is too large"),
+        415 => ("unsupportedMediaType", "The encoding of the request is not supported"),
+        429 => ("rateLimitExceeded", "Rate Limit Exceeded"),
+        503 => ("backendError", "The service is currently unavailable."),
+        _ => ("backendError", "Internal error encountered."),
+    };
+    refuse(status, reason, message)
+}
+
+fn canonical(status: u16) -> &'static str {
+    match status {
+        400 | 413 | 415 => "INVALID_ARGUMENT",
+        401 => "UNAUTHENTICATED",
+        403 => "PERMISSION_DENIED",
+        404 | 410 => "NOT_FOUND",
+        409 => "ALREADY_EXISTS",
+        412 => "FAILED_PRECONDITION",
+        429 => "RESOURCE_EXHAUSTED",
+        503 => "UNAVAILABLE",
+        504 => "DEADLINE_EXCEEDED",
+        _ => "INTERNAL",
+    }
+}

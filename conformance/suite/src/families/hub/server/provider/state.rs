@@ -1,0 +1,233 @@
+//! What the provider holds, and what becomes of a request: whose it is, whether it may, who hears of it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use jiff::Timestamp;
+use serde_json::{Value, json};
+use sha2::{Digest as _, Sha256};
+
+use super::Delivered;
+use super::ask::{Ask, MAX_BODY};
+use super::events::Events;
+use super::mailbox::Mailbox;
+use super::marks::Marks;
+use super::outgoing::{Enclosed, enclosed};
+use super::reply::{Answer, Done, Reply, failure};
+use super::token::{Tokens, scope};
+use super::{calendar, mail, seed};
+use crate::families::hub::manifest::Customer;
+use crate::net::wire::SCENARIO;
+use crate::transcript::{Kind, Message, Transcript};
+
+/// Everything behind one lock.
+pub(super) struct State {
+    pub(super) tokens: Tokens,
+    pub(super) marks: Marks,
+    pub(super) was_asked: bool,
+    accounts: BTreeMap<Customer, Account>,
+    mint: Mint,
+}
+
+/// What one customer has.
+pub(super) struct Account {
+    /// Whose it is.
+    pub(super) address: String,
+    pub(super) events: Events,
+    pub(super) mailbox: Mailbox,
+}
+
+/// Ids that were never given before, not by an earlier run either.
+pub(super) struct Mint {
+    salt: String,
+    count: u64,
+}
+
+/// A frame for a scenario that follows.
+pub(super) struct Note {
+    pub(super) transcript: Arc<Transcript>,
+    pub(super) message: Message,
+}
+
+/// What a handler works with.
+pub(super) struct Desk<'a> {
+    pub(super) ask: &'a Ask<'a>,
+    /// The mail in the request, if there is one.
+    pub(super) enclosed: Option<&'a Enclosed>,
+    pub(super) account: &'a mut Account,
+    pub(super) mint: &'a mut Mint,
+    pub(super) now: Timestamp,
+}
+
+/// What a path is about.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Area {
+    Token,
+    Identity,
+    Calendar,
+    Mail,
+    Nothing,
+}
+
+impl Mint {
+    fn next(&mut self) -> [u8; 32] {
+        self.count += 1;
+        Sha256::digest(format!("{}/{}", self.salt, self.count)).into()
+    }
+
+    /// As mails have them.
+    pub(super) fn message_id(&mut self) -> String {
+        seed::hex_id(&self.next())
+    }
+
+    /// As events have them.
+    pub(super) fn event_id(&mut self) -> String {
+        seed::base32_id(&self.next())
+    }
+
+    /// Grows with each change.
+    pub(super) fn history(&mut self) -> u64 {
+        self.count += 1;
+        100_000 + self.count
+    }
+}
+
+impl State {
+    /// Everything as it is at first.
+    pub(super) fn new(now: Timestamp) -> Self {
+        let salt = format!("{:x}", now.as_nanosecond().unsigned_abs());
+        Self {
+            tokens: Tokens::new(salt.clone()),
+            marks: Marks::default(),
+            was_asked: false,
+            accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
+            mint: Mint { salt, count: 0 },
+        }
+    }
+
+    /// Answers a request; and what is to be written down.
+    pub(super) fn answer(&mut self, ask: &Ask<'_>, now: Timestamp) -> (Reply, Vec<Note>) {
+        self.was_asked = true;
+        if ask.body.len() > MAX_BODY {
+            return (failure(413), Vec::new());
+        }
+        if ask.is_encoded {
+            return (failure(415), Vec::new());
+        }
+        let area = area(ask);
+        if area == Area::Token {
+            return (self.tokens.grant(ask), Vec::new());
+        }
+        let enclosed = if area == Area::Mail { enclosed(ask) } else { None };
+        let letter = enclosed.as_ref().and_then(|enclosed| enclosed.letter.as_ref());
+        let marks = self.marks.concerned(ask, letter);
+        let failing = self.marks.failure(&marks);
+        let outcome = self.admit(ask, area).and_then(|customer| match failing {
+            Some(status) => Err(failure(status)),
+            None => self.carry_out(ask, enclosed.as_ref(), customer, area, now),
+        });
+        let (reply, frames) = match outcome {
+            Ok(done) => {
+                for mark in &marks {
+                    self.marks.remember(mark, done.made.iter().cloned());
+                }
+                let read = || vec![json!({"effect": "read", "request": ask.json})];
+                let frames = if done.effects.is_empty() { read() } else { done.effects };
+                (done.reply, frames)
+            }
+            Err(reply) => {
+                let frame = json!({"effect": "read", "request": ask.json, "refused": reply.status});
+                (reply, vec![frame])
+            }
+        };
+        let notes = self
+            .marks
+            .followers(&marks)
+            .flat_map(|follower| {
+                frames.iter().map(|body| Note {
+                    transcript: Arc::clone(&follower.transcript),
+                    message: frame(ask, &follower.scenario, body.clone()),
+                })
+            })
+            .collect();
+        (reply, notes)
+    }
+
+    /// A message from outside.
+    pub(super) fn deliver(&mut self, mark: &str, now: Timestamp) -> Delivered {
+        let id = self.mint.message_id();
+        let history = self.mint.history();
+        let Some(account) = self.accounts.get_mut(&Customer::Connected) else {
+            return Delivered { message_id: id.clone(), thread_id: id };
+        };
+        let raw = seed::letter(mark, &id, &account.address, now);
+        let arrived = account.mailbox.arrive(id, None, &["UNREAD", "INBOX"], now, raw, history);
+        let made = arrived.letter.message_id.clone().unwrap_or_default();
+        let delivered = Delivered { message_id: arrived.id.clone(), thread_id: arrived.thread_id.clone() };
+        self.marks.remember(mark, [delivered.message_id.clone(), made]);
+        delivered
+    }
+
+    /// Whose request it is, unless it is refused before it is looked at.
+    fn admit(&mut self, ask: &Ask<'_>, area: Area) -> Result<Customer, Reply> {
+        if area == Area::Nothing {
+            return Err(failure(404));
+        }
+        let token = ask.token.as_deref().ok_or_else(|| failure(401))?;
+        let customer = self.tokens.customer(token)?;
+        let writes = ask.method != "GET" && ask.segments.last().is_none_or(|last| last != "freeBusy");
+        match customer {
+            _ if area == Area::Identity => Ok(customer),
+            Customer::UpstreamDown => Err(failure(503)),
+            Customer::ReadOnly if writes => Err(failure(403)),
+            _ => Ok(customer),
+        }
+    }
+
+    fn carry_out(
+        &mut self,
+        ask: &Ask<'_>,
+        enclosed: Option<&Enclosed>,
+        customer: Customer,
+        area: Area,
+        now: Timestamp,
+    ) -> Answer {
+        let account = self.accounts.get_mut(&customer).ok_or_else(|| failure(404))?;
+        let mut desk = Desk { ask, enclosed, account, mint: &mut self.mint, now };
+        match area {
+            Area::Calendar => calendar::answer(&mut desk),
+            Area::Mail => mail::answer(&mut desk),
+            Area::Identity => Ok(Done::read(json!({
+                "sub": format!("1000{}", customer as u8), "id": format!("1000{}", customer as u8),
+                "email": desk.account.address, "email_verified": true, "verified_email": true,
+                "scope": scope(customer), "expires_in": "3500", "aud": "callmark", "access_type": "offline",
+            }))),
+            Area::Token | Area::Nothing => Err(failure(404)),
+        }
+    }
+}
+
+fn area(ask: &Ask<'_>) -> Area {
+    match ask.path().as_slice() {
+        ["token"] | ["oauth2", "token"] | ["oauth2", "v3" | "v4", "token"] | ["o", "oauth2", "token"] => {
+            Area::Token
+        }
+        ["oauth2", "v1" | "v2" | "v3", "userinfo" | "tokeninfo"]
+        | ["tokeninfo" | "userinfo"]
+        | ["v1", "userinfo"] => Area::Identity,
+        ["calendar", "v3", ..] => Area::Calendar,
+        ["gmail", "v1", "users", _, ..] | ["upload", "gmail", "v1", "users", _, ..] => Area::Mail,
+        _ => Area::Nothing,
+    }
+}
+
+fn frame(ask: &Ask<'_>, scenario: &str, body: Value) -> Message {
+    Message {
+        direction: Direction::FromTarget,
+        kind: Kind::Provider,
+        channel: ask.channel.clone(),
+        headers: BTreeMap::from([(SCENARIO.to_owned(), scenario.to_owned())]),
+        body,
+    }
+}

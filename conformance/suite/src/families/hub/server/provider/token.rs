@@ -1,0 +1,177 @@
+//! Whose a token is, what its customer may, and the token endpoint.
+//!
+//! Nothing about the Hub's tokens is known beforehand. They are learnt by trying the customers one after the other.
+
+use std::collections::{BTreeSet, HashMap};
+
+use base64::Engine as _;
+use serde_json::{Value, json};
+
+use super::ask::{Ask, find};
+use super::reply::{Reply, failure};
+use crate::families::hub::manifest::Customer;
+
+/// Tokens that are remembered; a Hub has a handful.
+const MAX_TOKENS: usize = 10_000;
+/// How long a token is said to last.
+const LIFETIME_SECONDS: u32 = 3599;
+const FULL_SCOPE: &str =
+    "https://www.googleapis.com/auth/calendar https://www.googleapis.com/auth/gmail.modify";
+const READ_SCOPE: &str =
+    "https://www.googleapis.com/auth/calendar.readonly https://www.googleapis.com/auth/gmail.readonly";
+
+/// All tokens.
+pub(super) struct Tokens {
+    /// Of the Hub, by the customer with whom they were first seen.
+    learnt: HashMap<String, Customer>,
+    learner: Option<Customer>,
+    /// Access tokens that `connected` itself was served with while it was learnt.
+    proven: BTreeSet<String>,
+    /// What each access token was granted for.
+    lineage: HashMap<String, String>,
+    asked: BTreeSet<Customer>,
+    /// Tells tokens of this provider from those that a Hub kept from an earlier one.
+    salt: String,
+    granted: u64,
+}
+
+impl Tokens {
+    pub(super) fn new(salt: String) -> Self {
+        Self {
+            learnt: HashMap::new(),
+            learner: None,
+            proven: BTreeSet::new(),
+            lineage: HashMap::new(),
+            asked: BTreeSet::new(),
+            salt,
+            granted: 0,
+        }
+    }
+
+    pub(super) fn learn(&mut self, customer: Option<Customer>) {
+        self.learner = customer;
+    }
+
+    pub(super) fn knows(&self, customer: Customer) -> bool {
+        self.asked.contains(&customer)
+    }
+
+    /// Whose request it is, if its access token is good.
+    pub(super) fn customer(&mut self, token: &str) -> Result<Customer, Reply> {
+        self.correct(token);
+        let customer = self.owner(token);
+        let is_good = match customer {
+            Customer::Expired => false,
+            Customer::Refreshable => self.own(token) == Some(Customer::Refreshable),
+            _ => true,
+        };
+        if is_good { Ok(customer) } else { Err(failure(401)) }
+    }
+
+    /// The token endpoint (RFC 6749 §5, RFC 7523 for service accounts).
+    pub(super) fn grant(&mut self, ask: &Ask<'_>) -> Reply {
+        if ask.method != "POST" {
+            return Reply { status: 405, body: json!({"error": "invalid_request"}) };
+        }
+        let form = ask.form();
+        let kind = find(&form, "grant_type").unwrap_or_default();
+        let given = match kind {
+            "refresh_token" => find(&form, "refresh_token").map(str::to_owned),
+            "authorization_code" => find(&form, "code").map(str::to_owned),
+            "urn:ietf:params:oauth:grant-type:jwt-bearer" => find(&form, "assertion").map(bearer_of),
+            _ => {
+                return refused("unsupported_grant_type", &format!("Invalid grant_type: {kind}"));
+            }
+        };
+        let Some(given) = given.filter(|given| !given.is_empty()) else {
+            return refused("invalid_request", "Missing required parameter");
+        };
+        let customer = self.owner(&given);
+        if customer == Customer::Expired {
+            return refused("invalid_grant", "Token has been expired or revoked.");
+        }
+        let access = self.mint("ya29.a0", customer);
+        if self.lineage.len() < MAX_TOKENS {
+            self.lineage.insert(access.clone(), given);
+        }
+        let mut body = json!({
+            "access_token": access,
+            "expires_in": LIFETIME_SECONDS,
+            "scope": scope(customer),
+            "token_type": "Bearer",
+        });
+        if kind == "authorization_code" {
+            body["refresh_token"] = Value::from(self.mint("1//0", customer));
+        }
+        Reply::ok(body)
+    }
+
+    /// A Hub that refreshes all tokens by itself does so while another customer is learnt. Whose a token is shows
+    /// when it is used.
+    fn correct(&mut self, token: &str) {
+        let Some(learner) = self.learner else { return };
+        if learner == Customer::Connected {
+            if self.proven.len() < MAX_TOKENS {
+                self.proven.insert(token.to_owned());
+            }
+            return;
+        }
+        let is_taken_for_connected = self.owner(token) == Customer::Connected;
+        if is_taken_for_connected && !self.proven.contains(token) && self.learnt.len() < MAX_TOKENS {
+            self.learnt.insert(token.to_owned(), learner);
+            if let Some(given) = self.lineage.get(token) {
+                self.learnt.insert(given.clone(), learner);
+            }
+        }
+    }
+
+    /// Whose a token is; one that nobody knows is the customer's that is learnt, else `connected`'s.
+    fn owner(&mut self, token: &str) -> Customer {
+        let known = self.learnt.get(token).copied().or_else(|| self.own(token));
+        let owner = known.or_else(|| {
+            let learner = self.learner?;
+            if self.learnt.len() < MAX_TOKENS {
+                self.learnt.insert(token.to_owned(), learner);
+            }
+            Some(learner)
+        });
+        self.asked.extend(owner);
+        owner.unwrap_or(Customer::Connected)
+    }
+
+    /// The customer of a token that was granted here. It stands in the token, so that none needs to be remembered.
+    fn own(&self, token: &str) -> Option<Customer> {
+        let (_, rest) = token.split_once(&format!("-{}-", self.salt))?;
+        let index: usize = rest.split('-').next()?.parse().ok()?;
+        Customer::ALL.get(index).copied()
+    }
+
+    fn mint(&mut self, start: &str, customer: Customer) -> String {
+        self.granted += 1;
+        let index = Customer::ALL.iter().position(|each| *each == customer).unwrap_or_default();
+        format!("{start}-{}-{index}-{}", self.salt, self.granted)
+    }
+}
+
+/// What a customer's tokens allow.
+pub(super) fn scope(customer: Customer) -> &'static str {
+    if customer == Customer::ReadOnly { READ_SCOPE } else { FULL_SCOPE }
+}
+
+/// What stays the same in the assertions of a service account: for whom it speaks, else who it is.
+fn bearer_of(assertion: &str) -> String {
+    let claims: Option<Value> = assertion
+        .split('.')
+        .nth(1)
+        .and_then(|part| base64::engine::general_purpose::URL_SAFE_NO_PAD.decode(part).ok())
+        .and_then(|claims| serde_json::from_slice(&claims).ok());
+    claims
+        .as_ref()
+        .and_then(|claims| claims["sub"].as_str().or(claims["iss"].as_str()))
+        .unwrap_or(assertion)
+        .to_owned()
+}
+
+fn refused(error: &str, description: &str) -> Reply {
+    Reply { status: 400, body: json!({"error": error, "error_description": description}) }
+}

@@ -1,0 +1,290 @@
+//! One scenario with a Hub: its exchanges, and what they refer to.
+//!
+//! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use super::client::{Agent, Request};
+use super::reply::Reply;
+use super::session::HubSession;
+use crate::engine::judge::Trouble;
+use crate::families::hub::contract;
+use crate::families::hub::contract::Subjects;
+use crate::families::hub::manifest::Customer;
+use crate::transcript::{Frame, Transcript};
+
+/// Requests until a limit is hit, where the manifest does not say how many there may be.
+const UNTIL_LIMITED: u32 = 25;
+
+/// How a mail that is there is known.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Known {
+    /// The member in which it says so.
+    pub member: &'static str,
+    /// What stands in it.
+    pub text: String,
+}
+
+impl Known {
+    /// The search that finds it.
+    pub fn query(&self) -> String {
+        format!("{}:{}", self.member, self.text)
+    }
+}
+
+/// The state of one scenario.
+pub struct Scene {
+    /// The run's session.
+    pub session: Arc<HubSession>,
+    /// Who asks.
+    pub agent: Agent,
+    /// Whose credentials are used.
+    pub customer: Customer,
+    /// Stands in every text of the scenario.
+    pub unique: String,
+    /// What inputs refer to.
+    pub subjects: Subjects,
+    /// Whether the event of `subjects` is the one that is meant.
+    pub has_event: bool,
+    /// Whether the message and the thread of `subjects` are those that are meant.
+    pub has_message: bool,
+    /// A mail that a search must find.
+    pub known: Known,
+    /// The request that is being prepared.
+    pub draft: Option<Request>,
+    /// Numbers of the exchanges under test, the last one first in mind.
+    pub made: Vec<u64>,
+    /// Number of the harmless exchange after one that must be refused.
+    pub sentinel: Option<u64>,
+}
+
+impl Scene {
+    /// A scene with a Hub and nothing else in it.
+    pub fn new(
+        session: &Arc<HubSession>,
+        customer: Customer,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
+        let unique = session.unique(scenario);
+        if let Some(provider) = &session.provider {
+            provider.follow(&unique, &unique, &transcript);
+        }
+        Self {
+            agent: Agent { scenario: unique.clone(), transcript },
+            subjects: session.subjects(&format!("Überblick & review {unique}"), scenario),
+            session: Arc::clone(session),
+            customer,
+            has_event: false,
+            has_message: false,
+            known: match &session.fixtures.sender {
+                Some(sender) => Known { member: "from", text: sender.clone() },
+                None => Known { member: "subject", text: unique.clone() },
+            },
+            draft: None,
+            made: Vec::new(),
+            sentinel: None,
+            unique,
+        }
+    }
+
+    /// Prepares a full request. What it refers to is made first, where it must be there.
+    ///
+    /// # Errors
+    /// There is nothing that it can refer to.
+    pub async fn prepare(&mut self, tool: &str) -> Result<(), Trouble> {
+        match tool {
+            "calendar_update_event" | "calendar_delete_event" if !self.has_event => self.need_event().await?,
+            "email_read" => self.need_message().await?,
+            "email_check_replies" => self.need_thread().await?,
+            _ => {}
+        }
+        let inputs = contract::full_inputs(tool, &self.subjects);
+        self.draft = Some(self.session.request(tool, self.customer, &inputs));
+        Ok(())
+    }
+
+    /// Has the Hub make an event. A stub may have none to make; it is asked for that of the manifest.
+    pub async fn need_event(&mut self) -> Result<(), Trouble> {
+        self.has_event = true;
+        let inputs = contract::full_inputs("calendar_create_event", &self.subjects);
+        match self.made_id("calendar_create_event", &inputs, "event_id").await {
+            Ok(id) => self.subjects.event_id = id,
+            Err(_) if self.session.table.stub => {}
+            Err(told) => {
+                return Err(Trouble::NotObserved(format!("there is no event to look at: {told}")));
+            }
+        }
+        Ok(())
+    }
+
+    /// Finds a message: that of the manifest, one that a search gives, or one that is sent.
+    async fn need_message(&mut self) -> Result<(), Trouble> {
+        if self.has_message || self.session.fixtures.message_id.is_some() || self.session.table.stub {
+            return Ok(());
+        }
+        let search = json!({"query": self.subjects.query, "max_results": 1, "include_body": false});
+        if let Ok(id) = self.made_id("email_search", &search, "messages/0/message_id").await {
+            self.subjects.message_id = id;
+            return Ok(());
+        }
+        let mail = contract::full_inputs("email_send", &self.subjects);
+        match self.made_id("email_send", &mail, "message_id").await {
+            Ok(id) => self.subjects.message_id = id,
+            Err(told) => return Err(Trouble::NotObserved(format!("there is no message to read: {told}"))),
+        }
+        Ok(())
+    }
+
+    /// Finds a thread: that of the manifest, or that of a message that is sent.
+    async fn need_thread(&mut self) -> Result<(), Trouble> {
+        if self.has_message || self.session.fixtures.thread_id.is_some() || self.session.table.stub {
+            return Ok(());
+        }
+        let mail = contract::full_inputs("email_send", &self.subjects);
+        match self.made_id("email_send", &mail, "thread_id").await {
+            Ok(id) => self.subjects.thread_id = id,
+            Err(told) => return Err(Trouble::NotObserved(format!("there is no thread to look at: {told}"))),
+        }
+        Ok(())
+    }
+
+    /// Sends a mail that a search finds by the scenario's mark, where the manifest names none that is there.
+    pub async fn need_known_mail(&mut self) -> Result<(), Trouble> {
+        if self.session.fixtures.sender.is_some() {
+            return Ok(());
+        }
+        let mail = contract::full_inputs("email_send", &self.subjects);
+        match self.made_id("email_send", &mail, "message_id").await {
+            Ok(_) => Ok(()),
+            Err(told) => Err(Trouble::NotObserved(format!("there is no mail to search for: {told}"))),
+        }
+    }
+
+    /// The address from which the manifest's message with an attachment came.
+    ///
+    /// # Errors
+    /// The message does not say so.
+    pub async fn sender_of_the_attachment(&mut self) -> Result<String, Trouble> {
+        let inputs =
+            json!({"message_id": self.session.fixtures.message_with_attachment_id, "mark_as_read": false});
+        match self.made_id("email_read", &inputs, "from").await {
+            Ok(from) => {
+                Ok(from.rsplit('<').next().unwrap_or_default().trim_end_matches(['>', ' ']).to_owned())
+            }
+            Err(told) => Err(Trouble::NotObserved(format!("there is no sender to search for: {told}"))),
+        }
+    }
+
+    /// Deletes the event.
+    ///
+    /// # Errors
+    /// It could not be deleted.
+    pub async fn delete_event(&mut self) -> Result<(), Trouble> {
+        let inputs = contract::full_inputs("calendar_delete_event", &self.subjects);
+        let request = self.session.request("calendar_delete_event", self.customer, &inputs);
+        let call = self.session.exchange(&self.agent, &request).await;
+        self.agent.transcript.with(|frames| match Reply::of(frames, call) {
+            Some(reply) if reply.is_executed() => Ok(()),
+            Some(reply) => {
+                let is_absent = self.session.lacks(&reply);
+                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.told() };
+                Err(Trouble::NotObserved(format!("the event was not deleted: {told}")))
+            }
+            None => Err(Trouble::NotObserved("the event was not deleted".to_owned())),
+        })
+    }
+
+    /// Executes a tool before the exchange under test, and takes an id from its result.
+    async fn made_id(&mut self, tool: &str, inputs: &Value, pointer: &str) -> Result<String, String> {
+        let request = self.session.request(tool, self.customer, inputs);
+        let call = self.session.exchange(&self.agent, &request).await;
+        let pointer = format!("/{pointer}");
+        self.agent.transcript.with(|frames| {
+            let reply = Reply::of(frames, call).ok_or("it was not sent")?;
+            let id = reply.body().get("result").and_then(|result| result.pointer(&pointer));
+            match id.and_then(Value::as_str).filter(|id| !id.is_empty() && reply.is_executed()) {
+                Some(id) => Ok(id.to_owned()),
+                None if self.session.lacks(&reply) => Err(super::session::absent(tool)),
+                None => Err(format!("`{tool}` gives no `{}`: {}", &pointer[1..], reply.told())),
+            }
+        })
+    }
+
+    /// Sends a request that is not under test.
+    pub async fn exchange(&self, request: &Request) {
+        self.session.exchange(&self.agent, request).await;
+    }
+
+    /// Sends the request under test. A customer who is soon limited is asked until it is.
+    pub async fn send(&mut self, request: &Request) -> u64 {
+        if self.customer == Customer::Limited {
+            self.send_until_limited(request).await;
+            return self.made.last().copied().unwrap_or_default();
+        }
+        let call = self.session.exchange(&self.agent, request).await;
+        self.made.push(call);
+        call
+    }
+
+    /// Sends a request that must be refused, and after it one that shows that the Hub is alive.
+    pub async fn send_bad(&mut self, request: &Request) {
+        let call = self.session.exchange(&self.agent, request).await;
+        self.made.push(call);
+        self.send_sentinel(&request.tool).await;
+    }
+
+    /// Sends a valid request: one of the same tool where that needs an id, since such a tool may refuse all of them.
+    async fn send_sentinel(&mut self, tool: &str) {
+        let by_id = ["calendar_update_event", "calendar_delete_event", "email_read", "email_check_replies"];
+        let mut sentinel = self.session.sentinel(self.customer);
+        if by_id.contains(&tool) && !self.session.table.stub {
+            // The event of the scenario may be gone.
+            self.has_event = false;
+            let draft = self.draft.take();
+            if self.prepare(tool).await.is_ok() {
+                sentinel = self.draft.take().unwrap_or(sentinel);
+            }
+            self.draft = draft;
+        }
+        self.sentinel = Some(self.session.exchange(&self.agent, &sentinel).await);
+    }
+
+    /// Sends a search that finds nothing, and after it one for a mail that is there.
+    pub async fn search_both(&mut self, request: &Request) {
+        let call = self.session.exchange(&self.agent, request).await;
+        self.made.push(call);
+        if self.need_known_mail().await.is_ok() {
+            let search = json!({"query": self.known.query(), "max_results": 5, "include_body": false});
+            let known = self.session.request("email_search", self.customer, &search);
+            self.sentinel = Some(self.session.exchange(&self.agent, &known).await);
+        }
+    }
+
+    /// Sends the request again and again until a limit is hit.
+    async fn send_until_limited(&mut self, request: &Request) {
+        let declared = self.session.table.rate_limit.map(|limit| limit.calls.saturating_add(2));
+        for _ in 0..declared.unwrap_or(UNTIL_LIMITED) {
+            let call = self.session.client.send(&self.agent, request, self.session.pace.answer).await;
+            self.made.push(call);
+            let is_over = self.agent.transcript.with(|frames| {
+                Reply::of(frames, call).is_none_or(|reply| reply.is_limited() || reply.answer.is_none())
+            });
+            if is_over {
+                return;
+            }
+        }
+    }
+
+    /// Everything that was sent and received.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.agent.transcript.frames()
+    }
+}
+
+/// The inputs of an execute request.
+pub fn inputs(request: &mut Request) -> Option<&mut Map<String, Value>> {
+    request.body.get_mut("inputs")?.as_object_mut()
+}

@@ -1,0 +1,487 @@
+//! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
+
+mod error;
+mod learn;
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex as AsyncMutex;
+
+use super::client::{Agent, Client, REQUEST_ID, Request};
+use super::provider::Provider;
+use super::reply::Reply;
+use crate::engine::pace::Pace;
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::families::hub::contract;
+use crate::families::hub::contract::{
+    EXECUTE, HALVES, PEOPLE, SCHEME, STATUS_BASE, Subjects, TOOL_NOT_FOUND,
+};
+use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
+use crate::net::address::elsewhere;
+use crate::transcript;
+use crate::transcript::lock;
+
+pub use error::HubError;
+
+/// The agent that the suite is, where the manifest names no other.
+const AGENT_ID: &str = "6e9f2c1a-0b7d-4d0e-8f55-1c2d3e4f5a60";
+/// A customer that a stub Hub has to take as it comes.
+const ANYBODY: &str = "b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b7";
+/// The secret of a Hub that the suite starts, where the manifest names no other. It protects nothing, and so it is shown.
+pub const MADE_UP_SECRET: &str = "callmark-made-up-service-secret";
+/// Between two tries of a request that was refused by a limit, where the Hub does not say how long.
+const RETRY: Duration = Duration::from_secs(1);
+/// So long a limit is waited out, where the manifest does not say how long its window is.
+const LIMIT_PATIENCE: Duration = Duration::from_secs(65);
+/// Longest window of a limit that is waited out.
+const LONGEST_WINDOW: Duration = Duration::from_secs(600);
+/// Beyond a declared window.
+const LIMIT_SLACK: Duration = Duration::from_secs(3);
+
+/// An open session.
+pub struct HubSession {
+    /// The manifest's table.
+    pub table: HubTable,
+    /// Waiting times.
+    pub pace: Pace,
+    /// The way to the Hub.
+    pub client: Client,
+    /// The calendar and mail provider, where the suite plays it.
+    pub provider: Option<Arc<Provider>>,
+    /// What is in the mailbox.
+    pub fixtures: FixturesTable,
+    secret: String,
+    base: String,
+    works: bool,
+    /// Whether the expired token was told as expired before the first scenario.
+    expiry_told: bool,
+    /// Tools of the contract that the Hub does not know.
+    missing: BTreeSet<String>,
+    /// Held by the scenario that waits for a limit.
+    limited: AsyncMutex<()>,
+    process: Mutex<Option<Offspring>>,
+    seed: u64,
+    nonce: String,
+}
+
+/// What was found out about a Hub before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct HubFound {
+    pace: Pace,
+    has_provider: bool,
+    fixtures: FixturesTable,
+    secret: String,
+    base: String,
+    works: bool,
+    expiry_told: bool,
+    #[serde(default)]
+    missing: BTreeSet<String>,
+    nonce: String,
+}
+
+impl HubFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &HubTable) -> Option<String> {
+        let base = table.base_url.as_deref().unwrap_or("http://{listen}");
+        let provider = || {
+            let says = |is_there: bool| if is_there { "has" } else { "has not" };
+            let declared = table.provider.is_some();
+            (self.has_provider != declared).then(|| {
+                format!(
+                    "its Hub {} the provider of the suite, and that of the manifest {}",
+                    says(self.has_provider),
+                    says(declared)
+                )
+            })
+        };
+        elsewhere("hub.base_url", base, &self.base).or_else(provider)
+    }
+}
+
+impl HubSession {
+    /// What was found out.
+    pub fn found(&self) -> HubFound {
+        HubFound {
+            pace: self.pace,
+            has_provider: self.provider.is_some(),
+            fixtures: self.fixtures.clone(),
+            secret: self.secret.clone(),
+            base: self.base.clone(),
+            works: self.works,
+            expiry_told: self.expiry_told,
+            missing: self.missing.clone(),
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: HubTable, found: HubFound, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            table,
+            pace: found.pace,
+            client: Client::of_nobody(),
+            provider: found.has_provider.then(Provider::unheard),
+            fixtures: found.fixtures,
+            secret: found.secret,
+            base: found.base,
+            works: found.works,
+            expiry_told: found.expiry_told,
+            missing: found.missing,
+            limited: AsyncMutex::default(),
+            process: Mutex::default(),
+            seed,
+            nonce: found.nonce,
+        })
+    }
+
+    /// Starts the Hub where that is the suite's business, and learns what it needs to know.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(plan: Opening<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: Opening<HubTable>) -> Result<Arc<Self>, HubError> {
+        let why = |error: &HubError| match error {
+            HubError::Start(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+    }
+
+    async fn opening_on(plan: Opening<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
+        let table = plan.table;
+        if !table.has_server() {
+            return Err(HubError::NoHub);
+        }
+        let secret = secret(&table)?;
+        let provider = match &table.provider {
+            Some(own) => {
+                let started = Provider::start(own.listen.as_deref(), Arc::clone(&plan.wire)).await;
+                Some(started.map_err(HubError::Provider)?)
+            }
+            None => None,
+        };
+        let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
+        let mut process = None;
+        if let Some(command) = &table.start {
+            plan.log.hide(table.secret());
+            plan.log.clear();
+            let port = Port::take(handing).map_err(HubError::Start)?;
+            let listen = port.address();
+            base = base.replace("{listen}", &listen);
+            let provider_url = provider.as_ref().map(|provider| provider.url()).unwrap_or_default();
+            let filled = |text: &String| {
+                text.replace("{provider_url}", &provider_url)
+                    .replace("{listen}", &listen)
+                    .replace("{secret}", &secret)
+            };
+            let launch = Launch {
+                command: command.clone(),
+                directory: table
+                    .cwd
+                    .as_ref()
+                    .map_or_else(|| plan.directory.clone(), |own| plan.directory.join(own)),
+                environment: table.env.iter().map(|(name, value)| (name.clone(), filled(value))).collect(),
+                removed: Vec::new(),
+                log: plan.log.clone(),
+            };
+            let mut around = vec![("CALLMARK_LISTEN", listen.as_str()), ("CALLMARK_HUB_SECRET", &secret)];
+            if provider.is_some() {
+                around.push(("CALLMARK_PROVIDER_URL", &provider_url));
+            }
+            process = Some(launch.spawn(&around, Pipes::None).map_err(HubError::Start)?.on(port));
+        }
+        let fixtures = match &provider {
+            Some(provider) => provider.fixtures(),
+            None => table.fixtures.clone(),
+        };
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut session = Self {
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
+            provider,
+            fixtures,
+            secret,
+            base,
+            works: false,
+            expiry_told: false,
+            missing: BTreeSet::new(),
+            limited: AsyncMutex::new(()),
+            process: Mutex::new(process),
+            seed: plan.seed,
+            nonce: format!("{now:x}{}", std::process::id()),
+            table,
+        };
+        let learned = session.learn(&plan.limits).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// Whether the Hub tells requests apart.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// Whether the Hub told before that the token has expired, so that it may have thrown it away since.
+    pub fn told_of_expiry(&self) -> bool {
+        self.expiry_told
+    }
+
+    /// Tools of the contract that the Hub does not know, by its own word.
+    pub fn missing(&self) -> &BTreeSet<String> {
+        &self.missing
+    }
+
+    /// Whether a reply says no more than that the Hub lacks the tool, which is judged once.
+    pub(in crate::families::hub) fn lacks(&self, reply: &Reply<'_>) -> bool {
+        reply.code() == Some(TOOL_NOT_FOUND) && self.missing.contains(reply.tool())
+    }
+
+    /// Of each half of the contract a tool that the Hub knows, one that changes nothing where there is one. The first of
+    /// a half that the Hub lacks altogether.
+    pub(in crate::families::hub) fn known(&self) -> [&'static str; 2] {
+        HALVES.map(|half| {
+            let is_there = |tool: &&&str| !self.missing.contains(**tool);
+            half.iter().find(is_there).copied().unwrap_or(half[0])
+        })
+    }
+
+    /// Says why the Hub is gone, where the suite started it.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.process).as_mut()?.ended()
+    }
+
+    /// Id of a customer. A Hub without declared customers has to take one that it does not know.
+    pub fn customer(&self, customer: Customer) -> String {
+        let named = |customer| self.table.customers.get(&customer).cloned();
+        // Where every customer has a limit, the second one can be brought to it.
+        let second = || if customer == Customer::Limited { named(Customer::Other) } else { None };
+        named(customer).or_else(second).unwrap_or_else(|| ANYBODY.to_owned())
+    }
+
+    /// `Authorization` with the right secret.
+    pub fn authorization(&self) -> String {
+        format!("{SCHEME} {}", self.secret)
+    }
+
+    /// The service secret.
+    pub fn secret(&self) -> &str {
+        &self.secret
+    }
+
+    /// The agent that the suite is.
+    pub fn agent_id(&self) -> &str {
+        self.table.agent_id.as_deref().unwrap_or(AGENT_ID)
+    }
+
+    /// The slug of the integration behind a tool.
+    pub fn integration(&self, tool: &str) -> &str {
+        let slugs = &self.table.integrations;
+        if tool.starts_with("calendar_") { &slugs.calendar } else { &slugs.email }
+    }
+
+    /// What the inputs of calls refer to, for a scenario with this mark.
+    pub fn subjects(&self, mark: &str, scenario: &str) -> Subjects {
+        let people = self.fixtures.people.clone().unwrap_or_else(|| PEOPLE.map(str::to_owned));
+        let query = format!("from:{}", self.fixtures.sender.as_deref().unwrap_or(&people[0]));
+        let plain = Subjects::default();
+        Subjects {
+            mark: mark.to_owned(),
+            day: self.day(scenario),
+            event_id: self.fixtures.event_id.clone().unwrap_or(plain.event_id),
+            message_id: self.fixtures.message_id.clone().unwrap_or(plain.message_id),
+            thread_id: self.fixtures.thread_id.clone().unwrap_or(plain.thread_id),
+            people,
+            query,
+        }
+    }
+
+    /// A day that belongs to one scenario, so that events of others do not stand in its way.
+    fn day(&self, scenario: &str) -> String {
+        let hash = hash(&[&self.seed.to_string(), scenario]);
+        let number = u16::from_str_radix(&hash[..4], 16).unwrap_or_default();
+        // Far from the days of the availability requests, and each month has them.
+        format!("20{}-{:02}-{:02}", 32 + number % 8, 1 + number / 8 % 12, 1 + number / 96 % 28)
+    }
+
+    /// What makes the words of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+    }
+
+    /// An execute request with the right secret and all members.
+    pub fn request(&self, tool: &str, customer: Customer, inputs: &Value) -> Request {
+        let id = self.customer(customer);
+        Request {
+            method: "POST".to_owned(),
+            path: EXECUTE.to_owned(),
+            authorization: Some(self.authorization()),
+            body: json!({
+                "tool": tool, "agent_id": self.agent_id(), "customer_id": id, "user_id": "u-17",
+                "inputs": inputs, "context": {"conversation_id": "conv-88", "request_id": REQUEST_ID},
+            }),
+            tool: tool.to_owned(),
+            customer: customer.name().to_owned(),
+        }
+    }
+
+    /// A status request with the right secret.
+    pub fn status_request(&self, customer: Customer) -> Request {
+        Request {
+            method: "GET".to_owned(),
+            path: format!("{STATUS_BASE}{}/", self.customer(customer)),
+            authorization: Some(self.authorization()),
+            body: Value::Null,
+            tool: String::new(),
+            customer: customer.name().to_owned(),
+        }
+    }
+
+    /// A harmless request, which shows that the Hub is alive.
+    pub fn sentinel(&self, customer: Customer) -> Request {
+        let [calendar, mail] = self.known();
+        let tool = if self.missing.contains(calendar) { mail } else { calendar };
+        self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
+    }
+
+    /// Makes an exchange. A customer that is not served for its limit is given the time that the limit asks for; one
+    /// scenario after the other, so that each gets its turn.
+    pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
+        let call = self.client.send(agent, request, self.pace.answer).await;
+        let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
+        let refused = Instant::now();
+        let _turn = self.limited.lock().await;
+        // Much of the wait may have passed while others had their turn.
+        let first = first.saturating_sub(refused.elapsed());
+        let began = Instant::now();
+        let window = self.table.rate_limit.map(|limit| seconds(limit.window_seconds));
+        let patience = window.map_or(LIMIT_PATIENCE, |window| window + LIMIT_SLACK);
+        let mut wait = first;
+        loop {
+            if began.elapsed() + wait > patience {
+                return call;
+            }
+            transcript::rest(wait).await;
+            let call = self.client.send(agent, request, self.pace.answer).await;
+            match self.wait_for_limit(agent, request, call) {
+                Some(next) if began.elapsed() < patience => wait = next,
+                _ => return call,
+            }
+        }
+    }
+
+    /// How long to wait, where an exchange was refused for a limit that is not under test.
+    fn wait_for_limit(&self, agent: &Agent, request: &Request, call: u64) -> Option<Duration> {
+        agent.transcript.with(|frames| {
+            let reply = Reply::of(frames, call)?;
+            let asked = reply.retry_after().map(seconds);
+            let may_wait = reply.is_limited()
+                && request.customer != Customer::Limited.name()
+                && (self.works || asked.is_some());
+            may_wait.then(|| asked.unwrap_or(RETRY).clamp(RETRY / 4, LIMIT_PATIENCE))
+        })
+    }
+
+    /// The address in reports: the real one is gone when they are read.
+    pub fn shown_base(&self) -> &str {
+        if self.table.start.is_some() { "http://127.0.0.1:8080" } else { &self.base }
+    }
+}
+
+fn secret(table: &HubTable) -> Result<String, HubError> {
+    if let Some(secret) = table.secret() {
+        return Ok(secret);
+    }
+    match &table.secret_env {
+        Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
+        _ => Ok(MADE_UP_SECRET.to_owned()),
+    }
+}
+
+/// A time that somebody else wrote down, bounded.
+fn seconds(text: f64) -> Duration {
+    Duration::try_from_secs_f64(text).unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
+}
+
+fn hash(parts: &[&str]) -> String {
+    let mut hash = Sha256::new();
+    for part in parts {
+        hash.update(part.as_bytes());
+        hash.update([0]);
+    }
+    crate::spec::library::hex(&hash.finalize())
+}
+
+impl Session for HubSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let declared = |customer: Customer| self.table.customers.contains_key(&customer);
+        let is_stub = self.table.stub;
+        // A stub does not look at the customer, so only the form of what it answers counts.
+        let mut all: BTreeSet<String> = Customer::ALL
+            .into_iter()
+            .filter(|customer| if is_stub { *customer == Customer::Connected } else { declared(*customer) })
+            .map(|customer| format!("customer.{}", customer.name()))
+            .collect();
+        let fixtures = &self.fixtures;
+        let facts = [
+            ("data", !is_stub),
+            ("status", declared(Customer::Connected)),
+            ("provider", self.provider.is_some() && !is_stub),
+            (
+                "limit",
+                declared(Customer::Limited) || (self.table.rate_limit.is_some() && declared(Customer::Other)),
+            ),
+            ("upstream", !is_stub && (declared(Customer::UpstreamDown) || self.provider.is_some())),
+            ("mailbox", !is_stub && fixtures.sender.is_some()),
+            ("mailbox.subject", !is_stub && fixtures.subject_word.is_some()),
+            ("mailbox.attachment", fixtures.message_with_attachment_id.is_some()),
+            ("mailbox.thread", fixtures.thread_id.is_some()),
+            ("mailbox.quiet_thread", fixtures.thread_without_replies_id.is_some()),
+            ("mailbox.other_thread", fixtures.other_thread_id.is_some()),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("the Hub answers different requests alike, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+            if let Some(provider) = &self.provider {
+                provider.close().await;
+            }
+        }
+        .boxed()
+    }
+}
+
+/// What is said of what a tool would have shown that the Hub lacks.
+pub(in crate::families::hub) fn absent(tool: &str) -> String {
+    format!("the Hub does not know `{tool}`: see HUB-05")
+}

@@ -1,0 +1,282 @@
+//! What is found out before the first scenario: whether the Hub answers, whether it tells requests apart, how fast
+//! it is, and which tokens it sends to the provider for which customer.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use serde_json::{Value, json};
+
+use super::{HubError, HubSession};
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::families::hub::contract;
+use crate::families::hub::contract::Subjects;
+use crate::families::hub::manifest::Customer;
+use crate::families::hub::server::client::{Agent, Request};
+use crate::families::hub::server::judge::envelope;
+use crate::families::hub::server::reply::Reply;
+
+/// Between two looks at a Hub that does not answer yet.
+const LOOK: Duration = Duration::from_millis(10);
+/// Before each try to see the Hub tell requests apart.
+const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Duration::from_millis(1200)];
+/// A Hub that takes so long is up.
+const SLOW: Duration = Duration::from_millis(500);
+/// For the calls of the calibration together.
+const CALIBRATION: Duration = Duration::from_secs(300);
+
+/// What tells one answer from another.
+type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
+
+impl HubSession {
+    pub(super) async fn learn(&mut self, limits: &PaceLimits) -> Result<(), HubError> {
+        let agent = Agent { scenario: "calibration".to_owned(), transcript: Arc::default() };
+        self.wait_for_it(&agent, limits).await?;
+        let began = Instant::now();
+        let mut slowest = Duration::ZERO;
+        let mut signatures = Vec::new();
+        let connected = Customer::Connected;
+        if let Some(provider) = &self.provider {
+            provider.learn(Some(connected));
+        }
+        for wait in WARM_UP {
+            tokio::time::sleep(wait).await;
+            signatures.clear();
+            slowest = Duration::ZERO;
+            self.missing = self.find_missing(&agent).await;
+            let [calendar, mail] = self.known();
+            for tool in [calendar, mail, "no_such_tool"] {
+                let call_began = Instant::now();
+                let request = self.plain(tool, connected);
+                let call = self.exchange(&agent, &request).await;
+                slowest = slowest.max(call_began.elapsed());
+                signatures.push(agent.transcript.with(|frames| Reply::of(frames, call).map(signature)));
+            }
+            // A Hub that gives the same answer to everything does nothing, or does not do anything yet.
+            if signatures.windows(2).any(|pair| pair[0] != pair[1]) || slowest > SLOW {
+                break;
+            }
+        }
+        let shown = agent.transcript.with(|frames| self.refuses_us(frames));
+        if let Some(why) = shown {
+            return Err(HubError::Secret(why));
+        }
+        self.check_manifest(&signatures)?;
+        self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
+        self.pace = Pace::calibrated(slowest, limits);
+        self.expiry_told = self.meet_the_others(&agent, began).await;
+        self.find_fixtures(&agent).await;
+        Ok(())
+    }
+
+    /// Tells what is rather a fault of the manifest than of the Hub.
+    fn check_manifest(&self, signatures: &[Option<Signature>]) -> Result<(), HubError> {
+        let [Some(calendar), Some(mail), ..] = signatures else { return Ok(()) };
+        let is_declared = self.table.customers.contains_key(&Customer::Connected) && !self.table.stub;
+        if let (Some("INTEGRATION_NOT_CONNECTED"), Some(code)) = (calendar.2.as_deref(), mail.2.as_deref())
+            && is_declared
+            && calendar.2 == mail.2
+        {
+            return Err(HubError::Customer(code.to_owned()));
+        }
+        let is_asked = self.provider.as_ref().is_none_or(|provider| provider.was_asked());
+        if is_declared && !is_asked && calendar.1 && mail.1 && calendar != mail {
+            return Err(HubError::Unasked);
+        }
+        Ok(())
+    }
+
+    /// Asks for each tool without inputs, so that nothing is done: a tool that is there refuses its inputs.
+    async fn find_missing(&self, agent: &Agent) -> BTreeSet<String> {
+        let mut missing = BTreeSet::new();
+        for tool in contract::TOOLS {
+            let request = self.request(tool, Customer::Connected, &json!({}));
+            let call = self.exchange(agent, &request).await;
+            let code = |frames: &[crate::transcript::Frame]| {
+                Reply::of(frames, call).and_then(|reply| reply.code().map(str::to_owned))
+            };
+            if agent.transcript.with(code).as_deref() == Some(contract::TOOL_NOT_FOUND) {
+                missing.insert(tool.to_owned());
+            }
+        }
+        missing
+    }
+
+    /// Asks the Hub for its own ids of what is in the provider's mailbox: it may have others than the provider.
+    async fn find_fixtures(&mut self, agent: &Agent) {
+        let Some(provider) = self.provider.clone() else { return };
+        let subjects = provider.subjects();
+        let found = futures::future::join_all([
+            self.find(agent, subjects.message),
+            self.find(agent, subjects.message_with_attachment),
+            self.find(agent, subjects.thread),
+            self.find(agent, subjects.thread_without_replies),
+            self.find(agent, subjects.other_thread),
+        ])
+        .await;
+        let [message, attachment, thread, quiet, other] = &found[..] else { return };
+        let fixtures = &mut self.fixtures;
+        let places = [
+            (&mut fixtures.message_id, message, 0),
+            (&mut fixtures.message_with_attachment_id, attachment, 0),
+            (&mut fixtures.thread_id, thread, 1),
+            (&mut fixtures.thread_without_replies_id, quiet, 1),
+            (&mut fixtures.other_thread_id, other, 1),
+        ];
+        for (place, found, index) in places {
+            if let Some(found) = found {
+                *place = Some(found[index].clone());
+            }
+        }
+    }
+
+    /// Ids of a message with these words in its subject and of its thread, as the Hub's own search gives them.
+    pub(in crate::families::hub) async fn find(&self, agent: &Agent, subject: &str) -> Option<[String; 2]> {
+        let inputs =
+            json!({"query": format!("subject:\"{subject}\""), "max_results": 5, "include_body": false});
+        let request = self.request("email_search", Customer::Connected, &inputs);
+        let call = self.client.send(agent, &request, self.pace.answer).await;
+        agent.transcript.with(|frames| {
+            let reply = Reply::of(frames, call)?;
+            let messages = reply.result().ok()?.get("messages")?.as_array()?;
+            let is_it = |message: &&Value| {
+                message.get("subject").and_then(Value::as_str).is_some_and(|own| own.contains(subject))
+            };
+            let message = messages.iter().find(is_it)?;
+            let id = |name: &str| message.get(name).and_then(Value::as_str).map(str::to_owned);
+            Some([id("message_id")?, id("thread_id")?])
+        })
+    }
+
+    /// Tries whether a customer is what the manifest says, and tells what came.
+    ///
+    /// # Errors
+    /// What came in place of what was expected.
+    pub async fn try_customer(&self, customer: Customer) -> Result<String, String> {
+        let agent = Agent { scenario: "doctor".to_owned(), transcript: Arc::default() };
+        let tool = if customer == Customer::ReadOnly {
+            "calendar_create_event"
+        } else {
+            let [calendar, mail] = self.known();
+            if self.missing.contains(calendar) { mail } else { calendar }
+        };
+        let call = self.client.send(&agent, &self.plain(tool, customer), self.pace.answer).await;
+        agent.transcript.with(|frames| {
+            let Some(reply) = Reply::of(frames, call) else { return Err("it was not asked".to_owned()) };
+            let told = format!("`{tool}`: {}", reply.told());
+            let expected = match customer {
+                Customer::Connected | Customer::Refreshable | Customer::Other => None,
+                Customer::NotConnected => Some("INTEGRATION_NOT_CONNECTED"),
+                Customer::Expired => Some("INTEGRATION_EXPIRED"),
+                Customer::ReadOnly => Some("INTEGRATION_PERMISSION_DENIED"),
+                Customer::UpstreamDown => Some("EXTERNAL_API_ERROR"),
+                // It may have some calls left.
+                Customer::Limited => return Ok(told),
+            };
+            match expected {
+                None if reply.is_executed() => Ok(told),
+                Some(code) if reply.code() == Some(code) => Ok(told),
+                None => Err(format!("{told}, and it should be executed")),
+                Some(code) => Err(format!("{told}, and it should be `{code}`")),
+            }
+        })
+    }
+
+    fn plain(&self, tool: &str, customer: Customer) -> Request {
+        self.request(tool, customer, &contract::full_inputs(tool, &Subjects::default()))
+    }
+
+    /// Waits until something answers over HTTP.
+    async fn wait_for_it(&self, agent: &Agent, limits: &PaceLimits) -> Result<(), HubError> {
+        let deadline = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let began = Instant::now();
+        let mut wait = LOOK;
+        loop {
+            let request = self.status_request(Customer::Connected);
+            let call = self.client.send(agent, &request, deadline).await;
+            let (status, told) = agent.transcript.with(|frames| {
+                let reply = Reply::of(frames, call);
+                (reply.and_then(|reply| reply.status()), reply.map(|reply| reply.told()))
+            });
+            let is_warming_up = matches!(status, Some(502..=504));
+            if status.is_some() && !is_warming_up {
+                return Ok(());
+            }
+            if let Some(ended) = self.ended() {
+                return Err(HubError::Start(ended));
+            }
+            if began.elapsed() >= deadline {
+                // One that is there and fails all the time is judged.
+                return if is_warming_up {
+                    Ok(())
+                } else {
+                    let (base, seconds) = (self.base.clone(), deadline.as_secs());
+                    Err(HubError::Silent { base, seconds, why: told.unwrap_or_default() })
+                };
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(Duration::from_millis(500));
+        }
+    }
+
+    /// Why nothing of ours will ever be executed: the right secret is refused on both paths.
+    fn refuses_us(&self, frames: &[crate::transcript::Frame]) -> Option<String> {
+        let statuses: Vec<Option<u16>> = frames
+            .iter()
+            .filter(|frame| frame.kind == crate::transcript::Kind::HubResponse)
+            .map(|frame| frame.headers.get(crate::net::wire::STATUS).and_then(|status| status.parse().ok()))
+            .collect();
+        let codes = frames.iter().any(|frame| {
+            frame
+                .body
+                .pointer("/error/code")
+                .is_some_and(|code| code.as_str().is_some_and(|code| contract::status_of(code).is_some()))
+        });
+        let refused = !statuses.is_empty() && statuses.iter().all(|status| matches!(status, Some(401 | 403)));
+        (refused && !codes && self.table.start.is_none())
+            .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
+    }
+
+    /// Lets the provider see which tokens belong to which customer, and tells whether the expired one was told as such:
+    /// a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
+    async fn meet_the_others(&self, agent: &Agent, began: Instant) -> bool {
+        let mut is_told = false;
+        for customer in Customer::ALL {
+            let is_known = self.table.customers.contains_key(&customer);
+            // The calls of a limited customer are few; the first ones belong to the scenarios.
+            if !is_known
+                || matches!(customer, Customer::Connected | Customer::Limited | Customer::NotConnected)
+                || (self.provider.is_none() && customer != Customer::Expired)
+            {
+                continue;
+            }
+            if let Some(provider) = &self.provider {
+                provider.learn(Some(customer));
+            }
+            for tool in self.known() {
+                if began.elapsed() < CALIBRATION {
+                    let request = self.plain(tool, customer);
+                    let call = self.client.send(agent, &request, self.pace.answer).await;
+                    is_told |= customer == Customer::Expired
+                        && agent.transcript.with(|frames| {
+                            Reply::of(frames, call).is_some_and(|reply| {
+                                envelope::is_error(&reply, "INTEGRATION_EXPIRED").is_ok()
+                            })
+                        });
+                }
+            }
+        }
+        if let Some(provider) = &self.provider {
+            provider.learn(None);
+        }
+        is_told
+    }
+}
+
+fn signature(reply: Reply<'_>) -> Signature {
+    let body = reply.body();
+    let keys = |value: Option<&Value>| -> BTreeSet<String> {
+        value.and_then(Value::as_object).into_iter().flatten().map(|(name, _)| name.clone()).collect()
+    };
+    (reply.status(), reply.is_executed(), reply.code().map(str::to_owned), keys(body.get("result")))
+}

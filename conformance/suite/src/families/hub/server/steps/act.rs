@@ -1,0 +1,186 @@
+//! What an agent does.
+
+use cucumber::when;
+use serde_json::Value;
+
+use super::{Customer, Secret};
+use crate::engine::judge::Trouble;
+use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::families::hub::contract;
+use crate::families::hub::manifest;
+use crate::families::hub::server::client::Request;
+use crate::families::hub::server::judge::mail;
+use crate::families::hub::server::reply::Reply;
+use crate::families::hub::server::scene::inputs;
+use crate::families::hub::server::world::World;
+
+fn drafted(world: &mut World) -> Result<Request, Halt> {
+    world.draft().cloned()
+}
+
+#[when("the agent sends the request")]
+async fn sends(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    world.scene()?.send(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends the bad request")]
+async fn sends_bad(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    world.scene()?.send_bad(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends the request, and then one for a mail that is there")]
+async fn searches_both(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    world.scene()?.search_both(&request).await;
+    Ok(())
+}
+
+#[when(expr = "the agent sends the request {secret}")]
+async fn sends_with(world: &mut World, secret: Secret) -> Step {
+    let right = world.session()?.secret().to_owned();
+    let request = Request { authorization: secret.authorization(&right), ..drafted(world)? };
+    world.scene()?.send_bad(&request).await;
+    Ok(())
+}
+
+#[when(expr = "the agent sends the request as {word}")]
+async fn sends_as(world: &mut World, method: String) -> Step {
+    let request = Request { method, ..drafted(world)? };
+    world.scene()?.send_bad(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends a body that is cut off")]
+async fn sends_cut_off(world: &mut World) -> Step {
+    let request = drafted(world)?;
+    let request = Request { body: Value::from(r#"{"tool":"#), ..request };
+    world.scene()?.send_bad(&request).await;
+    Ok(())
+}
+
+#[when(expr = "the agent sends the request without {string} and with it")]
+async fn sends_without_and_with(world: &mut World, name: String) -> Step {
+    let with = drafted(world)?;
+    let mut without = with.clone();
+    if let Some(own) = inputs(&mut without) {
+        own.shift_remove(&name);
+    }
+    world.scene()?.send(&without).await;
+    world.scene()?.send(&with).await;
+    Ok(())
+}
+
+#[when(expr = "the agent sends the request for its customer and for {customer}")]
+async fn sends_for_both(world: &mut World, customer: Customer) -> Step {
+    let session = world.session()?;
+    let request = drafted(world)?;
+    let inputs = request.body.get("inputs").cloned().unwrap_or_default();
+    let other = session.request(&request.tool, customer.0, &inputs);
+    let is_about_limits = world.scene()?.customer == manifest::Customer::Limited;
+    if is_about_limits {
+        // The other one may have used up a limit of its own; that is waited out before.
+        let scene = world.scene()?;
+        session.exchange(&scene.agent, &other).await;
+    }
+    sends(world).await?;
+    let scene = world.scene()?;
+    scene.customer = customer.0;
+    let call = if is_about_limits {
+        session.client.send(&scene.agent, &other, session.pace.answer).await
+    } else {
+        session.exchange(&scene.agent, &other).await
+    };
+    scene.made.push(call);
+    Ok(())
+}
+
+#[when("the agent sends a mail and an answer to it")]
+async fn sends_mail_and_answer(world: &mut World) -> Step {
+    let mut request = drafted(world)?;
+    let call = world.scene()?.send(&request).await;
+    let frames = world.scene()?.frames();
+    let id = Reply::of(&frames, call)
+        .and_then(|reply| reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned());
+    let Some(id) = id else {
+        return Err(world.halt(Trouble::NotObserved("the mail to be answered was not sent".to_owned())));
+    };
+    if let Some(own) = inputs(&mut request) {
+        own.insert("reply_to_message_id".to_owned(), id);
+    }
+    world.scene()?.send(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends the request again for what came after the last reply")]
+async fn sends_after_the_last(world: &mut World) -> Step {
+    let mut request = drafted(world)?;
+    let call = world.scene()?.send(&request).await;
+    let frames = world.scene()?.frames();
+    let after = Reply::of(&frames, call).as_ref().and_then(mail::after_the_last);
+    let Some(after) = after else {
+        return Err(world.halt(Trouble::NotObserved("the thread shows no reply with a date".to_owned())));
+    };
+    if let Some(own) = inputs(&mut request) {
+        own.insert("since".to_owned(), Value::from(after));
+    }
+    world.scene()?.send(&request).await;
+    Ok(())
+}
+
+#[when("the agent sends the request for both threads of the mailbox")]
+async fn sends_for_both_threads(world: &mut World) -> Step {
+    let fixtures = world.session()?.fixtures.clone();
+    let mut request = drafted(world)?;
+    for id in [fixtures.thread_id, fixtures.other_thread_id].into_iter().flatten() {
+        if let Some(own) = inputs(&mut request) {
+            own.insert("thread_id".to_owned(), Value::from(id));
+        }
+        world.scene()?.send(&request).await;
+    }
+    Ok(())
+}
+
+#[when("the agent asks for the status")]
+async fn asks(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let request = session.status_request(scene.customer);
+    let call = session.exchange(&scene.agent, &request).await;
+    scene.made.push(call);
+    Ok(())
+}
+
+#[when(expr = "the agent asks for the status {secret}")]
+async fn asks_with(world: &mut World, secret: Secret) -> Step {
+    let session = world.session()?;
+    let right = session.secret().to_owned();
+    let scene = world.scene()?;
+    let status = session.status_request(scene.customer);
+    let bad = Request { authorization: secret.authorization(&right), ..status.clone() };
+    let call = session.client.send(&scene.agent, &bad, session.pace.answer).await;
+    scene.made.push(call);
+    scene.sentinel = Some(session.exchange(&scene.agent, &status).await);
+    Ok(())
+}
+
+#[when("the agent asks for the status and sends the request")]
+async fn asks_and_sends(world: &mut World) -> Step {
+    asks(world).await?;
+    sends(world).await
+}
+
+#[when("the agent asks for the status and calls both integrations")]
+async fn asks_and_calls_both(world: &mut World) -> Step {
+    asks(world).await?;
+    for tool in ["calendar_get_availability", "email_search"] {
+        let scene = world.scene()?;
+        let inputs = contract::full_inputs(tool, &scene.subjects);
+        let request = scene.session.request(tool, scene.customer, &inputs);
+        scene.send(&request).await;
+    }
+    Ok(())
+}

@@ -1,0 +1,137 @@
+//! What any answer of a Hub must be like.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, then};
+
+use super::Code;
+use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::server::judge::envelope;
+use crate::families::hub::server::judge::envelope::Empty;
+use crate::families::hub::server::judge::shape::Shape;
+use crate::families::hub::server::world::World;
+
+/// A property of one answer.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "property",
+    regex = "shows that the path is served|takes the secret|is a success over HTTP|repeats the tool|is JSON|has a code that fits its status|names the integration"
+)]
+enum Property {
+    Served,
+    TakesSecret,
+    Success,
+    RepeatsTool,
+    Json,
+    CodeFits,
+    NamesIntegration,
+}
+
+impl FromStr for Property {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "shows that the path is served" => Self::Served,
+            "takes the secret" => Self::TakesSecret,
+            "is a success over HTTP" => Self::Success,
+            "repeats the tool" => Self::RepeatsTool,
+            "is JSON" => Self::Json,
+            "has a code that fits its status" => Self::CodeFits,
+            "names the integration" => Self::NamesIntegration,
+            other => return Err(format!("`{other}` is no property of an answer")),
+        })
+    }
+}
+
+#[then("the Hub executes it")]
+fn executes(world: &mut World) -> Step {
+    world.judge_replies(|replies| replies.iter().try_for_each(envelope::is_executed))
+}
+
+#[then("the Hub answers with a result")]
+fn has_result(world: &mut World) -> Step {
+    world.judge_reply(envelope::has_result)
+}
+
+#[then("the Hub answers with an error")]
+fn has_error(world: &mut World) -> Step {
+    world.judge_reply(envelope::has_error)
+}
+
+#[then(expr = "the answer {property}")]
+fn has_property(world: &mut World, property: Property) -> Step {
+    let session = world.session()?;
+    world.judge_reply(|reply| match property {
+        Property::Served => envelope::is_served(reply),
+        Property::TakesSecret => envelope::takes_the_secret(reply),
+        Property::Success => envelope::is_success_over_http(reply),
+        Property::RepeatsTool => envelope::repeats_the_tool(reply),
+        Property::Json => envelope::is_json(reply),
+        Property::CodeFits => envelope::code_fits_status(reply),
+        Property::NamesIntegration => envelope::names_integration(reply, session.integration(reply.tool())),
+    })
+}
+
+#[then(expr = "the answer is the error {code}")]
+fn is_error(world: &mut World, code: Code) -> Step {
+    let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.told_of_expiry();
+    world.judge_reply(|reply| {
+        let is_forgotten = may_be_forgotten && reply.code() == Some("INTEGRATION_NOT_CONNECTED");
+        envelope::is_error(reply, if is_forgotten { "INTEGRATION_NOT_CONNECTED" } else { code.0 })
+    })
+}
+
+#[then(expr = "the answer is not {code}")]
+fn is_not_error(world: &mut World, code: Code) -> Step {
+    world.judge_presence(code.0)
+}
+
+#[then(expr = "the customer is served, and the other one gets {code}")]
+fn served_and_error(world: &mut World, code: Code) -> Step {
+    world.judge_pair(|first, last| {
+        envelope::is_executed(first)?;
+        envelope::is_error(last, code.0)
+    })
+}
+
+#[then("the other customer is served")]
+fn other_is_served(world: &mut World) -> Step {
+    world.judge_replies(|replies| match replies {
+        [.., before, last] => {
+            envelope::is_error(before, "RATE_LIMITED").map_err(super::refusal::unseen)?;
+            let served = envelope::is_executed(last);
+            // A failure that is not about limits, such as a provider that is given a rest, says nothing here.
+            if last.is_limited() {
+                served
+            } else {
+                last.is_no_breakdown()?;
+                served.map_err(|trouble| match trouble {
+                    Trouble::Broken(_) => Alternative::NotServed.seen_in(last.answer),
+                    other => other,
+                })
+            }
+        }
+        _ => Ok(()),
+    })
+}
+
+#[then(expr = "{string} is {shape}")]
+fn member_is(world: &mut World, path: String, shape: Shape) -> Step {
+    world.judge_reply(|reply| envelope::member_is(reply, &path, shape))
+}
+
+#[then(expr = "each of {string} has {string}, {shape}")]
+fn each_has(world: &mut World, list: String, name: String, shape: Shape) -> Step {
+    let empty = Empty::at(world.session()?.table.stub);
+    world.judge_reply(|reply| envelope::each_has(reply, &list, &name, shape, empty))
+}
+
+#[then("whether the Hub is a stub is noted")]
+fn noted(world: &mut World) -> Step {
+    let stub = world.session()?.table.stub;
+    world.judge_reply(envelope::has_result)?;
+    world.note(if stub { "the Hub answers with stub data" } else { "the Hub answers with data of its own" });
+    Ok(())
+}

@@ -1,0 +1,222 @@
+//! What there is before the exchange under test.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, given};
+use jiff::ToSpan as _;
+use jiff::civil::Date;
+use serde_json::Value;
+
+use super::{Code, Customer};
+use crate::engine::judge::Undeclared;
+use crate::engine::parameters::Json;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::manifest;
+use crate::families::hub::server::world::World;
+
+/// Something in the mailbox of the customer `connected`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "fixture", regex = "message with an attachment|thread without replies|other thread|thread")]
+enum Fixture {
+    Attachment,
+    Quiet,
+    OtherThread,
+    Thread,
+}
+
+impl FromStr for Fixture {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "message with an attachment" => Self::Attachment,
+            "thread without replies" => Self::Quiet,
+            "other thread" => Self::OtherThread,
+            "thread" => Self::Thread,
+            other => return Err(format!("`{other}` is not in a mailbox")),
+        })
+    }
+}
+
+/// What a search is for.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "search",
+    regex = "mails of the sender|mails of who sent the attachment|mails with the subject word|a mail that is there|nothing"
+)]
+enum Search {
+    Sender,
+    Attachment,
+    Subject,
+    Known,
+    Nothing,
+}
+
+impl FromStr for Search {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "mails of the sender" => Self::Sender,
+            "mails of who sent the attachment" => Self::Attachment,
+            "mails with the subject word" => Self::Subject,
+            "a mail that is there" => Self::Known,
+            "nothing" => Self::Nothing,
+            other => return Err(format!("`{other}` is nothing to search for")),
+        })
+    }
+}
+
+#[given("a Hub")]
+fn hub(world: &mut World) -> Step {
+    world.open(manifest::Customer::Connected)
+}
+
+#[given(expr = "a Hub and its customer {customer}")]
+fn hub_and_customer(world: &mut World, customer: Customer) -> Step {
+    world.open(customer.0)
+}
+
+#[given(expr = "a full request for {word}")]
+async fn full_request(world: &mut World, tool: String) -> Step {
+    world.prepare(&tool).await
+}
+
+#[given(expr = "a request that fails with {code}")]
+async fn failing_request(world: &mut World, code: Code) -> Step {
+    let session = world.session()?;
+    let (customer, tool) = match code.0 {
+        "INTEGRATION_NOT_CONNECTED" => (manifest::Customer::NotConnected, "calendar_get_availability"),
+        "INTEGRATION_EXPIRED" => (manifest::Customer::Expired, "calendar_get_availability"),
+        "INTEGRATION_PERMISSION_DENIED" => (manifest::Customer::ReadOnly, "calendar_create_event"),
+        "RATE_LIMITED" => (manifest::Customer::Limited, "calendar_get_availability"),
+        "EXTERNAL_API_ERROR" if session.table.customers.contains_key(&manifest::Customer::UpstreamDown) => {
+            (manifest::Customer::UpstreamDown, "calendar_get_availability")
+        }
+        "EXTERNAL_API_ERROR" => (manifest::Customer::Connected, "calendar_create_event"),
+        _ => (manifest::Customer::Connected, "no_such_tool"),
+    };
+    world.open(customer)?;
+    if code.0 == "EXTERNAL_API_ERROR" && customer == manifest::Customer::Connected {
+        provider_fails(world, 500)?;
+    }
+    world.prepare(tool).await
+}
+
+#[given(expr = "its {string} is {json}")]
+fn member(world: &mut World, path: String, value: Json) -> Step {
+    set(world, &path, value.0)
+}
+
+#[given(expr = "it has no {string}")]
+fn no_member(world: &mut World, path: String) -> Step {
+    let request = world.draft()?;
+    let (parent, last) = split(&path);
+    if let Some(members) = request.body.pointer_mut(&parent).and_then(Value::as_object_mut) {
+        members.shift_remove(&last);
+    }
+    Ok(())
+}
+
+#[given(expr = "its {string} is the mailbox's {fixture}")]
+fn member_of_the_mailbox(world: &mut World, path: String, fixture: Fixture) -> Step {
+    let fixtures = world.session()?.fixtures.clone();
+    let id = match fixture {
+        Fixture::Attachment => fixtures.message_with_attachment_id,
+        Fixture::Quiet => fixtures.thread_without_replies_id,
+        Fixture::OtherThread => fixtures.other_thread_id,
+        Fixture::Thread => fixtures.thread_id,
+    };
+    set(world, &path, id.map(Value::from).unwrap_or_default())
+}
+
+#[given(expr = "it searches for {search}")]
+async fn searches(world: &mut World, search: Search) -> Step {
+    let fixtures = world.session()?.fixtures.clone();
+    let query = match search {
+        Search::Sender => format!("from:{}", fixtures.sender.unwrap_or_default()),
+        Search::Attachment => {
+            let sender = world.scene()?.sender_of_the_attachment().await;
+            let sender = sender.map_err(|trouble| world.halt(trouble))?;
+            format!("from:{sender}")
+        }
+        Search::Subject => format!("subject:{}", fixtures.subject_word.unwrap_or_default()),
+        Search::Known => {
+            let known = world.scene()?.need_known_mail().await;
+            world.judge(known)?;
+            world.scene()?.known.query()
+        }
+        Search::Nothing => format!("zq{}", world.scene()?.unique),
+    };
+    set(world, "inputs.query", Value::from(query))
+}
+
+#[given("an event that the Hub has deleted")]
+async fn deleted_event(world: &mut World) -> Step {
+    let made = world.scene()?.need_event().await;
+    world.judge(made)?;
+    let deleted = world.scene()?.delete_event().await;
+    world.judge(deleted)
+}
+
+#[given("a new message in the mailbox")]
+async fn new_message(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    if let Some(provider) = &session.provider {
+        let transcript = &scene.agent.transcript;
+        let delivered = transcript.told("delivered", || provider.deliver(&scene.unique));
+        // A Hub may have ids of its own.
+        let own = session.find(&scene.agent, &scene.unique).await;
+        [scene.subjects.message_id, scene.subjects.thread_id] =
+            own.unwrap_or([delivered.message_id, delivered.thread_id]);
+        scene.has_message = true;
+    }
+    Ok(())
+}
+
+#[given(expr = "an event on {string}")]
+async fn event_on(world: &mut World, day: String) -> Step {
+    world.scene()?.subjects.day = day;
+    let made = world.scene()?.need_event().await;
+    world.judge(made)
+}
+
+/// The range ends a day later, since a Hub may leave out the last day.
+#[given("it asks about the days around the event")]
+fn around_the_event(world: &mut World) -> Step {
+    let day = world.scene()?.subjects.day.parse::<Date>().unwrap_or_default();
+    for (name, days) in [("start_date", -1), ("end_date", 2)] {
+        let limit = day.checked_add(days.days()).unwrap_or(day);
+        set(world, &format!("inputs.{name}"), Value::from(limit.to_string()))?;
+    }
+    Ok(())
+}
+
+#[given(expr = "the provider answers it with status {int}")]
+fn provider_fails(world: &mut World, status: u16) -> Step {
+    let session = world.session()?;
+    let unique = world.scene()?.unique.clone();
+    let Some(provider) = &session.provider else {
+        return Err(world.halt(Undeclared::HubProvider.into()));
+    };
+    provider.fail(&unique, status);
+    Ok(())
+}
+
+fn set(world: &mut World, path: &str, value: Value) -> Step {
+    let request = world.draft()?;
+    let (parent, last) = split(path);
+    if let Some(members) = request.body.pointer_mut(&parent).and_then(Value::as_object_mut) {
+        members.insert(last, value);
+    }
+    Ok(())
+}
+
+/// A dotted path as a pointer to the parent, and the last name.
+fn split(path: &str) -> (String, String) {
+    match path.rsplit_once('.') {
+        Some((parent, last)) => (format!("/{}", parent.replace('.', "/")), last.to_owned()),
+        None => (String::new(), path.to_owned()),
+    }
+}

@@ -1,0 +1,102 @@
+//! The vocabulary of the features about a Hub.
+#![expect(clippy::needless_pass_by_value, reason = "cucumber hands over owned values")]
+
+mod act;
+mod answer;
+mod arrange;
+mod calendar;
+mod mail;
+mod provider;
+mod refusal;
+mod status;
+
+use std::str::FromStr;
+
+use cucumber::Parameter;
+
+use crate::families::hub::contract;
+use crate::families::hub::manifest;
+
+/// A customer, by what is special about it.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "customer",
+    regex = "connected|not_connected|expired|refreshable|read_only|limited|upstream_down|other"
+)]
+struct Customer(manifest::Customer);
+
+impl FromStr for Customer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let mut all = manifest::Customer::ALL.into_iter();
+        all.find(|own| own.name() == text).map(Self).ok_or_else(|| format!("`{text}` is no customer"))
+    }
+}
+
+/// One of the six codes.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "code", regex = "[A-Z]+(?:_[A-Z]+)+")]
+struct Code(&'static str);
+
+impl FromStr for Code {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = contract::CODES.iter().find(|(code, _)| *code == text);
+        known.map(|(code, _)| Self(code)).ok_or_else(|| format!("`{text}` is no code of the contract"))
+    }
+}
+
+/// What an `Authorization` has in place of the right secret.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "secret",
+    regex = "without a secret|with another secret|with one character more|with one character less|with another last character|with an empty secret"
+)]
+enum Secret {
+    None,
+    Other,
+    Longer,
+    Shorter,
+    OtherEnd,
+    Empty,
+}
+
+impl FromStr for Secret {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "without a secret" => Self::None,
+            "with another secret" => Self::Other,
+            "with one character more" => Self::Longer,
+            "with one character less" => Self::Shorter,
+            "with another last character" => Self::OtherEnd,
+            "with an empty secret" => Self::Empty,
+            other => return Err(format!("`{other}` is no kind of secret")),
+        })
+    }
+}
+
+impl Secret {
+    fn authorization(self, right: &str) -> Option<String> {
+        match self {
+            Self::None => None,
+            Self::Other => Some(format!("{} another-secret", contract::SCHEME)),
+            Self::Longer => Some(format!("{} {right}x", contract::SCHEME)),
+            Self::Shorter => Some(format!("{} {}", contract::SCHEME, without_last(right))),
+            Self::OtherEnd => {
+                let end = if right.ends_with('x') { 'y' } else { 'x' };
+                Some(format!("{} {}{end}", contract::SCHEME, without_last(right)))
+            }
+            Self::Empty => Some(format!("{} ", contract::SCHEME)),
+        }
+    }
+}
+
+fn without_last(text: &str) -> &str {
+    let mut characters = text.chars();
+    characters.next_back();
+    characters.as_str()
+}

@@ -1,0 +1,77 @@
+//! What arrives at the calendar and mail provider.
+
+use cucumber::then;
+use serde_json::Value;
+
+use crate::engine::world::Step;
+use crate::families::hub::server::client::Request;
+use crate::families::hub::server::judge::provider;
+use crate::families::hub::server::scene::inputs;
+use crate::families::hub::server::world::World;
+
+#[then(expr = "the provider gets its {string}")]
+async fn gets(world: &mut World, name: String) -> Step {
+    world.judge_provider(true, |draft, reply, seen| provider::gets(draft, reply, seen, &name)).await
+}
+
+#[then("the attendees are notified")]
+async fn notified(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, true)).await
+}
+
+#[then("the attendees are not notified")]
+async fn not_notified(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, false)).await
+}
+
+#[then(expr = "the event keeps its {string}")]
+async fn keeps(world: &mut World, name: String) -> Step {
+    let subjects = world.scene()?.subjects.clone();
+    let made = crate::families::hub::contract::full_inputs("calendar_create_event", &subjects);
+    let expected = made.get(&name).cloned().unwrap_or(Value::Null);
+    world.judge_provider(true, |_, reply, seen| provider::keeps(reply, seen, &name, &expected)).await
+}
+
+#[then("the message becomes read")]
+async fn read(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
+}
+
+#[then("the message stays unread")]
+async fn unread(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await?;
+    let mut request = world.draft()?.clone();
+    if let Some(inputs) = inputs(&mut request) {
+        inputs.insert("mark_as_read".to_owned(), Value::Bool(true));
+    }
+    world.scene()?.send(&request).await;
+    // That it would become read is this rule's business as well.
+    world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
+}
+
+#[then("the answer goes out as one")]
+async fn answers(world: &mut World) -> Step {
+    world.judge_provider(true, |_, reply, seen| provider::goes_out_as_an_answer(reply, seen)).await
+}
+
+#[then("nothing arrives at the provider")]
+async fn no_effect(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::has_no_effect(reply, seen)).await?;
+    let authorization = Some(world.session()?.authorization());
+    let request = Request { authorization, ..world.draft()?.clone() };
+    world.scene()?.exchange(&request).await;
+    world.judge_provider(true, |_, _, seen| provider::is_reached(seen)).await
+}
+
+#[then("it arrives at the provider once")]
+async fn once(world: &mut World) -> Step {
+    world.judge_provider(false, |_, reply, seen| provider::arrives_once(reply, seen)).await
+}
+
+#[then(expr = "the event gets its new {string}")]
+async fn changes(world: &mut World, name: String) -> Step {
+    let draft = world.draft()?.clone();
+    let pointer = format!("/inputs/updates/{name}");
+    let expected = draft.body.pointer(&pointer).cloned().unwrap_or(Value::Null);
+    world.judge_provider(true, |_, reply, seen| provider::changes(reply, seen, &name, &expected)).await
+}

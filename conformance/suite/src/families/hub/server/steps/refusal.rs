@@ -1,0 +1,68 @@
+//! What must not be executed.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, then};
+
+use crate::engine::judge::Trouble;
+use crate::engine::world::Step;
+use crate::families::hub::server::judge::refusal;
+use crate::families::hub::server::world::World;
+
+/// How a request ends that should not be executed.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "refusal",
+    regex = "is refused for its secret|is refused|does not succeed at all|does not succeed|is not answered 2xx"
+)]
+enum Refusal {
+    ForItsSecret,
+    Refused,
+    NoSuccess,
+    NoSuccessAtAll,
+    Not2xx,
+}
+
+impl FromStr for Refusal {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "is refused for its secret" => Self::ForItsSecret,
+            "is refused" => Self::Refused,
+            "does not succeed" => Self::NoSuccess,
+            "does not succeed at all" => Self::NoSuccessAtAll,
+            "is not answered 2xx" => Self::Not2xx,
+            other => return Err(format!("`{other}` is no end of a request")),
+        })
+    }
+}
+
+#[then(expr = "the request {refusal}")]
+fn ends(world: &mut World, end: Refusal) -> Step {
+    world.judge_refusal(|reply, after| match end {
+        Refusal::ForItsSecret => refusal::is_refused_for_its_secret(reply, after),
+        Refusal::Refused => refusal::is_refused(reply, after),
+        Refusal::NoSuccess => refusal::is_refused_somehow(reply, after),
+        Refusal::NoSuccessAtAll => refusal::does_not_succeed(reply, after),
+        Refusal::Not2xx => refusal::is_not_2xx(reply, after),
+    })
+}
+
+#[then("the refusal cannot be taken for an expired integration")]
+fn not_expired(world: &mut World) -> Step {
+    world.judge_reply(refusal::is_no_expired_integration)
+}
+
+#[then("it shows no integrations")]
+fn shows_nothing(world: &mut World) -> Step {
+    world.judge_reply(refusal::shows_no_integrations)
+}
+
+/// What another rule judges is nothing to look at here.
+pub(super) fn unseen(trouble: Trouble) -> Trouble {
+    match trouble {
+        Trouble::Broken(finding) => Trouble::NotObserved(finding.message),
+        other => other,
+    }
+}

@@ -1,0 +1,83 @@
+//! What the status of integrations is like.
+
+use std::str::FromStr;
+
+use cucumber::{Parameter, then};
+
+use crate::engine::world::Step;
+use crate::families::hub::server::judge::shape::Shape;
+use crate::families::hub::server::judge::status;
+use crate::families::hub::server::world::World;
+
+/// One of the two integrations.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "integration", regex = "calendar|email")]
+enum Integration {
+    Calendar,
+    Email,
+}
+
+impl FromStr for Integration {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "calendar" => Self::Calendar,
+            "email" => Self::Email,
+            other => return Err(format!("`{other}` is no integration")),
+        })
+    }
+}
+
+#[then("the status is given")]
+fn given(world: &mut World) -> Step {
+    world.judge_reply(status::is_given)
+}
+
+#[then("the status is that of the customer")]
+fn of_customer(world: &mut World) -> Step {
+    let customer = world.scene()?.customer;
+    let id = world.session()?.customer(customer);
+    world.judge_reply(|reply| status::is_of(reply, &id))
+}
+
+#[then(expr = "the status tells whether the {integration} integration is connected")]
+fn tells(world: &mut World, integration: Integration) -> Step {
+    let slugs = world.session()?.table.integrations.clone();
+    let slug = match integration {
+        Integration::Calendar => slugs.calendar,
+        Integration::Email => slugs.email,
+    };
+    world.judge_reply(|reply| status::has_integration(reply, &slug))
+}
+
+#[then(expr = "each connected integration has {string}, {shape}")]
+fn connected(world: &mut World, name: String, shape: Shape) -> Step {
+    let slugs = world.session()?.table.integrations.clone();
+    let slugs = [slugs.calendar.as_str(), &slugs.email];
+    world.judge_reply(|reply| status::each_has(reply, slugs, true, &name, shape))
+}
+
+#[then(expr = "each integration that is not connected has {string}, {shape}")]
+fn not_connected(world: &mut World, name: String, shape: Shape) -> Step {
+    let slugs = world.session()?.table.integrations.clone();
+    let slugs = [slugs.calendar.as_str(), &slugs.email];
+    world.judge_reply(|reply| status::each_has(reply, slugs, false, &name, shape))
+}
+
+#[then("status and execution agree")]
+fn agree(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.judge_replies(|replies| {
+        let Some((first, executions)) = replies.split_first() else { return Ok(()) };
+        executions
+            .iter()
+            .try_for_each(|reply| status::agrees_with(first, reply, session.integration(reply.tool())))
+    })
+}
+
+#[then("both give the same setup link")]
+fn same_link(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.judge_pair(|first, last| status::has_the_same_link(first, last, session.integration(last.tool())))
+}

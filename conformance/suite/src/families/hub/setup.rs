@@ -1,0 +1,83 @@
+//! How the sessions of a Hub and of its agent are opened, and restored when the run is judged again.
+
+use std::sync::Arc;
+
+use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
+
+use super::Server;
+use super::agent::Agent;
+use super::agent::session::{AgentFound, AgentSession};
+use super::manifest::HubTable;
+use super::server::session::{HubFound, HubSession};
+use crate::engine::manifest::{Section, section};
+use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+
+/// The Tool Execution Contract: a Hub over HTTP, and its agent.
+#[derive(Debug)]
+pub(crate) struct Hub;
+
+/// Logs of the Hub and of the agent.
+const LOG: &str = "hub.log";
+const AGENT_LOG: &str = "agent.log";
+
+impl Protocol for Hub {
+    fn name(&self) -> &'static str {
+        "hub"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<HubTable>(table)
+    }
+
+    fn logs(&self) -> &'static [&'static str] {
+        &[LOG, AGENT_LOG]
+    }
+
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
+        async move {
+            let (mut opened, agent) =
+                futures::join!(plan.session(&Server, open(plan)), plan.session(&Agent, open_agent(plan)));
+            opened.extend(agent);
+            opened
+        }
+        .boxed_local()
+    }
+
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
+        let mut sessions = Sessions::default();
+        let hub = restore.manifest.get::<HubTable>();
+        if let Some(found) = restore.take::<HubFound>(&Server)? {
+            let table = table(hub.cloned(), "hub")?;
+            if let Some(why) = found.contradiction(&table) {
+                return Err(why);
+            }
+            sessions.insert(&Server, HubSession::again(table, found, restore.seed));
+        }
+        if let Some(found) = restore.take::<AgentFound>(&Agent)? {
+            let table = table(hub.and_then(|hub| hub.agent.clone()), "hub.agent")?;
+            sessions.insert(&Agent, AgentSession::again(table, found, restore.seed));
+        }
+        Ok(sessions)
+    }
+}
+
+/// Opens a session with the Hub of a manifest.
+async fn open(plan: &OpenPlan<'_>) -> Result<Arc<HubSession>, Blocked> {
+    let Some(table) = plan.manifest.get::<HubTable>().cloned() else {
+        return Err(lacks("has no table `[hub]`"));
+    };
+    let plan = plan.opening(table, LOG);
+    HubSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens a session with the agent of a manifest.
+async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<AgentSession>, Blocked> {
+    let Some(table) = plan.manifest.get::<HubTable>().and_then(|hub| hub.agent.clone()) else {
+        return Err(lacks("has no table `[hub.agent]`"));
+    };
+    let plan = plan.opening(table, AGENT_LOG);
+    AgentSession::open(plan, None).await.map_err(|error| (error.cause(), error.to_string()))
+}

@@ -1,0 +1,190 @@
+//! The artifact store as a black box: files below a context root, found by what their paths or contents name.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::answer;
+use super::scene::{Made, Scene};
+use super::server::{ROOT, measured};
+use crate::engine::files as bounded;
+use crate::net::wire::Wire;
+use crate::net::wire::{CALL, SCENARIO, TOOL};
+use crate::transcript::{Frame, Kind, Message};
+
+/// Largest file that is read.
+const MAX_FILE: u64 = 32 * 1024 * 1024;
+/// Most files that are looked at below one root.
+const MAX_FILES: usize = 20_000;
+
+/// The two artifacts of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// `…/<span>.context`, for people.
+    Context,
+    /// `…/<span>/result.json`, for machines.
+    Json,
+}
+
+impl Form {
+    /// The name in texts.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Context => "`.context`",
+            Self::Json => "`result.json`",
+        }
+    }
+
+    /// Whether a path is one of this form.
+    pub fn is(self, path: &str) -> bool {
+        let ending = Path::new(path).extension().and_then(std::ffi::OsStr::to_str);
+        match self {
+            Self::Context => ending == Some("context"),
+            Self::Json => ending == Some("json"),
+        }
+    }
+
+    /// Where the contract's uri form puts it.
+    pub fn tail(self, trace: &str, span: &str) -> String {
+        match self {
+            Self::Context => format!("runs/{trace}/tool_calls/{span}.context"),
+            Self::Json => format!("runs/{trace}/tool_calls/{span}/result.json"),
+        }
+    }
+}
+
+/// Looks for the artifacts of a call, and writes them down as what the target stored.
+pub fn record(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<Frame> {
+    let Some(root) = &scene.root else { return Vec::new() };
+    let before = stored(scene);
+    let uris = uris(scene, made);
+    let ids: Vec<String> = ["span_id", "trace_id"]
+        .iter()
+        .filter_map(|name| made.call.arguments.get(*name)?.as_str().map(str::to_owned))
+        .collect();
+    let told = named(root, &uris);
+    // Who names both artifacts spares us the search.
+    let paths = if [Form::Context, Form::Json].iter().all(|form| told.iter().any(|path| form.is(path))) {
+        told
+    } else {
+        let below = |path: PathBuf| path.strip_prefix(root).ok().map(|path| path.display().to_string());
+        files(root).into_iter().filter_map(below).collect()
+    };
+    for form in [Form::Context, Form::Json] {
+        let mut found = Vec::new();
+        for path in paths.iter().filter(|path| form.is(path)) {
+            let by_uri = uris.iter().any(|uri| path.ends_with(uri.as_str()));
+            let by_path = ids.first().is_some_and(|span| path.contains(span.as_str()));
+            if by_uri || by_path {
+                found.push(path.clone());
+            }
+        }
+        if found.is_empty() {
+            // A store that names its files otherwise still says in them which call it was.
+            let named = |path: &&String| {
+                let text = read(&root.join(path.as_str()));
+                text.as_str().is_some_and(|text| ids.first().is_some_and(|span| text.contains(span.as_str())))
+            };
+            found = paths.iter().filter(|path| form.is(path)).filter(named).cloned().collect();
+        }
+        for path in found.into_iter().take(8) {
+            let body = read(&root.join(&path));
+            write_down(scene, made, path, body, wire);
+        }
+    }
+    scene.client.transcript.with(|frames| frames.get(before..).unwrap_or_default().to_vec())
+}
+
+/// How many messages there are.
+fn stored(scene: &Scene) -> usize {
+    scene.client.transcript.with(<[Frame]>::len)
+}
+
+/// Files that the uris name, in the root itself or in one of its folders.
+fn named(root: &Path, uris: &[String]) -> Vec<String> {
+    let folders = std::fs::read_dir(root).into_iter().flatten().flatten();
+    let folders = folders.filter_map(|entry| entry.file_name().into_string().ok());
+    let places: Vec<PathBuf> = std::iter::once(PathBuf::new()).chain(folders.map(PathBuf::from)).collect();
+    let inside = |tail: &&String| !tail.split('/').any(|part| part == "..");
+    let paths = uris.iter().filter(inside).flat_map(|tail| places.iter().map(move |place| place.join(tail)));
+    paths.filter(|path| root.join(path).is_file()).map(|path| path.display().to_string()).collect()
+}
+
+/// Paths that the envelope's uris end with.
+fn uris(scene: &Scene, made: &Made) -> Vec<String> {
+    let answer = scene.client.transcript.with(|frames| answer::of(frames, made.id));
+    let envelope = answer.readable().unwrap_or_default();
+    let members = envelope.as_object().into_iter().flatten();
+    members
+        .filter_map(|(_, value)| value.as_str()?.strip_prefix("artifact://").map(str::to_owned))
+        .filter(|tail| !tail.is_empty())
+        .collect()
+}
+
+/// Files below a directory, by path.
+pub fn files(directory: &Path) -> Vec<PathBuf> {
+    let mut open = vec![directory.to_owned()];
+    let mut found = Vec::new();
+    while let Some(next) = open.pop() {
+        let Ok(entries) = std::fs::read_dir(&next) else { continue };
+        for entry in entries.flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            if kind.is_dir() {
+                open.push(entry.path());
+            } else if found.len() < MAX_FILES {
+                found.push(entry.path());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// A file's text; a list of one number where it is not UTF-8, its length.
+fn read(path: &Path) -> Value {
+    // A server can leave a pipe, a device, or a file that is all holes.
+    if !std::fs::metadata(path).is_ok_and(|about| about.is_file()) {
+        return Value::Null;
+    }
+    match bounded::read(path, MAX_FILE).map(String::from_utf8) {
+        Ok(Ok(text)) => Value::from(text),
+        Ok(Err(error)) => Value::from(vec![error.as_bytes().len()]),
+        Err(_) => Value::Null,
+    }
+}
+
+/// Writes down every file of the scenario, wherever it lies, and gives the places of those outside the root.
+pub fn escaped(scene: &Scene, made: &Made, wire: &dyn Wire) -> Vec<String> {
+    let Some(root) = &scene.root else { return Vec::new() };
+    let outside = scene.session.outside();
+    let inside = root.strip_prefix(outside).unwrap_or(root).display().to_string();
+    let before = stored(scene);
+    let ours = files(outside)
+        .into_iter()
+        .filter_map(|path| path.strip_prefix(outside).ok().map(|path| path.display().to_string()))
+        .filter(|path| path.contains(&scene.unique));
+    for path in ours {
+        write_down(scene, made, path, Value::Null, wire);
+    }
+    let found = scene.frames().split_off(before);
+    let below = format!("{inside}/");
+    let outside = found.into_iter().map(|frame| frame.channel).filter(|path| !path.starts_with(&below));
+    // Which of the started servers it was says nothing.
+    outside.map(|path| path.split_once('/').map_or(path.clone(), |(_, rest)| format!("…/{rest}"))).collect()
+}
+
+fn write_down(scene: &Scene, made: &Made, path: String, body: Value, wire: &dyn Wire) {
+    let headers = BTreeMap::from([
+        (SCENARIO.to_owned(), scene.client.scenario.clone()),
+        (CALL.to_owned(), made.id.to_string()),
+        (TOOL.to_owned(), made.call.tool.clone()),
+        (ROOT.to_owned(), scene.kind.name().to_owned()),
+    ]);
+    let message =
+        Message { direction: Direction::FromTarget, kind: Kind::Artifact, channel: path, headers, body };
+    for message in wire.incoming(message) {
+        scene.client.transcript.record(measured(message));
+    }
+}

@@ -1,0 +1,267 @@
+//! Calls of the probes: which tool, which arguments, and what the placeholders of the manifest stand for.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
+
+use super::manifest::{CallTable, PathSyntax, ToolbusTable};
+
+/// A tool of the target that lets the suite see inside.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum Probe {
+    /// Returns the value that it is given.
+    Echo,
+    /// Reads `mcp_state`.
+    State,
+    /// The nth harmless call of another tool, from 0.
+    Other(usize),
+    /// Has invalid arguments.
+    Invalid,
+    /// Fails when it is run.
+    Fail,
+    /// Returns much.
+    Large,
+    /// Returns secrets.
+    Secret,
+    /// Returns a result that calls for a further call.
+    Partial,
+    /// Shows secrets where a flag is set.
+    BreakGlass,
+}
+
+impl Probe {
+    /// All probes that features use.
+    pub const ALL: [Self; 10] = [
+        Self::Echo,
+        Self::State,
+        Self::Other(0),
+        Self::Other(1),
+        Self::Invalid,
+        Self::Fail,
+        Self::Large,
+        Self::Secret,
+        Self::Partial,
+        Self::BreakGlass,
+    ];
+
+    /// The name in steps and capabilities.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::State => "state",
+            Self::Other(0) => "first other",
+            Self::Other(_) => "second other",
+            Self::Invalid => "invalid",
+            Self::Fail => "fail",
+            Self::Large => "large",
+            Self::Secret => "secret",
+            Self::Partial => "partial",
+            Self::BreakGlass => "break-glass",
+        }
+    }
+
+    /// What a target declares when it has the probe, as `@cap:` tags name it.
+    pub fn capability(self) -> String {
+        format!("probe.{}", self.name().replace(' ', "-"))
+    }
+
+    /// The key of the manifest.
+    pub fn key(self) -> String {
+        match self {
+            Self::Other(index) => format!("toolbus.probes.other[{index}]"),
+            Self::BreakGlass => "toolbus.probes.break_glass".to_owned(),
+            plain => format!("toolbus.probes.{}", plain.name()),
+        }
+    }
+
+    /// How the manifest describes the call; nothing when it does not.
+    pub fn table(self, table: &ToolbusTable) -> Option<CallTable> {
+        let probes = &table.probes;
+        let call = |tool: &str, arguments: &Option<Value>| CallTable {
+            tool: tool.to_owned(),
+            arguments: arguments.clone(),
+        };
+        match self {
+            Self::Echo => probes.echo.clone(),
+            Self::State => {
+                probes.state.as_ref().map(|state| call(&state.tool, &Some(state.arguments.clone())))
+            }
+            Self::Other(index) => probes.other.get(index).cloned(),
+            Self::Invalid => probes.invalid.as_ref().map(|own| call(&own.tool, &own.arguments)),
+            Self::Fail => probes.fail.clone(),
+            Self::Large => probes.large.clone(),
+            Self::Secret => probes.secret.clone(),
+            Self::Partial => probes.partial.as_ref().map(|own| call(&own.tool, &own.arguments)),
+            Self::BreakGlass => probes.break_glass.as_ref().map(|own| call(&own.tool, &own.arguments)),
+        }
+    }
+}
+
+/// What placeholders stand for in one call.
+#[derive(Clone, Debug, Default)]
+pub struct Filling {
+    /// `{value}`.
+    pub value: Value,
+    /// `{key}`.
+    pub key: String,
+    /// `{scope}`.
+    pub scope: String,
+    /// `{bytes}`.
+    pub bytes: usize,
+    /// `{marker}`, `{password}`, `{api_key}`, `{authorization}` and `{nested}`.
+    pub markers: Markers,
+}
+
+/// Values under keys of secrets. None may be seen.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Markers {
+    nonce: String,
+}
+
+impl Markers {
+    /// Markers of one scenario.
+    pub fn new(nonce: &str) -> Self {
+        Self { nonce: nonce.to_owned() }
+    }
+
+    /// The marker for one place. A call that knows only `{marker}` has that everywhere.
+    pub fn at(&self, place: &str) -> String {
+        format!("hush{place}{}", self.nonce).replace('_', "")
+    }
+}
+
+/// Places of secrets, as placeholders name them.
+pub const SECRET_PLACES: [&str; 4] = ["password", "api_key", "authorization", "nested"];
+
+/// What stands beside a secret in a value for the echo probe: a key, and what is no secret.
+pub const BESIDE: (&str, &str) = ("user", "pilot");
+
+/// The arguments of a call, filled.
+pub fn arguments(probe: Probe, table: &CallTable, filling: &Filling) -> Map<String, Value> {
+    let standard = match probe {
+        Probe::Echo => json!({"value": "{value}"}),
+        Probe::Large => json!({"bytes": "{bytes}"}),
+        Probe::Secret | Probe::BreakGlass => json!({"marker": "{marker}"}),
+        _ => json!({}),
+    };
+    match filled(table.arguments.as_ref().unwrap_or(&standard), filling) {
+        Value::Object(arguments) => arguments,
+        _ => Map::new(),
+    }
+}
+
+fn filled(value: &Value, filling: &Filling) -> Value {
+    match value {
+        Value::String(text) => match text.as_str() {
+            // A placeholder that stands alone keeps its type.
+            "{value}" => filling.value.clone(),
+            "{bytes}" => Value::from(filling.bytes),
+            text => Value::from(filled_text(text, filling)),
+        },
+        Value::Array(items) => items.iter().map(|item| filled(item, filling)).collect(),
+        Value::Object(members) => {
+            members.iter().map(|(name, member)| (name.clone(), filled(member, filling))).collect()
+        }
+        plain => plain.clone(),
+    }
+}
+
+fn filled_text(text: &str, filling: &Filling) -> String {
+    let mut text = text
+        .replace("{key}", &filling.key)
+        .replace("{scope}", &filling.scope)
+        .replace("{bytes}", &filling.bytes.to_string())
+        .replace("{marker}", &filling.markers.at("marker"));
+    if text.contains("{value}") {
+        text = text.replace("{value}", &filling.value.to_string());
+    }
+    for place in SECRET_PLACES {
+        text = text.replace(&format!("{{{place}}}"), &filling.markers.at(place));
+    }
+    text
+}
+
+/// Whether the arguments of a call hold a placeholder.
+pub fn holds(table: &CallTable, placeholder: &str) -> bool {
+    table.arguments.as_ref().is_none_or(|arguments| arguments.to_string().contains(placeholder))
+}
+
+/// A path in dots, as the target writes paths, below its base.
+pub fn path(dots: &str, table: &ToolbusTable) -> String {
+    let base = table.path_base.trim_end_matches('.');
+    let whole = if base.is_empty() { dots.to_owned() } else { format!("{base}.{dots}") };
+    written(&whole.trim_end_matches('.').replace(".[", "["), table.path_syntax)
+}
+
+fn written(dots: &str, syntax: PathSyntax) -> String {
+    match syntax {
+        PathSyntax::Dots => dots.to_owned(),
+        PathSyntax::Jsonpath if dots.starts_with('[') => format!("${dots}"),
+        PathSyntax::Jsonpath => format!("$.{dots}"),
+        PathSyntax::Pointer => pointer(dots),
+    }
+}
+
+/// A path in dots as a JSON Pointer.
+pub fn pointer(dots: &str) -> String {
+    let parts = dots.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.fold(String::new(), |pointer, part| pointer + "/" + part)
+}
+
+/// The `output` of a step as the target understands it: paths below the base, and one where it has none.
+pub fn output(spec: &Value, table: &ToolbusTable) -> Value {
+    let Value::Object(members) = spec else { return spec.clone() };
+    let mut members = members.clone();
+    if let Some(dots) = members.get("path").and_then(Value::as_str).map(str::to_owned) {
+        members.insert("path".to_owned(), Value::from(path(&dots, table)));
+    } else if !table.path_base.is_empty() {
+        members.insert("path".to_owned(), Value::from(path("", table)));
+    }
+    if let Some(Value::Object(each)) = members.get_mut("map")
+        && let Some(dots) = each.get("path").and_then(Value::as_str).map(str::to_owned)
+    {
+        // Within an element there is no base.
+        each.insert("path".to_owned(), Value::from(written(&dots, table.path_syntax)));
+    }
+    Value::Object(members)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(text: &str) -> ToolbusTable {
+        toml::from_str(text).expect("a sound table")
+    }
+
+    #[test]
+    fn paths_follow_the_target() {
+        let check = |text: &str, dots: &str, expect: &str| assert_eq!(path(dots, &table(text)), expect);
+        check("", "alpha[0].beta", "alpha[0].beta");
+        check("path_base = 'value.'", "alpha", "value.alpha");
+        check("path_base = 'value.'", "", "value");
+        check("path_base = 'value'", "alpha", "value.alpha");
+        check("path_base = 'value.'\npath_syntax = 'pointer'", "rows[1].id", "/value/rows/1/id");
+        check("path_syntax = 'jsonpath'", "alpha", "$.alpha");
+    }
+
+    #[test]
+    fn an_output_without_a_path_gets_the_base() {
+        let spec = json!({"pick": ["gamma"]});
+        assert_eq!(output(&spec, &table("")), spec);
+        assert_eq!(
+            output(&spec, &table("path_base = 'value.'")),
+            json!({"pick": ["gamma"], "path": "value"})
+        );
+    }
+
+    #[test]
+    fn a_placeholder_that_stands_alone_keeps_its_type() {
+        let call = CallTable {
+            tool: "t".to_owned(),
+            arguments: Some(json!({"a": "{value}", "b": "x {value}", "n": "{bytes}"})),
+        };
+        let filling = Filling { value: json!([1]), bytes: 5, ..Filling::default() };
+        let filled = arguments(Probe::Echo, &call, &filling);
+        assert_eq!(Value::Object(filled), json!({"a": [1], "b": "x [1]", "n": 5}));
+    }
+}

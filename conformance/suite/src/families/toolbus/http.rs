@@ -1,0 +1,243 @@
+//! MCP over streamable HTTP: each message is a POST, answered by JSON or by a stream of events.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+use sse_stream::SseStream;
+
+use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use super::stdio::{initialize, initialized};
+use crate::engine::by_hand::{header_of_environment, quoted};
+use crate::engine::environment;
+use crate::engine::target::Offspring;
+use crate::transcript::lock;
+
+/// For any answer. Who waits for one has a shorter deadline; this one frees what is left.
+const ANSWER_DEADLINE: Duration = Duration::from_secs(600);
+const SESSION: &str = "mcp-session-id";
+const VERSION: &str = "mcp-protocol-version";
+/// For the end of a session, which a server need not support.
+const END_DEADLINE: Duration = Duration::from_secs(1);
+
+/// An endpoint, and the server behind it where the suite started it.
+pub(super) struct Http {
+    shared: Arc<Shared>,
+    process: Option<Arc<tokio::sync::Mutex<Offspring>>>,
+    shown: String,
+}
+
+struct Shared {
+    client: reqwest::Client,
+    url: String,
+    headers: HeaderMap,
+    session: Mutex<Option<HeaderValue>>,
+    version: Mutex<Option<HeaderValue>>,
+    sink: Sink,
+}
+
+impl Http {
+    /// A way to `url`, which reports call `shown`; what the server says goes to `sink`.
+    ///
+    /// # Errors
+    /// A header that cannot be sent.
+    pub(super) fn new(
+        url: String,
+        shown: String,
+        headers: &BTreeMap<String, String>,
+        process: Option<Offspring>,
+        sink: Sink,
+    ) -> Result<Self, String> {
+        let fault = |error: &dyn std::fmt::Display| error.to_string();
+        let mut all = HeaderMap::new();
+        for (name, value) in headers {
+            let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
+            let mut value: HeaderValue =
+                value.parse().map_err(|_| format!("the value of header `{name}` cannot be sent"))?;
+            value.set_sensitive(true);
+            all.insert(header, value);
+        }
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(SEND_DEADLINE)
+            .timeout(ANSWER_DEADLINE)
+            .build()
+            .map_err(|error| fault(&error))?;
+        let shared =
+            Shared { client, url, headers: all, session: Mutex::default(), version: Mutex::default(), sink };
+        Ok(Self { shared: Arc::new(shared), process: process.map(|process| Arc::new(process.into())), shown })
+    }
+}
+
+impl Link for Http {
+    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>> {
+        let shared = Arc::clone(&self.shared);
+        let id = message.get("id").and_then(Value::as_i64).filter(|_| message.get("method").is_some());
+        Box::pin(async move {
+            let Some(id) = id else {
+                let sent = tokio::time::timeout(SEND_DEADLINE, shared.post(&message)).await;
+                return match sent {
+                    Ok(sent) => sent.map(|_| ()),
+                    Err(_) => Err("a notification was not taken".to_owned()),
+                };
+            };
+            let process = self.process.clone();
+            // A server may answer as late as it likes; who waits for it has a deadline.
+            tokio::spawn(async move {
+                match shared.post(&message).await {
+                    Ok(response) => shared.read(response, id).await,
+                    Err(error) => {
+                        let ended = match &process {
+                            Some(process) => process.lock().await.ended(),
+                            None => None,
+                        };
+                        (shared.sink)(match ended {
+                            Some(why) => Incoming::Closed(why),
+                            None => Incoming::Lost { id, why: error },
+                        });
+                    }
+                }
+            });
+            Ok(())
+        })
+    }
+
+    fn agreed(&self, version: &str) {
+        *lock(&self.shared.version) = version.parse().ok();
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            let session = lock(&self.shared.session).take();
+            if let Some(session) = session {
+                let end = self
+                    .shared
+                    .client
+                    .delete(&self.shared.url)
+                    .headers(self.shared.headers.clone())
+                    .header(SESSION, session)
+                    .timeout(END_DEADLINE);
+                // A server may refuse to end sessions.
+                let _ = end.send().await;
+            }
+            if let Some(process) = &self.process {
+                process.lock().await.stop().await;
+            }
+        })
+    }
+
+    fn by_hand(&self) -> HandLine {
+        // The values are secrets; the shell fills them in.
+        let headers: Vec<String> = self
+            .shared
+            .headers
+            .keys()
+            .map(|name| header_of_environment("CALLMARK_HEADER", name.as_str()))
+            .collect();
+        let post = format!(
+            "curl -sS {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{}",
+            quoted(&self.shown),
+            headers.concat()
+        );
+        if lock(&self.shared.session).is_none() {
+            return (format!("{post} --data-raw "), String::new());
+        }
+        let open = format!(
+            "session=$({post} -D - -o /dev/null --data-raw {} | tr -d '\\r' | sed -n 's/^[Mm][Cc][Pp]-[Ss]ession-[Ii][Dd]: //p')",
+            quoted(&initialize().to_string())
+        );
+        let post = format!("{post} -H \"Mcp-Session-Id: $session\"");
+        let ready = format!("{post} --data-raw {}", quoted(&initialized().to_string()));
+        (format!("{open}; {ready}; {post} --data-raw "), String::new())
+    }
+}
+
+impl Shared {
+    async fn post(&self, message: &Value) -> Result<reqwest::Response, String> {
+        let mut request = self
+            .client
+            .post(&self.url)
+            .headers(self.headers.clone())
+            .header(CONTENT_TYPE, "application/json")
+            .header(ACCEPT, "application/json, text/event-stream");
+        if let Some(session) = lock(&self.session).clone() {
+            request = request.header(SESSION, session);
+        }
+        if let Some(version) = lock(&self.version).clone() {
+            request = request.header(VERSION, version);
+        }
+        let response = request.body(message.to_string()).send().await.map_err(|error| {
+            environment::note(&error);
+            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
+            causes.last().map_or_else(|| error.to_string(), ToString::to_string)
+        })?;
+        if let Some(session) = response.headers().get(SESSION) {
+            *lock(&self.session) = Some(session.clone());
+        }
+        Ok(response)
+    }
+
+    /// Reads the answer to request `id`.
+    async fn read(&self, response: reqwest::Response, id: i64) {
+        let status = response.status().as_u16();
+        let kind = response.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or("");
+        if response.status().is_success() && kind.starts_with("text/event-stream") {
+            return self.read_events(response, id).await;
+        }
+        let body = match self.read_body(response).await {
+            Ok(bytes) => bytes,
+            Err(error) => return (self.sink)(Incoming::Other { id, status, body: Value::from(error) }),
+        };
+        match serde_json::from_slice::<Value>(&body) {
+            Ok(message) if message.get("jsonrpc").is_some() => (self.sink)(Incoming::Message(message)),
+            Ok(body) => (self.sink)(Incoming::Other { id, status, body }),
+            Err(_) => {
+                let body = Value::from(String::from_utf8_lossy(&body).into_owned());
+                (self.sink)(Incoming::Other { id, status, body });
+            }
+        }
+    }
+
+    async fn read_body(&self, response: reqwest::Response) -> Result<Vec<u8>, String> {
+        let mut body = Vec::new();
+        let mut stream = response.bytes_stream();
+        while let Some(part) = stream.next().await {
+            let part = part.map_err(|error| format!("the answer broke off: {error}"))?;
+            if body.len() + part.len() > MAX_MESSAGE {
+                return Err(format!("the answer is longer than {MAX_MESSAGE} bytes"));
+            }
+            body.extend_from_slice(&part);
+        }
+        Ok(body)
+    }
+
+    async fn read_events(&self, response: reqwest::Response, id: i64) {
+        let mut total = 0usize;
+        let bytes = response.bytes_stream().map(move |part| {
+            let part = part.map_err(|error| error.to_string())?;
+            total += part.len();
+            if total > MAX_MESSAGE { Err(format!("more than {MAX_MESSAGE} bytes")) } else { Ok(part) }
+        });
+        let mut events = SseStream::from_bytes_stream(bytes.map(|part| part.map_err(std::io::Error::other)));
+        while let Some(event) = events.next().await {
+            let Ok(event) = event else { break };
+            let Some(message) = event.data.and_then(|data| serde_json::from_str::<Value>(&data).ok()) else {
+                continue;
+            };
+            let last =
+                message.get("id").and_then(Value::as_i64) == Some(id) && message.get("method").is_none();
+            (self.sink)(Incoming::Message(message));
+            if last {
+                // A server may keep the stream open; nothing more is awaited on it.
+                return;
+            }
+        }
+        let body = Value::from("the stream of events ended without an answer");
+        (self.sink)(Incoming::Other { id, status: 200, body });
+    }
+}

@@ -1,0 +1,336 @@
+//! Artifacts: that they are written, where, and what must not be in them (Tool bus v1 L4, L28-33).
+
+use std::path::Path;
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::Reply;
+use super::envelope::{bounded, expected_bound};
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::toolbus::answer;
+use crate::families::toolbus::artifacts::Form;
+use crate::families::toolbus::server::BYTES;
+use crate::net::wire::CALL;
+use crate::transcript::{Frame, Kind, shorten_text};
+
+const URI: &str = "artifact_uri_json";
+/// Printable text may hold these control characters.
+const WHITE: [char; 3] = ['\n', '\r', '\t'];
+
+/// The artifacts of one form that a call left.
+pub fn of<'a>(reply: &'a Reply<'_>, form: Form) -> Vec<&'a Frame> {
+    let call = reply.made.id.to_string();
+    reply
+        .frames
+        .iter()
+        .filter(|frame| {
+            frame.kind == Kind::Artifact
+                && frame.direction == Direction::FromTarget
+                && frame.headers.get(CALL) == Some(&call)
+                && form.is(&frame.channel)
+        })
+        .collect()
+}
+
+/// Where to begin to show a marker: at the member or the line that holds it, so that no id is cut in two.
+pub(super) fn around(text: &str, marker: &str) -> usize {
+    let at = text.find(marker).unwrap_or_default();
+    text[..at].rfind(['{', ',', '\n']).filter(|from| at - from < 400).unwrap_or(at)
+}
+
+fn missing(reply: &Reply<'_>, form: Form) -> Finding {
+    reply
+        .finding(
+            format!(
+                "the call of `{}` leaves no {} artifact below the context root",
+                reply.tool(),
+                form.name()
+            ),
+            "with a context root configured, write both artifacts of each call before answering it",
+        )
+        .expected(match form {
+            Form::Context => "a file `…/<span>.context`",
+            Form::Json => "a file `…/<span>/result.json`",
+        })
+        .actual(Some(&Value::from("no such file")))
+}
+
+/// The call left an artifact of the form.
+pub fn is_stored(reply: &Reply<'_>, form: Form) -> Judgement {
+    one(reply, form).map(|_| ())
+}
+
+/// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
+/// envelope names, else the first.
+fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, Trouble> {
+    let all = of(reply, form);
+    let tail = tail(reply, form);
+    let envelope = reply.answer.readable().unwrap_or_default();
+    let uris: Vec<&str> = envelope
+        .as_object()
+        .into_iter()
+        .flatten()
+        .filter_map(|(_, member)| member.as_str()?.strip_prefix("artifact://"))
+        .collect();
+    let placed = all.iter().find(|frame| frame.channel.ends_with(&tail));
+    let named = || all.iter().find(|frame| uris.iter().any(|uri| frame.channel.ends_with(uri)));
+    placed.or_else(named).or(all.first()).copied().ok_or_else(|| missing(reply, form).into())
+}
+
+/// Where the contract's uri form puts the artifact of a call.
+fn tail(reply: &Reply<'_>, form: Form) -> String {
+    let argument =
+        |name: &str| reply.made.call.arguments.get(name).and_then(Value::as_str).unwrap_or_default();
+    form.tail(argument("trace_id"), argument("span_id"))
+}
+
+/// `artifact_uri_json` is an `artifact://` uri of a `result.json`.
+pub fn uri_is_told(reply: &Reply<'_>) -> Judgement {
+    let envelope = reply.envelope()?;
+    let uri = envelope.get(URI);
+    let sound = uri
+        .and_then(Value::as_str)
+        .is_some_and(|uri| uri.starts_with("artifact://") && uri.ends_with("result.json"));
+    if sound {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "the envelope does not point at the call's `result.json`",
+            "with a context root configured, put the uri of the JSON artifact into `artifact_uri_json`",
+        )
+        .expected("artifact://…/result.json")
+        .actual(uri.or(Some(&Value::from("absent"))))
+        .at(format!("/{URI}"))
+        .into())
+}
+
+/// Without a context root there is no uri.
+pub fn uri_is_not_told(reply: &Reply<'_>) -> Judgement {
+    let envelope = reply.envelope()?;
+    match envelope.get(URI) {
+        None | Some(Value::Null) => Ok(()),
+        Some(uri) => Err(reply
+            .finding(
+                "without a context root the envelope still points at an artifact",
+                "leave `artifact_uri_json` out, or make it null, where nothing is written",
+            )
+            .expected("null or absent")
+            .actual(Some(uri))
+            .at(format!("/{URI}"))
+            .into()),
+    }
+}
+
+/// The uri leads to a file that parses.
+pub fn uri_resolves(reply: &Reply<'_>) -> Judgement {
+    uri_is_told(reply)?;
+    let envelope = reply.envelope()?;
+    let uri = envelope.get(URI).and_then(Value::as_str).unwrap_or_default();
+    let tail = uri.trim_start_matches("artifact://");
+    let file = of(reply, Form::Json).into_iter().find(|frame| frame.channel.ends_with(tail));
+    let Some(file) = file else {
+        return Err(reply
+            .finding(
+                "`artifact_uri_json` leads to no file below the context root",
+                "write `result.json` before the call is answered, at the place that the uri names",
+            )
+            .expected(format!("a file below the context root whose path ends with `{tail}`"))
+            .actual(Some(&Value::from("no such file")))
+            .at(format!("/{URI}"))
+            .into());
+    };
+    let span = reply.made.call.arguments.get("span_id").and_then(Value::as_str);
+    let is_ours = |span: &str| {
+        file.channel.contains(span) || file.body.as_str().is_some_and(|text| text.contains(span))
+    };
+    if span.is_some_and(|span| !is_ours(span)) {
+        return Err(reply
+            .finding(
+                "`artifact_uri_json` leads to the artifact of another call",
+                "name the file that was written for this call",
+            )
+            .expected("a file whose path or content names the call's span")
+            .actual(Some(&Value::from(file.channel.clone())))
+            .frame(file)
+            .at(format!("/{URI}"))
+            .into());
+    }
+    parses(reply, file)
+}
+
+/// `result.json` is one JSON document, an object.
+pub fn is_json(reply: &Reply<'_>) -> Judgement {
+    parses(reply, one(reply, Form::Json)?)
+}
+
+fn parses(reply: &Reply<'_>, file: &Frame) -> Judgement {
+    let text = file.body.as_str().unwrap_or_default();
+    let fault = match answer::strict(text) {
+        Ok(Value::Object(_)) => return Ok(()),
+        Ok(_) => "it is no object".to_owned(),
+        Err(why) => why,
+    };
+    Err(reply
+        .finding(
+            format!("`result.json` is not one JSON document: {fault}"),
+            "write one JSON object and nothing else",
+        )
+        .expected("a JSON object")
+        .actual(Some(&Value::from(shorten_text(text))))
+        .frame(file)
+        .into())
+}
+
+/// The `.context` artifact is text that a person can read.
+pub fn is_readable(reply: &Reply<'_>) -> Judgement {
+    let file = one(reply, Form::Context)?;
+    let hint = "write UTF-8 text without control characters";
+    let text = match &file.body {
+        Value::String(text) => text,
+        other => {
+            let finding =
+                reply.finding("the `.context` artifact is no UTF-8 text", hint).expected("UTF-8 text");
+            return Err(finding.actual(Some(other)).frame(file).into());
+        }
+    };
+    let odd =
+        text.chars().find(|letter| letter.is_control() && !WHITE.contains(letter) && *letter != '\u{1b}');
+    if text.trim().is_empty() || odd.is_some() {
+        return Err(reply
+            .finding("the `.context` artifact cannot be read by a person", hint)
+            .expected("text that is not empty and printable")
+            .actual(Some(&Value::from(shorten_text(text))))
+            .frame(file)
+            .into());
+    }
+    if text.contains(reply.tool()) {
+        return Ok(());
+    }
+    Err(reply
+        .finding("the `.context` artifact does not say which tool was called", "name the tool in the text")
+        .expected(format!("text that names `{}`", reply.tool()))
+        .actual(Some(&Value::from(shorten_text(text))))
+        .frame(file)
+        .recommended("what a text for people holds is not said (ambiguity A25)")
+        .into())
+}
+
+/// The artifact has the uri form of the contract.
+pub fn has_its_form(reply: &Reply<'_>, form: Form) -> Judgement {
+    let file = one(reply, form)?;
+    let tail = tail(reply, form);
+    if file.channel == tail || file.channel.ends_with(&format!("/{tail}")) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("the {} artifact does not lie where the contract's uri form puts it", form.name()),
+            "use `artifact://runs/<trace>/tool_calls/<span>` with the ids of the call",
+        )
+        .expected(format!("artifact://{tail}"))
+        .actual(Some(&Value::from(file.channel.clone())))
+        .frame(file)
+        .recommended("the forms of uris are given as examples (ambiguity A10)")
+        .into())
+}
+
+/// Two calls have artifacts of their own.
+pub fn are_apart(first: &Reply<'_>, second: &Reply<'_>) -> Judgement {
+    for form in [Form::Context, Form::Json] {
+        let (left, right) = (one(first, form)?, one(second, form)?);
+        if left.channel == right.channel {
+            return Err(second
+                .finding(
+                    format!("two calls with different spans share their {} artifact", form.name()),
+                    "make the span part of the artifact's path",
+                )
+                .expected("a file for each span")
+                .actual(Some(&Value::from(right.channel.clone())))
+                .frame(right)
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// The artifact is still what it was.
+pub fn is_unchanged(reply: &Reply<'_>, before: &[Frame], after: &[Frame]) -> Judgement {
+    for old in before {
+        let now = after.iter().find(|new| new.channel == old.channel);
+        if now.is_none_or(|new| new.body != old.body || new.headers.get(BYTES) != old.headers.get(BYTES)) {
+            return Err(reply
+                .finding(
+                    "an artifact is no longer what it was when the call was answered",
+                    "keep artifacts: a reference must lead to the same bytes after further calls and a restart",
+                )
+                .expected(shorten_text(old.body.as_str().unwrap_or_default()))
+                .actual(Some(&now.map_or_else(|| Value::from("no such file"), |new| new.body.clone())))
+                .frame(old)
+                .into());
+        }
+    }
+    if before.is_empty() { Err(missing(reply, Form::Json).into()) } else { Ok(()) }
+}
+
+/// The artifact does not grow with the result.
+pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, form: Form, limit: Option<usize>) -> Judgement {
+    let size = |file: &Frame| file.headers.get(BYTES).and_then(|bytes| bytes.parse().ok()).unwrap_or(0usize);
+    let largest = |reply, form| of(reply, form).into_iter().max_by_key(|file| size(file));
+    let Some(first) = largest(small, form) else {
+        return if small.answer.is_refusal() { Ok(()) } else { Err(missing(small, form).into()) };
+    };
+    // A server that refuses the larger one has bounded it too.
+    let Some(second) = largest(large, form) else {
+        return if large.answer.is_refusal() { Ok(()) } else { Err(missing(large, form).into()) };
+    };
+    bounded(size(first), size(second), limit).map_err(|text| {
+        large
+            .finding(
+                format!("the {} artifact is not bounded: {text}", form.name()),
+                "cut strings, lists and objects alike before they are written",
+            )
+            .expected(expected_bound(limit))
+            .actual(Some(&Value::from(format!("{} and {} KiB", size(first) / 1024, size(second) / 1024))))
+            .frame(second)
+            .into()
+    })
+}
+
+/// The artifact does not hold the marker.
+pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement {
+    one(reply, form)?;
+    let holds = |file: &&Frame| file.body.as_str().is_some_and(|text| text.contains(marker));
+    let Some(file) = of(reply, form).into_iter().find(holds) else { return Ok(()) };
+    let text = file.body.as_str().unwrap_or_default();
+    let from = around(text, marker);
+    Err(reply
+        .finding(
+            format!("the {} artifact holds a secret", form.name()),
+            "redact results, and the arguments that are shown, before they are shaped and written",
+        )
+        .expected("no value that stood under the key of a secret")
+        .actual(Some(&Value::from(shorten_text(&text[from..]))))
+        .frame(file)
+        .into())
+}
+
+/// Nothing was written outside the root. That counts only where the server writes artifacts at all.
+pub fn stays_inside(reply: &Reply<'_>, outside: &[String], leaves_artifacts: bool) -> Judgement {
+    match outside.first() {
+        None if leaves_artifacts => Ok(()),
+        None => Err(Trouble::NotObserved(
+            "a plain call leaves no artifact below the context root, so that none lies outside it shows nothing"
+                .to_owned(),
+        )),
+        Some(path) => Err(reply
+            .finding(
+                "an artifact was written outside the context root",
+                "refuse ids that are no plain names, or escape them, before they become part of a path",
+            )
+            .expected("no file outside the context root")
+            .actual(Some(&Value::from(Path::new(path).display().to_string())))
+            .into()),
+    }
+}

@@ -1,0 +1,109 @@
+//! Secrets stay secret (Tool bus v1 L27, L33).
+
+use serde_json::Value;
+
+use super::Reply;
+use super::artifact::around;
+use crate::engine::judge::{Alternative, Judgement, Trouble};
+use crate::families::toolbus::answer;
+use crate::families::toolbus::call::BESIDE;
+use crate::families::toolbus::manifest::CallTable;
+use crate::transcript::shorten_text;
+
+/// What may stand in the place of a value that must not be seen.
+const MARKS: [&str; 8] = ["redact", "***", "•••", "hidden", "masked", "removed", "filtered", "omitted"];
+/// Keys of secrets (resolution A11), in the spelling without separators.
+const KEYS: [&str; 5] = ["password", "apikey", "authorization", "clientsecret", "secret"];
+/// Letters of a word that is more than chance.
+const SHORTEST: usize = 3;
+/// Members of an envelope that are the server's own.
+const FRAME: [&str; 4] = ["tool", "action", "trace", "next_actions"];
+
+/// The call had to do with what it was given: the envelope shows a mark in the place of a secret, or what stood around
+/// one. Where it shows neither, that no secret is seen shows nothing.
+pub fn is_handled(reply: &Reply<'_>, call: Option<&CallTable>) -> Judgement {
+    let mut results = reply.envelope()?;
+    if let Some(members) = results.as_object_mut() {
+        members.retain(|name, _| !FRAME.contains(&name.as_str()) && !name.starts_with("artifact_uri"));
+    }
+    let arguments = call.and_then(|call| call.arguments.as_ref());
+    let beside: Vec<String> = arguments.map(beside).unwrap_or_default();
+    let mut seen = words(&results).into_iter().map(|word| word.to_lowercase());
+    let counts = |word: String| {
+        let plain: String = word.chars().filter(char::is_ascii_alphanumeric).collect();
+        MARKS.iter().any(|mark| word.contains(mark))
+            || KEYS.iter().any(|key| plain.contains(key))
+            || beside.iter().any(|own| word.contains(own))
+    };
+    if seen.any(counts) {
+        return Ok(());
+    }
+    Err(Trouble::NotObserved(format!(
+        "the result of `{}` shows neither a mark in the place of a secret nor anything that stood around one, so that no \
+         secret is seen shows nothing; name a call that gives back what it is given",
+        reply.tool()
+    )))
+}
+
+/// The way to the secret was gone: the call `tried` with the same `output` gives what stands beside it. A server need not
+/// know every kind of `output` (resolution A5).
+pub fn is_reached(reply: &Reply<'_>, tried: i64) -> Judgement {
+    if answer::of(reply.frames, tried).shown().to_string().contains(BESIDE.1) {
+        return Ok(());
+    }
+    let is_over_a_list =
+        reply.made.call.value.as_object().is_some_and(|own| own.values().any(Value::is_array));
+    if is_over_a_list {
+        return Err(Alternative::RefusesShape.seen_in(answer::frame(reply.frames, tried)));
+    }
+    Err(Trouble::NotObserved(format!(
+        "`{}` does not give what stands beside the secret for the same `output` either, so that no secret is seen shows \
+         nothing",
+        reply.tool()
+    )))
+}
+
+/// Names and texts of the objects in which a placeholder stands, in small letters.
+fn beside(arguments: &Value) -> Vec<String> {
+    let holds = |value: &Value| value.as_str().is_some_and(|text| text.contains('{'));
+    match arguments {
+        Value::Object(members) if members.values().any(holds) => words(arguments)
+            .into_iter()
+            .filter(|word| !word.contains('{') && word.chars().count() >= SHORTEST)
+            .map(|word| word.to_lowercase())
+            .collect(),
+        Value::Object(members) => members.values().flat_map(beside).collect(),
+        Value::Array(items) => items.iter().flat_map(beside).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// Names and texts of a value.
+fn words(value: &Value) -> Vec<String> {
+    match value {
+        Value::String(text) => vec![text.clone()],
+        Value::Array(items) => items.iter().flat_map(words).collect(),
+        Value::Object(members) => members
+            .iter()
+            .flat_map(|(name, member)| std::iter::once(name.clone()).chain(words(member)))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The response does not hold the marker.
+pub fn is_not_in_the_response(reply: &Reply<'_>, marker: &str, what: &str) -> Judgement {
+    let shown = reply.answer.shown().to_string();
+    if !shown.contains(marker) {
+        return Ok(());
+    }
+    let from = around(&shown, marker);
+    Err(reply
+        .finding(
+            format!("{what} shows a secret"),
+            "replace values under keys such as `password`, `api_key` and `authorization` before anything else is done with a result",
+        )
+        .expected("no value that stood under the key of a secret")
+        .actual(Some(&Value::from(shorten_text(&shown[from..]))))
+        .into())
+}

@@ -1,0 +1,108 @@
+//! Output shaping: what of a result comes back (Tool bus v1 L19).
+
+use serde_json::Value;
+
+use super::Reply;
+use crate::engine::judge::{Judgement, Trouble};
+use crate::families::toolbus::answer;
+use crate::families::toolbus::answer::Answer;
+
+/// The result is this value.
+pub fn is(reply: &Reply<'_>, expected: &Value) -> Judgement {
+    let result = reply.result()?;
+    if result.as_ref().is_some_and(|result| answer::same(result, expected)) {
+        return Ok(());
+    }
+    let output = reply.made.call.arguments.get("output");
+    let message = match output {
+        Some(output) => format!("the result is not shaped as `output` asks: {output}"),
+        None => "the result is not the whole value".to_owned(),
+    };
+    Err(reply
+        .finding(
+            message,
+            "apply `path`, `pick`, `omit` and `map` to the tool's result, and only where they are given",
+        )
+        .expected(expected.clone())
+        .actual(result.as_ref().or(Some(&Value::from("absent"))))
+        .at(reply.result_pointer)
+        .into())
+}
+
+/// The result of an echo, below the place where the target puts it.
+pub fn is_echoed(reply: &Reply<'_>, base: &str) -> Judgement {
+    let expected = &reply.made.call.value;
+    let result = reply.result()?;
+    let value = result.as_ref().and_then(|result| result.pointer(base));
+    if value.is_some_and(|value| answer::same(value, expected)) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "the result is not what the call asked for",
+            "hand `params.arguments` to the tool, and its whole result back",
+        )
+        .expected(expected.clone())
+        .actual(value.or(Some(&Value::from("absent"))))
+        .at(format!("{}{base}", reply.result_pointer))
+        .into())
+}
+
+/// The result has only the key that was picked.
+pub fn has_only_the_picked(reply: &Reply<'_>) -> Judgement {
+    let picked = reply.made.call.picked.clone().unwrap_or_default();
+    let result = reply.result()?;
+    let members = result.as_ref().and_then(Value::as_object);
+    if members.is_some_and(|members| members.len() == 1 && members.contains_key(&picked)) {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            format!("`output` does not shape the result of `{}`", reply.tool()),
+            "shape the results of every tool in one place",
+        )
+        .expected(format!("an object with `{picked}` and no other key"))
+        .actual(result.as_ref().or(Some(&Value::from("absent"))))
+        .at(reply.result_pointer)
+        .into())
+}
+
+/// A shape that does not fit never gives the whole value as a success.
+pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
+    match &reply.answer {
+        Answer::Error(_) | Answer::ToolError(_) => return Ok(()),
+        Answer::Success(_) => {}
+        _ => return super::call::succeeds(reply),
+    }
+    let envelope = reply.envelope()?;
+    if answer::find_echo(&envelope, &reply.made.call.value).is_none() {
+        return Ok(());
+    }
+    Err(reply
+        .finding(
+            "a shape that does not fit the result gives the whole result",
+            "answer with an error, or with null or nothing as the result; the caller asked for a part",
+        )
+        .expected("an MCP error, null, or nothing")
+        .actual(envelope.pointer(reply.result_pointer))
+        .at(reply.result_pointer)
+        .into())
+}
+
+/// The key that lets a `pick` show something: the first of several.
+///
+/// # Errors
+/// Why picking would show nothing.
+pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, Trouble> {
+    let members = envelope.pointer(result_pointer).and_then(Value::as_object);
+    match members {
+        Some(members) if members.len() > 1 => Ok(members.keys().next().cloned().unwrap_or_default()),
+        Some(_) => Err(Trouble::NotObserved(
+            "the result has one key, so picking one shows nothing; name a call whose result has several"
+                .to_owned(),
+        )),
+        None => Err(Trouble::NotObserved(
+            "the result is no object at `result_pointer`, so there is no key to pick".to_owned(),
+        )),
+    }
+}

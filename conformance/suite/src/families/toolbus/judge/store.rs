@@ -1,0 +1,62 @@
+//! What is kept in `mcp_state` (Tool bus v1 L20).
+
+use serde_json::Value;
+
+use super::Reply;
+use crate::engine::judge::{Judgement, Trouble};
+use crate::families::toolbus::answer;
+
+/// The state holds this value.
+pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: i64) -> Judgement {
+    if read.is_some_and(|read| answer::same(read, expected)) {
+        return Ok(());
+    }
+    let asked = &reply.made.call;
+    let scope = asked.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
+    let place = scope.map_or_else(String::new, |scope| format!(" in the scope `{scope}`"));
+    let mut finding = reply
+        .finding(
+            format!("`store_as` of `{}` does not put the result into the state{place}", reply.tool()),
+            "store what the call returns, after shaping, under the key and in the scope that were asked for",
+        )
+        .expected(expected.clone())
+        .actual(read.or(Some(&Value::from("nothing is stored there"))));
+    // What the reader was asked and said tells whether the manifest describes it rightly.
+    for frame in
+        [answer::request(reply.frames, reader), answer::frame(reply.frames, reader)].into_iter().flatten()
+    {
+        finding = finding.frame(frame);
+    }
+    Err(finding.into())
+}
+
+/// What is wrong where a scope still holds what a call stored: it was stored there, or in another scope.
+pub fn why_it_is_there(reply: &Reply<'_>, scope: &str) -> &'static str {
+    let stored_in = reply.made.call.stored.as_ref().and_then(|(_, scope)| scope.as_deref());
+    if stored_in == Some(scope) {
+        "what was stored in a scope that ends with the server outlives its restart"
+    } else {
+        "what was stored in one scope is read from another"
+    }
+}
+
+/// The state holds nothing that came from the call. That counts only where what is stored on purpose is read back on the
+/// same way.
+pub fn does_not_hold(reply: &Reply<'_>, read: Option<&Value>, is_read_back: bool, why: &str) -> Judgement {
+    match read {
+        None if is_read_back => Ok(()),
+        None => Err(Trouble::NotObserved(
+            "a result that `store_as` stores is not read back by `toolbus.probes.state` either, so an empty state shows \
+             nothing"
+                .to_owned(),
+        )),
+        Some(read) => Err(reply
+            .finding(
+                why.to_owned(),
+                "store only where `store_as` asks for it, and only there, and only what a call gave",
+            )
+            .expected("nothing is stored there")
+            .actual(Some(read))
+            .into()),
+    }
+}

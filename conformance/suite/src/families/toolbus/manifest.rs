@@ -1,0 +1,394 @@
+//! `[toolbus]`: an MCP server, how it is reached, and which of its tools serve as probes.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::engine::manifest::{Command, Section, environment};
+
+/// `[toolbus]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolbusTable {
+    /// Which transport is used, where the table describes both.
+    #[serde(default)]
+    pub transport: Option<Transport>,
+    /// stdio: command line of the server. The suite starts it as often as it needs one.
+    #[serde(default)]
+    pub command: Option<Vec<String>>,
+    /// Streamable HTTP: the endpoint. `{listen}` stands for the address that a started server was given.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Streamable HTTP: command line of the server, which listens on `CALLMARK_LISTEN`.
+    #[serde(default)]
+    pub start: Option<Vec<String>>,
+    /// Where the command line runs; the manifest's directory when absent.
+    #[serde(default)]
+    pub cwd: Option<PathBuf>,
+    /// Further environment of the command line. What may be a secret is never stored.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Further HTTP headers. Values are secrets and never stored.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+    /// Whether scenarios must run one at a time.
+    #[serde(default)]
+    pub serial: bool,
+    /// How long a started server may take until it answers; 30 seconds when absent.
+    #[serde(default)]
+    pub start_timeout_seconds: Option<f64>,
+    /// The context root of a server that runs already, as this machine sees it.
+    #[serde(default)]
+    pub root: Option<PathBuf>,
+    /// The two names under which a context root is configured.
+    #[serde(default = "env_root_names")]
+    pub env_root_names: [String; 2],
+    /// Further endpoints of a server that runs already, with another context root.
+    #[serde(default)]
+    pub endpoints: Endpoints,
+    /// JSON Pointer to the results in the envelope; found by an echo when absent.
+    #[serde(default)]
+    pub result_pointer: Option<String>,
+    /// JSON Pointer to the correlation ids in the envelope.
+    #[serde(default = "trace_pointer")]
+    pub trace_pointer: String,
+    /// What stands before a path into the echoed value, for example `value.`.
+    #[serde(default)]
+    pub path_base: String,
+    /// How `output.path` is written.
+    #[serde(default)]
+    pub path_syntax: PathSyntax,
+    /// Values of `store_scope`.
+    #[serde(default = "scopes")]
+    pub scopes: Vec<String>,
+    /// Largest envelope or artifact in bytes, where the server declares one.
+    #[serde(default)]
+    pub bounded_limit: Option<usize>,
+    /// Other names that the envelope may give a tool.
+    #[serde(default)]
+    pub tool_aliases: BTreeMap<String, Vec<String>>,
+    /// Tools of the server that serve as probes.
+    #[serde(default)]
+    pub probes: ToolbusProbes,
+    /// `[toolbus.artifacts]`.
+    #[serde(default)]
+    pub artifacts: Option<ArtifactsTable>,
+}
+
+/// How MCP messages travel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Transport {
+    /// One JSON-RPC message a line.
+    Stdio,
+    /// Streamable HTTP.
+    Http,
+}
+
+/// How paths into a result are written.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PathSyntax {
+    /// `rows[1].id`.
+    #[default]
+    Dots,
+    /// `/rows/1/id`.
+    Pointer,
+    /// `$.rows[1].id`.
+    Jsonpath,
+}
+
+/// `[toolbus.endpoints]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoints {
+    /// A server whose root is configured under the second name.
+    #[serde(default)]
+    pub second_root: Option<Endpoint>,
+    /// A server without a context root.
+    #[serde(default)]
+    pub without_root: Option<Endpoint>,
+}
+
+/// A server that runs already.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoint {
+    /// Its endpoint.
+    pub url: String,
+    /// Its context root, as this machine sees it.
+    #[serde(default)]
+    pub root: Option<PathBuf>,
+}
+
+/// `[toolbus.artifacts]`: selects the profile `toolbus.artifacts`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ArtifactsTable {}
+
+/// `[toolbus.probes]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolbusProbes {
+    /// Returns a value that the suite chose, `{value}`.
+    #[serde(default)]
+    pub echo: Option<CallTable>,
+    /// Reads `{key}` of `{scope}` from `mcp_state`.
+    #[serde(default)]
+    pub state: Option<StateTable>,
+    /// Harmless calls of other tools, whose result is an object.
+    #[serde(default)]
+    pub other: Vec<CallTable>,
+    /// A call with invalid arguments.
+    #[serde(default)]
+    pub invalid: Option<InvalidTable>,
+    /// A valid call that fails when it is run.
+    #[serde(default)]
+    pub fail: Option<CallTable>,
+    /// Returns about `{bytes}` bytes.
+    #[serde(default)]
+    pub large: Option<CallTable>,
+    /// Returns the markers that its arguments hold under keys of secrets.
+    #[serde(default)]
+    pub secret: Option<CallTable>,
+    /// Returns a result that calls for a further call.
+    #[serde(default)]
+    pub partial: Option<PartialTable>,
+    /// Returns `{marker}` under a key of a secret, openly if its flag is set.
+    #[serde(default)]
+    pub break_glass: Option<BreakGlassTable>,
+}
+
+/// A call. Strings in the arguments may hold `{placeholders}`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct CallTable {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+}
+
+/// `[toolbus.probes.state]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct StateTable {
+    /// The tool's name.
+    #[serde(default = "state_tool")]
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default = "state_arguments")]
+    pub arguments: Value,
+    /// JSON Pointer to the value, within the results.
+    #[serde(default = "value_pointer")]
+    pub value_pointer: String,
+}
+
+/// `[toolbus.probes.invalid]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct InvalidTable {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+    /// The argument that is wrong or missing.
+    #[serde(default)]
+    pub argument: Option<String>,
+}
+
+/// `[toolbus.probes.partial]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PartialTable {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+    /// JSON Pointer to the hints in the envelope.
+    #[serde(default = "hint_pointer")]
+    pub hint_pointer: String,
+}
+
+/// `[toolbus.probes.break_glass]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct BreakGlassTable {
+    /// The tool's name.
+    pub tool: String,
+    /// Its arguments.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+    /// The argument that, when true, shows secrets.
+    pub flag: String,
+}
+
+impl ToolbusTable {
+    /// The transport of a run.
+    pub fn transport(&self) -> Transport {
+        let described = if self.command.is_some() { Transport::Stdio } else { Transport::Http };
+        self.transport.unwrap_or(described)
+    }
+
+    /// How long a started server may take until it answers.
+    pub fn start_timeout(&self) -> Duration {
+        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
+            .unwrap_or(Duration::from_secs(30))
+    }
+
+    /// Whether the suite starts the server, and so chooses its environment.
+    pub fn is_started(&self) -> bool {
+        match self.transport() {
+            Transport::Stdio => true,
+            Transport::Http => self.start.is_some(),
+        }
+    }
+}
+
+impl Section for ToolbusTable {
+    fn profiles(&self) -> Vec<&'static str> {
+        let artifacts = self.artifacts.as_ref().map(|_| "toolbus.artifacts");
+        std::iter::once("toolbus.server").chain(artifacts).collect()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        environment::secrets(&self.env).chain(self.headers.values()).cloned().collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        if !["toolbus.server", "toolbus.artifacts"].into_iter().any(is_selected) {
+            return Vec::new();
+        }
+        let words = match self.transport() {
+            Transport::Stdio => self.command.as_ref(),
+            Transport::Http => self.start.as_ref(),
+        };
+        vec![Command { words, cwd: self.cwd.as_ref(), environment: &self.env }]
+    }
+
+    fn contradictions(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        match self.transport() {
+            Transport::Stdio if self.command.is_none() => {
+                faults.push("`toolbus.command` is missing, and the transport is `stdio`".to_owned());
+            }
+            Transport::Http if self.url.is_none() && self.start.is_none() => faults.push(
+                "`toolbus` says neither `command` (stdio) nor `url` or `start` (streamable HTTP)".to_owned(),
+            ),
+            Transport::Http => {
+                let urls = [&self.endpoints.second_root, &self.endpoints.without_root];
+                let urls = urls.into_iter().flatten().map(|endpoint| endpoint.url.as_str());
+                for url in self.url.as_deref().into_iter().chain(urls) {
+                    if !url.starts_with("http://") {
+                        faults.push(format!(
+                            "`{url}` is no `http://` endpoint; a server behind TLS is reached through a local proxy"
+                        ));
+                    }
+                }
+                if self.start.is_some() && self.url.as_ref().is_some_and(|url| !url.contains("{listen}")) {
+                    faults.push(
+                        "`toolbus.url` of a server that the suite starts holds `{listen}`, for example \
+                         `http://{listen}/mcp`"
+                            .to_owned(),
+                    );
+                }
+            }
+            Transport::Stdio => {}
+        }
+        let pointers = [
+            ("result_pointer", self.result_pointer.as_deref()),
+            ("trace_pointer", Some(&self.trace_pointer)),
+        ];
+        for (key, pointer) in pointers {
+            if pointer.is_some_and(|pointer| !pointer.is_empty() && !pointer.starts_with('/')) {
+                faults.push(format!("`toolbus.{key}` is a JSON Pointer, for example `/result`"));
+            }
+        }
+        if self.env_root_names[0] == self.env_root_names[1] {
+            faults.push("`toolbus.env_root_names` are two different names".to_owned());
+        }
+        faults.extend(self.probes.contradictions());
+        faults
+    }
+}
+
+/// Placeholders that arguments may hold.
+const PLACEHOLDERS: [&str; 9] =
+    ["value", "key", "scope", "bytes", "marker", "password", "api_key", "authorization", "nested"];
+
+impl ToolbusProbes {
+    /// Calls that could show nothing.
+    fn contradictions(&self) -> Vec<String> {
+        let calls = [
+            ("echo", self.echo.as_ref().map(|own| &own.arguments), &["{value}"][..]),
+            ("large", self.large.as_ref().map(|own| &own.arguments), &["{bytes}"][..]),
+            ("secret", self.secret.as_ref().map(|own| &own.arguments), &SECRETS[..]),
+            ("break_glass", self.break_glass.as_ref().map(|own| &own.arguments), &["{marker}"][..]),
+        ];
+        let mut faults = Vec::new();
+        for (name, arguments, wanted) in calls {
+            let Some(Some(arguments)) = arguments else { continue };
+            let text = arguments.to_string();
+            if !wanted.iter().any(|placeholder| text.contains(placeholder)) {
+                faults.push(format!("`toolbus.probes.{name}.arguments` holds no `{}`", wanted.join("`, `")));
+            }
+            for word in placeholders(&text).filter(|word| !PLACEHOLDERS.contains(word)) {
+                let hint = crate::spec::registry::nearest(word, PLACEHOLDERS.into_iter())
+                    .map_or_else(String::new, |meant| format!("; did you mean `{{{meant}}}`?"));
+                faults
+                    .push(format!("`toolbus.probes.{name}.arguments` holds the unknown `{{{word}}}`{hint}"));
+            }
+        }
+        faults
+    }
+}
+
+/// Placeholders of the secret probe.
+const SECRETS: [&str; 5] = ["{marker}", "{password}", "{api_key}", "{authorization}", "{nested}"];
+
+/// Words that stand alone in braces as a whole string.
+fn placeholders(json: &str) -> impl Iterator<Item = &str> {
+    json.split('"').filter_map(|text| {
+        let word = text.strip_prefix('{')?.strip_suffix('}')?;
+        (!word.is_empty() && word.chars().all(|letter| letter.is_ascii_lowercase() || letter == '_'))
+            .then_some(word)
+    })
+}
+
+fn env_root_names() -> [String; 2] {
+    ["SF_CONTEXT_REPO_ROOT".to_owned(), "SENTRYFROGG_CONTEXT_REPO_ROOT".to_owned()]
+}
+
+fn trace_pointer() -> String {
+    "/trace".to_owned()
+}
+
+fn scopes() -> Vec<String> {
+    vec!["session".to_owned(), "persistent".to_owned()]
+}
+
+fn state_tool() -> String {
+    "mcp_state".to_owned()
+}
+
+fn state_arguments() -> Value {
+    json!({"action": "get", "key": "{key}", "scope": "{scope}"})
+}
+
+fn value_pointer() -> String {
+    "/value".to_owned()
+}
+
+fn hint_pointer() -> String {
+    "/next_actions".to_owned()
+}

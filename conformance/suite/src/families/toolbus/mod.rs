@@ -1,0 +1,79 @@
+//! The tool bus as the suite drives and judges it: an MCP client that sees the raw wire.
+//!
+//! A `link` moves JSON-RPC messages (stdio or streamable HTTP), a `server` is one MCP session over it, the
+//! `session` of a run starts servers and knows the probes, a `scene` is one scenario's calls.
+//! Deliberately absent: an MCP SDK. It would hide what is judged, such as a second content block.
+
+pub mod answer;
+pub mod artifacts;
+pub mod call;
+mod codec;
+pub mod evidence;
+mod http;
+pub mod judge;
+mod link;
+pub mod manifest;
+pub mod scene;
+pub mod server;
+pub mod session;
+mod setup;
+mod stdio;
+mod steps;
+pub mod world;
+
+use crate::engine::codec::Codec;
+use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::protocol::Protocol;
+use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+
+/// The tool bus over MCP.
+#[derive(Debug)]
+pub struct Server;
+
+/// What can be certified.
+const PROFILES: [Profile; 2] = [
+    Profile {
+        id: "toolbus.server",
+        title: "MCP server of the tool bus",
+        about: "Answers calls of its tools in the envelope of the contract.",
+        peers: "MCP client",
+        is_complete: true,
+    },
+    Profile {
+        id: "toolbus.artifacts",
+        title: "Artifact store of the tool bus",
+        about: "Keeps what each call said as files below a context root.",
+        peers: "MCP client, and who reads the files",
+        is_complete: true,
+    },
+];
+
+impl Family for Server {
+    fn id(&self) -> &'static str {
+        "toolbus"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Toolbus
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        2
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::TextJson
+    }
+}

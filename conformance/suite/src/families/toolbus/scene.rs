@@ -1,0 +1,223 @@
+//! One scenario with an MCP server: its calls, and the I/O around them.
+//!
+//! What a scene does is call and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+use tokio::sync::OwnedSemaphorePermit;
+
+use super::answer;
+use super::answer::Answer;
+use super::call;
+use super::call::{Filling, Markers, Probe};
+use super::server::{Client, Server};
+use super::session::{Lease, RootKind, ToolbusSession};
+use crate::transcript::{Frame, Transcript};
+
+/// A call that is being prepared, or was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Call {
+    /// Which probe it is for; none for a tool that does not exist.
+    pub probe: Option<Probe>,
+    /// `params.name`.
+    pub tool: String,
+    /// `params.arguments`.
+    pub arguments: Map<String, Value>,
+    /// What the echo probe gives back.
+    pub value: Value,
+    /// Where it is stored, as the step named it, and the scope.
+    pub stored: Option<(String, Option<String>)>,
+    /// The key that `output` picks, where a step let the suite choose.
+    pub picked: Option<String>,
+}
+
+/// A call that was made.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Made {
+    /// The call.
+    pub call: Call,
+    /// Id of its request.
+    pub id: i64,
+}
+
+/// The state of one scenario.
+pub struct Scene {
+    /// The run's session.
+    pub session: Arc<ToolbusSession>,
+    /// Who calls.
+    pub client: Client,
+    /// The server.
+    pub server: Arc<Server>,
+    /// Its context root.
+    pub root: Option<PathBuf>,
+    /// Set where the server is the scenario's own.
+    pub lease: Option<Lease>,
+    /// Held while the scenario moves much data.
+    pub turn: Option<OwnedSemaphorePermit>,
+    /// Its context root.
+    pub kind: RootKind,
+    /// The call that is being prepared.
+    pub call: Option<Call>,
+    /// The calls that were made, the last one being under test.
+    pub made: Vec<Made>,
+    /// Ends every id of the scenario.
+    pub unique: String,
+    /// Values that nobody may see.
+    pub markers: Markers,
+}
+
+impl Scene {
+    /// A scene with a server and nothing else in it.
+    pub fn new(
+        session: &Arc<ToolbusSession>,
+        server: Arc<Server>,
+        kind: RootKind,
+        scenario: &str,
+        transcript: Arc<Transcript>,
+    ) -> Self {
+        let unique = session.unique(scenario);
+        Self {
+            session: Arc::clone(session),
+            root: transcript.told("root", || server.root.clone()),
+            client: Client { scenario: unique.clone(), transcript },
+            server,
+            lease: None,
+            turn: None,
+            kind,
+            call: None,
+            made: Vec::new(),
+            markers: Markers::new(&unique),
+            unique,
+        }
+    }
+
+    /// A call of a probe that the target declares.
+    pub fn prepare(&self, probe: Probe, value: Value) -> Option<Call> {
+        let table = probe.table(&self.session.table)?;
+        // Of what is large there is one copy; who judges it looks at the ids.
+        let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
+        let arguments = call::arguments(probe, &table, &self.filling(value, "", "", 1024));
+        Some(Call {
+            probe: Some(probe),
+            tool: table.tool,
+            arguments,
+            value: kept,
+            stored: None,
+            picked: None,
+        })
+    }
+
+    /// What the placeholders stand for.
+    pub fn filling(&self, value: Value, key: &str, scope: &str, bytes: usize) -> Filling {
+        Filling { value, key: key.to_owned(), scope: scope.to_owned(), bytes, markers: self.markers.clone() }
+    }
+
+    /// The id that stands for `id` in this scenario, unlike that of any other scenario or run.
+    pub fn id(&self, id: &str) -> String {
+        format!("{id}-{}", self.unique)
+    }
+
+    /// Makes a call and waits for its answer.
+    pub async fn make(&mut self, call: Call) -> Made {
+        let is_large = self.turn.is_some();
+        let mut call = call;
+        let arguments = if is_large { std::mem::take(&mut call.arguments) } else { call.arguments.clone() };
+        if is_large {
+            let ids = arguments.iter().filter(|(name, _)| name.ends_with("_id"));
+            call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
+        }
+        let mut body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}});
+        // Moved, since `json!` copies, and they may be megabytes.
+        body["params"]["arguments"] = Value::Object(arguments);
+        let id = self.server.request(&self.client, &call.tool, body).await;
+        // What does not come is for the judgement to tell.
+        let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
+        let _ = self.server.answer(&self.client, id, self.session.pace.answer * patience).await;
+        let made = Made { call, id };
+        self.made.push(made.clone());
+        made
+    }
+
+    /// Sends `tools/call` with these parameters, and gives a valid call after it the time to be answered.
+    pub async fn send_params(&mut self, params: Value) -> Option<Made> {
+        let call = self.prepare(Probe::Echo, Value::Null)?;
+        let body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": params});
+        let id = self.server.request(&self.client, &call.tool, body).await;
+        let sentinel = self.prepare(Probe::Echo, json!({"note": "sentinel"}))?;
+        let sentinel = self.make(sentinel).await;
+        // The answer may be a moment behind that of the sentinel.
+        self.server.late_answer(&self.client, id, self.session.pace.quiet).await;
+        let made = Made { call, id };
+        self.made.insert(self.made.len() - 1, made);
+        Some(sentinel)
+    }
+
+    /// Makes a call that is not under test, as a sign of what the server does.
+    pub async fn try_out(&mut self, call: Call) -> Made {
+        let made = self.make(call).await;
+        self.made.pop();
+        made
+    }
+
+    /// Whether a result that is stored now is read back. `scope` is the `store_scope` of the call that stores, where it
+    /// has one, and `read_from` the scope of the reader.
+    ///
+    /// # Errors
+    /// The answer, where it is none of the reader's.
+    pub async fn is_read_back(&mut self, scope: Option<&str>, read_from: &str) -> Result<bool, Answer> {
+        let (key, value) = (self.id("sign-key"), json!({"sign": self.id("sign")}));
+        let Some(mut call) = self.prepare(Probe::Echo, value.clone()) else { return Ok(false) };
+        call.arguments.insert("store_as".to_owned(), Value::from(key.clone()));
+        if let Some(scope) = scope {
+            call.arguments.insert("store_scope".to_owned(), Value::from(scope));
+        }
+        self.try_out(call).await;
+        let (read, _) = self.read_state(&key, read_from).await?;
+        Ok(read.is_some_and(|read| answer::find(&read, &value).is_some()))
+    }
+
+    /// Reads the state; `Ok(None)` when it holds nothing.
+    ///
+    /// # Errors
+    /// The answer, where it is none of the reader's.
+    pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
+        let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
+        let filling = self.filling(Value::Null, key, scope, 0);
+        let arguments = call::arguments(Probe::State, &table, &filling);
+        let body = json!({"jsonrpc": "2.0", "method": "tools/call",
+                          "params": {"name": table.tool, "arguments": arguments}});
+        let id = self.server.request(&self.client, &table.tool, body).await;
+        let _ = self.server.answer(&self.client, id, self.session.pace.answer).await;
+        let answer = self.client.transcript.with(|frames| answer::of(frames, id));
+        match &answer {
+            Answer::Error(_) | Answer::ToolError(_) => Ok((None, id)),
+            Answer::Success(_) => {
+                let pointer =
+                    self.session.table.probes.state.as_ref().map(|state| state.value_pointer.clone());
+                let pointer = format!("{}{}", self.session.result_pointer, pointer.unwrap_or_default());
+                let envelope = answer.readable().map_err(|_| answer.clone())?;
+                let value = envelope.pointer(&pointer).filter(|value| !value.is_null()).cloned();
+                Ok((value, id))
+            }
+            _ => Err(answer),
+        }
+    }
+
+    /// Ends the server and starts one that finds what it left.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn restart(&mut self) -> Result<(), String> {
+        let lease = self.lease.as_mut().ok_or("the server is not the scenario's own")?;
+        self.session.restart(lease).await?;
+        self.server = Arc::clone(&lease.server);
+        Ok(())
+    }
+
+    /// Everything that was sent and received.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.client.transcript.frames()
+    }
+}

@@ -1,0 +1,351 @@
+//! One MCP session: the handshake, and which answer belongs to which request.
+
+use std::collections::{BTreeMap, HashMap};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+use tokio::sync::mpsc;
+
+use super::answer::integer;
+use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
+use super::stdio::initialize;
+use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
+use crate::transcript::{Frame, Kind, Message, Transcript, lock};
+
+/// The version that the suite asks for (MCP 2025-06-18, lifecycle).
+pub const PROTOCOL_VERSION: &str = "2025-06-18";
+
+/// For the list of tools, which the suite can do without.
+const LIST_DEADLINE: Duration = Duration::from_secs(5);
+/// Requests of a server that wait for their answer.
+const QUESTIONS: usize = 100;
+
+/// Header under which an artifact names the kind of its context root.
+pub const ROOT: &str = "root";
+/// Header with the length of the text in bytes.
+pub const BYTES: &str = "bytes";
+
+/// Who makes a request, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Client {
+    /// The scenario.
+    pub scenario: String,
+    /// Its transcript.
+    pub transcript: Arc<Transcript>,
+}
+
+/// A connection to one server.
+pub struct Server {
+    link: Arc<dyn Link>,
+    routes: Arc<Routes>,
+    wire: Arc<dyn Wire>,
+    ids: Arc<AtomicI64>,
+    /// Its context root, where there is one that this machine can read.
+    pub root: Option<PathBuf>,
+    /// Names of its tools, as it lists them.
+    pub tools: Vec<String>,
+}
+
+impl std::fmt::Debug for Server {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Server").field("root", &self.root).finish_non_exhaustive()
+    }
+}
+
+/// Where answers go.
+#[derive(Default)]
+struct Routes {
+    open: Mutex<HashMap<i64, Route>>,
+    closed: Mutex<Option<String>>,
+    /// Takes requests of the server to its client.
+    asked: Mutex<Option<mpsc::Sender<Value>>>,
+}
+
+#[derive(Clone)]
+struct Route {
+    client: Client,
+    tool: String,
+    wire: Arc<dyn Wire>,
+}
+
+impl Server {
+    /// Opens a session. `connect` makes the link, given where its messages go.
+    ///
+    /// # Errors
+    /// Why there is no session.
+    pub(super) async fn open(
+        connect: impl FnOnce(Sink) -> Result<Arc<dyn Link>, String>,
+        root: Option<PathBuf>,
+        ids: Arc<AtomicI64>,
+        wire: Arc<dyn Wire>,
+        deadline: Duration,
+    ) -> Result<Self, String> {
+        let routes = Arc::new(Routes::default());
+        let told = Arc::clone(&routes);
+        let link = connect(Arc::new(move |incoming| told.take(incoming)))?;
+        let (asked, questions) = mpsc::channel(QUESTIONS);
+        *lock(&routes.asked) = Some(asked);
+        tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
+        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new() };
+        match server.shake_hands(deadline).await {
+            Ok(()) => Ok(server),
+            Err(error) => {
+                server.close().await;
+                Err(error)
+            }
+        }
+    }
+
+    /// A server that nobody runs, for a run that is judged again.
+    pub(super) fn of_nobody() -> Self {
+        Self {
+            link: Arc::new(Nowhere),
+            routes: Arc::default(),
+            wire: Arc::new(crate::net::wire::Straight),
+            ids: Arc::default(),
+            root: None,
+            tools: Vec::new(),
+        }
+    }
+
+    async fn shake_hands(&mut self, deadline: Duration) -> Result<(), String> {
+        let answer = self.exchange(initialize(), 0, deadline).await?;
+        if let Some(status) = answer.headers.get(STATUS) {
+            return Err(format!("`initialize` is answered by HTTP {status} and no JSON-RPC"));
+        }
+        let version = answer.text("/result/protocolVersion").ok_or_else(|| {
+            let shown = crate::transcript::shorten(&answer.body);
+            format!("the answer to `initialize` has no `result.protocolVersion`: {shown}")
+        })?;
+        self.link.agreed(version);
+        self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
+        let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
+        // Only names tell of a wrong manifest earlier than a call would; a server without a list still serves calls.
+        if let Ok(answer) = self.exchange(list, -1, deadline.min(LIST_DEADLINE)).await {
+            let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
+            // The first page of several does not tell which names there are not.
+            let whole = answer.member("/result/nextCursor").is_none();
+            self.tools = tools
+                .filter(|_| whole)
+                .into_iter()
+                .flatten()
+                .filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned))
+                .collect();
+        }
+        Ok(())
+    }
+
+    /// Sends a message of the handshake until it is answered; a server that is just starting may not listen yet.
+    async fn exchange(&self, message: Value, id: i64, deadline: Duration) -> Result<Frame, String> {
+        let began = std::time::Instant::now();
+        let straight: Arc<dyn Wire> = Arc::new(crate::net::wire::Straight);
+        let call = id.to_string();
+        loop {
+            // Each try has a transcript of its own, since one keeps only a few copies of the same refusal.
+            let client = Client { scenario: String::new(), transcript: Arc::default() };
+            let route = Route { client: client.clone(), tool: String::new(), wire: Arc::clone(&straight) };
+            lock(&self.routes.open).insert(id, route);
+            if let Err(error) = self.link.send(message.clone()).await {
+                self.routes.fail(id, &error);
+            }
+            let left = deadline.saturating_sub(began.elapsed());
+            let answered = |frames: &[Frame]| {
+                let ours = |frame: &&Frame| frame.headers.get(CALL) == Some(&call);
+                frames.iter().find(ours).cloned()
+            };
+            let found = client.transcript.wait(left, answered).await;
+            let why = || {
+                let method = message["method"].as_str().unwrap_or_default();
+                let silent = format!("no answer to `{method}` within {} s", deadline.as_secs_f64());
+                self.routes.why_closed().unwrap_or(silent)
+            };
+            let frame = found.ok_or_else(why)?;
+            if frame.kind != Kind::Closed {
+                return Ok(frame);
+            }
+            // A server that is just starting does not listen yet.
+            if self.routes.why_closed().is_some() || began.elapsed() >= deadline {
+                return Err(frame.body.as_str().unwrap_or_default().to_owned());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    }
+
+    /// Sends a request and writes it down; the answer is written down when it comes.
+    /// Its `id` is the server's to choose.
+    pub async fn request(&self, client: &Client, tool: &str, mut body: Value) -> i64 {
+        let id = client.transcript.told("id", || self.ids.fetch_add(1, Ordering::Relaxed));
+        body["id"] = Value::from(id);
+        let headers = BTreeMap::from([
+            (SCENARIO.to_owned(), client.scenario.clone()),
+            (CALL.to_owned(), id.to_string()),
+            (TOOL.to_owned(), tool.to_owned()),
+        ]);
+        let message = Message {
+            direction: Direction::ToTarget,
+            kind: Kind::Request,
+            channel: body["method"].as_str().unwrap_or_default().to_owned(),
+            headers,
+            body,
+        };
+        client.transcript.record_copy(&message);
+        let route = Route { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
+        lock(&self.routes.open).insert(id, route);
+        if let Some(why) = self.routes.why_closed() {
+            self.routes.tell_closed(&why);
+            return id;
+        }
+        for message in self.wire.outgoing(message) {
+            if let Err(error) = self.link.send(message.body).await {
+                let why = self.routes.why_closed().unwrap_or(error);
+                self.routes.fail(id, &why);
+                return id;
+            }
+        }
+        id
+    }
+
+    /// Waits for the answer to request `id`, or for the end of the server.
+    pub async fn answer(&self, client: &Client, id: i64, deadline: Duration) -> Option<Frame> {
+        client.transcript.wait(deadline, |frames| answer_to(frames, id).cloned()).await
+    }
+
+    /// As [`Server::answer`], for an answer that need not come.
+    pub async fn late_answer(&self, client: &Client, id: i64, window: Duration) {
+        client.transcript.linger(window, |frames| answer_to(frames, id).map(|_| ())).await;
+    }
+
+    /// A command line that sends a request by hand.
+    pub fn by_hand(&self) -> HandLine {
+        self.link.by_hand()
+    }
+
+    /// Whether it owes an answer.
+    pub fn owes(&self) -> bool {
+        !lock(&self.routes.open).is_empty()
+    }
+
+    /// Why the server answers no more.
+    pub fn why_closed(&self) -> Option<String> {
+        self.routes.why_closed()
+    }
+
+    /// Ends the session, and the server where the suite started it.
+    pub async fn close(&self) {
+        lock(&self.routes.open).clear();
+        self.link.close().await;
+    }
+}
+
+/// What came of request `id`.
+fn answer_to(frames: &[Frame], id: i64) -> Option<&Frame> {
+    let call = id.to_string();
+    frames
+        .iter()
+        .find(|frame| frame.direction == Direction::FromTarget && frame.headers.get(CALL) == Some(&call))
+}
+
+/// Servers may ask their client; ours has nothing to offer but an answer to `ping` (MCP, utilities).
+async fn answer_the_server(mut questions: mpsc::Receiver<Value>, link: Weak<dyn Link>) {
+    while let Some(request) = questions.recv().await {
+        let Some(link) = link.upgrade() else { return };
+        let answer = match request["method"].as_str() {
+            Some("ping") => json!({"jsonrpc": "2.0", "id": request["id"], "result": {}}),
+            _ => json!({"jsonrpc": "2.0", "id": request["id"],
+                        "error": {"code": -32601, "message": "the client offers nothing"}}),
+        };
+        let _ = link.send(answer).await;
+    }
+}
+
+impl Routes {
+    fn take(&self, incoming: Incoming) {
+        match incoming {
+            Incoming::Message(message) => self.message(message),
+            Incoming::Other { id, status, body } => {
+                let Some(route) = lock(&self.open).remove(&id) else { return };
+                let mut headers = route.headers(id);
+                headers.insert(STATUS.to_owned(), status.to_string());
+                route.record(Kind::Response, headers, body);
+            }
+            Incoming::Lost { id, why } => self.fail(id, &why),
+            Incoming::Closed(why) => {
+                lock(&self.closed).get_or_insert_with(|| why.clone());
+                self.tell_closed(&why);
+            }
+        }
+    }
+
+    fn message(&self, message: Value) {
+        if let Value::Array(batch) = message {
+            return batch.into_iter().for_each(|message| self.message(message));
+        }
+        if message.get("method").is_some() {
+            if message.get("id").is_some()
+                && let Some(asked) = &*lock(&self.asked)
+            {
+                // A server that asks more than that at once is not answered.
+                let _ = asked.try_send(message);
+            }
+            return;
+        }
+        let Some(id) = message.get("id").and_then(integer) else { return };
+        let Some(route) = lock(&self.open).remove(&id) else { return };
+        let headers = route.headers(id);
+        route.record(Kind::Response, headers, message);
+    }
+
+    fn why_closed(&self) -> Option<String> {
+        lock(&self.closed).clone()
+    }
+
+    fn tell_closed(&self, why: &str) {
+        let open: Vec<(i64, Route)> = lock(&self.open).drain().collect();
+        for (id, route) in open {
+            let headers = route.headers(id);
+            route.record(Kind::Closed, headers, Value::from(why));
+        }
+    }
+
+    fn fail(&self, id: i64, why: &str) {
+        if let Some(route) = lock(&self.open).remove(&id) {
+            let headers = route.headers(id);
+            route.record(Kind::Closed, headers, Value::from(why));
+        }
+    }
+}
+
+impl Route {
+    fn headers(&self, id: i64) -> BTreeMap<String, String> {
+        BTreeMap::from([
+            (SCENARIO.to_owned(), self.client.scenario.clone()),
+            (CALL.to_owned(), id.to_string()),
+            (TOOL.to_owned(), self.tool.clone()),
+        ])
+    }
+
+    /// Writes down what arrives over the wire.
+    fn record(&self, kind: Kind, headers: BTreeMap<String, String>, body: Value) {
+        let message =
+            Message { direction: Direction::FromTarget, kind, channel: self.tool.clone(), headers, body };
+        for message in self.wire.incoming(message) {
+            self.client.transcript.record(measured(message));
+        }
+    }
+}
+
+/// A message that says how long its text is, since a transcript keeps only the beginning of a long one.
+pub(super) fn measured(mut message: Message) -> Message {
+    let text = match message.kind {
+        Kind::Artifact => message.body.as_str(),
+        _ => message.body.pointer("/result/content/0/text").and_then(Value::as_str),
+    };
+    if let Some(text) = text {
+        message.headers.insert(BYTES.to_owned(), text.len().to_string());
+    }
+    message
+}

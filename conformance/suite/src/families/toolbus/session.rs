@@ -1,0 +1,446 @@
+//! The session of a run with an MCP server: which servers are started, and what was found out before the
+//! first scenario.
+
+mod calibrate;
+mod error;
+mod lease;
+mod trial;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, Weak};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use tempfile::TempDir;
+use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
+
+use super::call::Probe;
+use super::http::Http;
+use super::link::{Link, Sink};
+use super::manifest::{ToolbusTable, Transport};
+use super::server::Server;
+use super::stdio::Stdio;
+use crate::engine::environment;
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Launch, Opening, Pipes, Port, guard};
+use crate::net::wire::{Straight, Wire};
+use crate::transcript::lock;
+
+/// In place of the address of a server that is gone when the report is read.
+const SHOWN_ADDRESS: &str = "127.0.0.1:8080";
+/// Scenarios that move much data at a time.
+const TURNS: usize = 1;
+/// Servers of their own that scenarios have at a time.
+const LEASES: usize = 4;
+
+pub use error::ToolbusError;
+pub use lease::Lease;
+use lease::Leases;
+
+/// Which context root a server has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum RootKind {
+    /// Configured under the first of the two names.
+    First,
+    /// Configured under the second name alone.
+    Second,
+    /// None.
+    None,
+}
+
+impl RootKind {
+    /// The name in frames.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::First => "first",
+            Self::Second => "second",
+            Self::None => "none",
+        }
+    }
+}
+
+/// An open session.
+pub struct ToolbusSession {
+    /// The manifest's table.
+    pub table: ToolbusTable,
+    /// Waiting times.
+    pub pace: Pace,
+    /// JSON Pointer to the results in the envelope.
+    pub result_pointer: String,
+    /// Where in the results the echoed value is.
+    pub value_base: String,
+    /// Where servers are started.
+    outside: PathBuf,
+    /// Keeps it; none where a run is judged again, which starts none.
+    directory: Mutex<Option<TempDir>>,
+    plan: Opening<ToolbusTable>,
+    echoed: Result<(), String>,
+    baselines: BTreeMap<Probe, Result<Value, String>>,
+    shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
+    leases: Arc<Leases>,
+    started: AtomicUsize,
+    ids: Arc<AtomicI64>,
+    all: Mutex<Vec<Weak<Server>>>,
+    turn: Arc<Semaphore>,
+    nonce: String,
+}
+
+/// What was found out about a server before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolbusFound {
+    pace: Pace,
+    result_pointer: String,
+    value_base: String,
+    outside: PathBuf,
+    echoed: Result<(), String>,
+    baselines: Vec<(Probe, Result<Value, String>)>,
+    nonce: String,
+}
+
+impl ToolbusFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &ToolbusTable) -> Option<String> {
+        let declared = table.result_pointer.as_ref().filter(|declared| **declared != self.result_pointer)?;
+        Some(format!(
+            "its results were at `{}`, and `toolbus.result_pointer` is `{declared}`",
+            self.result_pointer
+        ))
+    }
+}
+
+impl ToolbusSession {
+    /// What was found out.
+    pub fn found(&self) -> ToolbusFound {
+        ToolbusFound {
+            pace: self.pace,
+            result_pointer: self.result_pointer.clone(),
+            value_base: self.value_base.clone(),
+            outside: self.outside.clone(),
+            echoed: self.echoed.clone(),
+            baselines: self.baselines.clone().into_iter().collect(),
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
+        let plan = Opening {
+            table: table.clone(),
+            directory: PathBuf::new(),
+            log: PathBuf::new().into(),
+            limits: PaceLimits::default(),
+            wire: Arc::new(Straight),
+            seed,
+        };
+        Arc::new(Self {
+            pace: found.pace,
+            result_pointer: found.result_pointer,
+            value_base: found.value_base,
+            outside: found.outside,
+            directory: Mutex::default(),
+            table,
+            plan,
+            echoed: found.echoed,
+            baselines: found.baselines.into_iter().collect(),
+            shared: AsyncMutex::default(),
+            leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
+            started: AtomicUsize::new(0),
+            ids: Arc::default(),
+            all: Mutex::default(),
+            turn: Arc::new(Semaphore::new(TURNS)),
+            nonce: found.nonce,
+        })
+    }
+
+    fn is_again(&self) -> bool {
+        lock(&self.directory).is_none()
+    }
+
+    /// Starts the first server, and learns where its results are and how fast it is.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(plan: Opening<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: Opening<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
+        let table = plan.table.clone();
+        let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
+        let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
+        if Probe::Echo.table(&table).is_none() {
+            return Err(ToolbusError::NoEcho);
+        }
+        if let Some(root) = table.root.as_ref().filter(|root| !table.is_started() && !root.is_dir()) {
+            return Err(ToolbusError::NoRoot(root.display().to_string()));
+        }
+        plan.log.clear();
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut session = Self {
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
+            value_base: String::new(),
+            outside: directory.path().to_owned(),
+            directory: Mutex::new(Some(directory)),
+            table,
+            plan,
+            echoed: Ok(()),
+            baselines: BTreeMap::new(),
+            shared: AsyncMutex::default(),
+            leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
+            started: AtomicUsize::new(0),
+            ids: Arc::new(AtomicI64::new(1)),
+            all: Mutex::default(),
+            turn: Arc::new(Semaphore::new(TURNS)),
+            nonce: format!("{now:x}{}", std::process::id()),
+        };
+        let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
+        let learned = session.learn(&server).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// What messages of the target cross.
+    pub fn wire(&self) -> &dyn Wire {
+        &*self.plan.wire
+    }
+
+    /// Whether the echo probe gave back what it was given.
+    pub fn works(&self) -> bool {
+        self.echoed.is_ok()
+    }
+
+    /// Why it did not.
+    pub fn why_idle(&self) -> Option<&str> {
+        self.echoed.as_ref().err().map(String::as_str)
+    }
+
+    /// The envelope of a plain call of a probe, or why the manifest's call does not work.
+    pub fn baseline(&self, probe: Probe) -> Option<&Result<Value, String>> {
+        self.baselines.get(&probe)
+    }
+
+    /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.plan.seed.to_string(), scenario, &self.nonce] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+    }
+
+    /// The server that scenarios share. One that has ended is replaced, and for a scenario that is run again one that
+    /// still owes an answer.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
+        if self.is_again() {
+            return Ok(Arc::new(Server::of_nobody()));
+        }
+        let mut shared = self.shared.lock().await;
+        if let Some(server) = shared.get(&kind)
+            && server.why_closed().is_none()
+            && (attempt == 0 || !server.owes())
+        {
+            return Ok(Arc::clone(server));
+        }
+        let server = self.connect(kind, None).await?;
+        if let Some(ended) = shared.insert(kind, Arc::clone(&server)) {
+            ended.close().await;
+        }
+        Ok(server)
+    }
+
+    /// A server for one scenario at a time, or a session of its own where the suite does not start servers.
+    /// One that came through its scenario serves a later one: starting a server may be dear. A scenario that is run again
+    /// gets one that nobody had.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn own_server(&self, attempt: u32) -> Result<Lease, String> {
+        let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
+        let free = if attempt == 0 { lock(&self.leases.free).pop() } else { None };
+        let (server, is_used) = match free {
+            _ if self.is_again() => (Arc::new(Server::of_nobody()), false),
+            Some(server) if server.why_closed().is_none() => (server, true),
+            _ => (self.connect(RootKind::First, None).await?, false),
+        };
+        Ok(Lease { server, is_used, is_harmed: false, leases: Arc::clone(&self.leases), _room: room })
+    }
+
+    /// Waits until few other scenarios move much data: together they would take much memory.
+    pub async fn turn(&self) -> Option<OwnedSemaphorePermit> {
+        Arc::clone(&self.turn).acquire_owned().await.ok()
+    }
+
+    /// Ends a server and starts one that finds what it left.
+    ///
+    /// # Errors
+    /// Why there is none.
+    pub async fn restart(&self, lease: &mut Lease) -> Result<(), String> {
+        if self.is_again() {
+            return Ok(());
+        }
+        let root = lease.server.root.clone();
+        lease.server.close().await;
+        lease.server = self.connect(RootKind::First, root).await?;
+        Ok(())
+    }
+
+    /// The directory below which all context roots lie, each with some empty levels above it.
+    pub fn outside(&self) -> &Path {
+        &self.outside
+    }
+
+    async fn connect(&self, kind: RootKind, root: Option<PathBuf>) -> Result<Arc<Server>, String> {
+        let server = target::opened(|handing| self.open_server(kind, root.clone(), handing), Clone::clone);
+        let server = Arc::new(server.await?);
+        lock(&self.all).push(Arc::downgrade(&server));
+        Ok(server)
+    }
+
+    async fn open_server(
+        &self,
+        kind: RootKind,
+        root: Option<PathBuf>,
+        handing: Handing,
+    ) -> Result<Server, String> {
+        let table = &self.table;
+        let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+        let wire = Arc::clone(&self.plan.wire);
+        if !table.is_started() {
+            let (url, root) = match kind {
+                RootKind::First => (table.url.clone(), table.root.clone()),
+                RootKind::Second => pair(table.endpoints.second_root.as_ref()),
+                RootKind::None => pair(table.endpoints.without_root.as_ref()),
+            };
+            let url = url.ok_or("the manifest names no such endpoint")?;
+            let shown = url.clone();
+            let link = |sink: Sink| {
+                Ok(Arc::new(Http::new(url, shown, &table.headers, None, sink)?) as Arc<dyn Link>)
+            };
+            return Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await;
+        }
+        let root = match (kind, root) {
+            (RootKind::None, _) => None,
+            (_, Some(root)) => Some(root),
+            (_, None) => Some(self.new_root()?),
+        };
+        let shown = root.as_ref().map(|root| root.display().to_string()).unwrap_or_default();
+        let [first, second] = &table.env_root_names;
+        let own = match kind {
+            RootKind::First => Some((first.as_str(), shown.as_str())),
+            RootKind::Second => Some((second.as_str(), shown.as_str())),
+            RootKind::None => None,
+        };
+        match table.transport() {
+            Transport::Stdio => {
+                let launch = self.launch(table.command.clone().unwrap_or_default());
+                let around: Vec<(&str, &str)> = own.into_iter().collect();
+                let link = |sink: Sink| Ok(Arc::new(Stdio::start(&launch, &around, sink)?) as Arc<dyn Link>);
+                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
+            }
+            Transport::Http => {
+                let launch = self.launch(table.start.clone().unwrap_or_default());
+                let port = Port::take(handing)?;
+                let listen = port.address();
+                let mut around: Vec<(&str, &str)> = own.into_iter().collect();
+                around.push(("CALLMARK_LISTEN", &listen));
+                let process = launch.spawn(&around, Pipes::None)?.on(port);
+                let pattern = table.url.as_deref().unwrap_or("http://{listen}/mcp");
+                let (url, shown) =
+                    (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
+                let link = |sink: Sink| {
+                    Ok(Arc::new(Http::new(url, shown, &table.headers, Some(process), sink)?) as Arc<dyn Link>)
+                };
+                Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
+            }
+        }
+    }
+
+    fn launch(&self, command: Vec<String>) -> Launch {
+        let base = &self.plan.directory;
+        Launch {
+            command,
+            directory: self.table.cwd.as_ref().map_or_else(|| base.clone(), |own| base.join(own)),
+            environment: self.table.env.clone(),
+            removed: self.table.env_root_names.to_vec(),
+            log: self.plan.log.clone(),
+        }
+    }
+
+    fn new_root(&self) -> Result<PathBuf, String> {
+        let number = self.started.fetch_add(1, Ordering::Relaxed);
+        // What climbs out of it by a few levels still lands where the suite looks.
+        let root = self.outside.join(format!("server{number}/a/b/c/d/e/f/g/h/i/j/context"));
+        std::fs::create_dir_all(&root)
+            .inspect_err(|error| environment::note(error))
+            .map_err(|error| format!("`{}`: {error}", root.display()))?;
+        Ok(root)
+    }
+}
+
+fn pair(endpoint: Option<&super::manifest::Endpoint>) -> (Option<String>, Option<PathBuf>) {
+    (endpoint.map(|own| own.url.clone()), endpoint.and_then(|own| own.root.clone()))
+}
+
+impl Session for ToolbusSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let table = &self.table;
+        let mut all: BTreeSet<String> = Probe::ALL
+            .into_iter()
+            .filter(|probe| probe.table(table).is_some())
+            .map(Probe::capability)
+            .collect();
+        let endpoint =
+            |kind: &Option<super::manifest::Endpoint>| kind.as_ref().is_some_and(|own| own.root.is_some());
+        let facts = [
+            ("root", table.is_started() || table.root.is_some()),
+            ("root.second", table.is_started() || endpoint(&table.endpoints.second_root)),
+            ("root.none", table.is_started() || table.endpoints.without_root.is_some()),
+            ("restart", table.is_started()),
+            ("scope.first", !table.scopes.is_empty()),
+            ("scope.second", table.scopes.len() > 1),
+            ("scope.session", table.scopes.iter().any(|scope| scope == "session")),
+            ("scope.persistent", table.scopes.iter().any(|scope| scope == "persistent")),
+        ];
+        all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));
+        all
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works())
+            .then_some("the target never did the work of its echo probe, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let shared = std::mem::take(&mut *self.shared.lock().await);
+            drop(shared);
+            lock(&self.leases.free).clear();
+            let all: Vec<Arc<Server>> = lock(&self.all).iter().filter_map(Weak::upgrade).collect();
+            futures::future::join_all(all.iter().map(|server| server.close())).await;
+            drop(lock(&self.directory).take());
+        }
+        .boxed()
+    }
+}

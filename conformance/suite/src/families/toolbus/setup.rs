@@ -1,0 +1,57 @@
+//! How the session of an MCP server is opened, and restored when the run is judged again.
+
+use std::sync::Arc;
+
+use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::Value;
+
+use super::Server;
+use super::manifest::ToolbusTable;
+use super::session::{ToolbusFound, ToolbusSession};
+use crate::engine::manifest::{Section, section};
+use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+
+/// The tool bus over MCP.
+#[derive(Debug)]
+pub(crate) struct Toolbus;
+
+/// Log of the server.
+const LOG: &str = "toolbus.log";
+
+impl Protocol for Toolbus {
+    fn name(&self) -> &'static str {
+        "toolbus"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<ToolbusTable>(table)
+    }
+
+    fn logs(&self) -> &'static [&'static str] {
+        &[LOG]
+    }
+
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
+        plan.session(&Server, open(plan)).boxed_local()
+    }
+
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
+        let Some(found) = restore.take::<ToolbusFound>(&Server)? else { return Ok(Sessions::default()) };
+        let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
+        match found.contradiction(&table) {
+            Some(why) => Err(why),
+            None => Ok(Sessions::one(&Server, ToolbusSession::again(table, found, restore.seed))),
+        }
+    }
+}
+
+/// Opens a session with the MCP server of a manifest.
+async fn open(plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
+    let Some(table) = plan.manifest.get::<ToolbusTable>().cloned() else {
+        return Err(lacks("has no table `[toolbus]`"));
+    };
+    let plan = plan.opening(table, LOG);
+    ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}

@@ -1,0 +1,144 @@
+//! MCP over standard input and output: one JSON-RPC message a line.
+
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt as _, AsyncRead, AsyncWriteExt as _, BufReader};
+use tokio::process::ChildStdin;
+use tokio::sync::Mutex;
+
+use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
+use crate::engine::by_hand::quoted;
+use crate::engine::target::{Launch, Offspring, Pipes};
+
+/// For a server to end by itself once its input is closed.
+const END_DEADLINE: Duration = Duration::from_millis(500);
+
+/// A server process of our own.
+pub(super) struct Stdio {
+    input: Mutex<Option<ChildStdin>>,
+    process: std::sync::Arc<Mutex<Offspring>>,
+    command: String,
+}
+
+impl Stdio {
+    /// Starts the server; what it says goes to `sink`.
+    ///
+    /// # Errors
+    /// Why it cannot be started.
+    pub(super) fn start(launch: &Launch, around: &[(&str, &str)], sink: Sink) -> Result<Self, String> {
+        let mut process = launch.spawn(around, Pipes::Both)?;
+        let (input, output) = process.pipes().ok_or("its standard output cannot be read")?;
+        let process = std::sync::Arc::new(Mutex::new(process));
+        let ended = std::sync::Arc::clone(&process);
+        tokio::spawn(async move {
+            let why = read(output, &sink).await;
+            // The exit status is there a moment after the output has ended.
+            let mut last = None;
+            for _ in 0..20 {
+                last = ended.lock().await.ended();
+                if last.is_some() {
+                    break;
+                }
+                tokio::time::sleep(Duration::from_millis(10)).await;
+            }
+            sink(Incoming::Closed(last.unwrap_or(why)));
+        });
+        let words = launch.command.iter().map(|word| quoted(word)).collect::<Vec<_>>().join(" ");
+        let names: Vec<String> = around.iter().map(|(name, _)| format!("{name}=/tmp/context ")).collect();
+        let names = names.concat();
+        let directory = quoted(&launch.directory.display().to_string());
+        let command = match directory.as_str() {
+            "'.'" => format!("{names}{words}"),
+            _ => format!("(cd {directory} && {names}{words})"),
+        };
+        Ok(Self { input: Mutex::new(Some(input)), process, command })
+    }
+}
+
+impl Link for Stdio {
+    fn send(&self, message: Value) -> BoxFuture<'_, Result<(), String>> {
+        Box::pin(async move {
+            let mut line = message.to_string();
+            line.push('\n');
+            // It may be megabytes, and the server takes its time.
+            drop(message);
+            let mut input = self.input.lock().await;
+            let input = input.as_mut().ok_or("the server has been ended")?;
+            let write = async {
+                input.write_all(line.as_bytes()).await?;
+                input.flush().await
+            };
+            match tokio::time::timeout(SEND_DEADLINE, write).await {
+                Ok(written) => written.map_err(|error| format!("the server does not read: {error}")),
+                Err(_) => Err("the server does not read its standard input".to_owned()),
+            }
+        })
+    }
+
+    fn agreed(&self, _: &str) {}
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            // The end of its input asks a server to end (MCP, lifecycle); signals follow.
+            drop(self.input.lock().await.take());
+            let mut process = self.process.lock().await;
+            let began = std::time::Instant::now();
+            while process.ended().is_none() && began.elapsed() < END_DEADLINE {
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            process.stop().await;
+        })
+    }
+
+    fn by_hand(&self) -> HandLine {
+        let lines = [initialize(), initialized()].map(|message| quoted(&message.to_string()));
+        // A server may end with its input before it has answered.
+        (format!("{{ printf '%s\\n' {} ", lines.join(" ")), format!("; sleep 2; }} | {}", self.command))
+    }
+}
+
+/// What a client says when it has read the answer to that (MCP, lifecycle).
+pub(super) fn initialized() -> Value {
+    json!({"jsonrpc": "2.0", "method": "notifications/initialized"})
+}
+
+/// The first message of a session (MCP, lifecycle).
+pub(super) fn initialize() -> Value {
+    json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
+        "protocolVersion": super::server::PROTOCOL_VERSION,
+        "capabilities": {},
+        "clientInfo": {"name": "callmark", "version": env!("CARGO_PKG_VERSION")},
+    }})
+}
+
+/// Reads lines until the end, and says why it ended.
+async fn read(output: impl AsyncRead + Unpin, sink: &Sink) -> String {
+    let mut output = BufReader::with_capacity(64 * 1024, output);
+    let mut line = Vec::new();
+    loop {
+        let read = match output.fill_buf().await {
+            Ok([]) => return "the server closed its standard output".to_owned(),
+            Ok(bytes) => bytes,
+            Err(error) => return format!("the server's standard output cannot be read: {error}"),
+        };
+        let (part, whole) = match read.iter().position(|byte| *byte == b'\n') {
+            Some(end) => (&read[..end], true),
+            None => (read, false),
+        };
+        if line.len() + part.len() > MAX_MESSAGE {
+            return format!("the server sent a message of more than {MAX_MESSAGE} bytes");
+        }
+        line.extend_from_slice(part);
+        let used = part.len() + usize::from(whole);
+        output.consume(used);
+        if whole {
+            // What is no JSON has no place on this channel; it answers no request either.
+            if let Ok(message) = serde_json::from_slice(&line) {
+                sink(Incoming::Message(message));
+            }
+            line.clear();
+        }
+    }
+}

@@ -1,0 +1,274 @@
+//! What there is before the call: a server, and the call's arguments.
+
+use cucumber::{Parameter, given};
+use serde_json::{Value, json};
+
+use super::{ProbeName, Scope};
+use crate::engine::judge::Undeclared;
+use crate::engine::parameters::Json;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::toolbus::call;
+use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::judge::shape;
+use crate::families::toolbus::scene::Call;
+use crate::families::toolbus::session::RootKind;
+use crate::families::toolbus::world::World;
+
+/// Length of the strings of which large lists and objects are made.
+const SHORT: usize = 160;
+
+#[given("an MCP server")]
+async fn server(world: &mut World) -> Step {
+    world.open(RootKind::First).await
+}
+
+#[given("an MCP server of its own")]
+async fn own_server(world: &mut World) -> Step {
+    world.open_own().await
+}
+
+#[given("an MCP server of its own for large calls")]
+async fn server_for_large_calls(world: &mut World) -> Step {
+    world.open_own_in_turn().await
+}
+
+#[given("an MCP server whose context root is configured under the second name alone")]
+async fn second_root(world: &mut World) -> Step {
+    world.open(RootKind::Second).await
+}
+
+#[given("an MCP server without a context root")]
+async fn without_root(world: &mut World) -> Step {
+    world.open(RootKind::None).await
+}
+
+#[given(expr = "a call of the {tool} probe")]
+async fn call_of(world: &mut World, probe: ProbeName) -> Step {
+    // A value like no other, so that it can be told from what another call left.
+    let value = json!({"alpha": {"beta": 5}, "gamma": 1, "note": world.scene()?.id("note")});
+    if probe.0 == Probe::State {
+        return call_of_state(world, value).await;
+    }
+    world.prepare(probe.0, value)
+}
+
+/// Reads a key that a call before has stored, since a reader may call an unknown one an error.
+async fn call_of_state(world: &mut World, value: Value) -> Step {
+    world.prepare(Probe::Echo, value)?;
+    stored(world, "read".to_owned())?;
+    world.make().await?;
+    world.prepare(Probe::State, Value::Null)?;
+    let scene = world.scene()?;
+    let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
+    let filling = scene.filling(Value::Null, &scene.id("read"), &scope, 0);
+    if let Some(table) = Probe::State.table(&scene.session.table) {
+        world.call()?.arguments = call::arguments(Probe::State, &table, &filling);
+    }
+    Ok(())
+}
+
+#[given(expr = "a call of the echo probe with {json}")]
+fn echo(world: &mut World, value: Json) -> Step {
+    world.prepare(Probe::Echo, value.0)
+}
+
+#[given("a call of a tool that does not exist")]
+fn no_such_tool(world: &mut World) -> Step {
+    let call = Call {
+        probe: None,
+        tool: "callmark_no_such_tool".to_owned(),
+        arguments: serde_json::Map::new(),
+        value: Value::Null,
+        stored: None,
+        picked: None,
+    };
+    world.scene()?.call = Some(call);
+    Ok(())
+}
+
+/// Ids end with what makes the scenario unlike any other.
+#[given(expr = "the argument {string} is {json}")]
+fn argument(world: &mut World, name: String, value: Json) -> Step {
+    let scene = world.scene()?;
+    let value = match value.0 {
+        Value::String(text) if name.ends_with("_id") => Value::from(scene.id(&text)),
+        other => other,
+    };
+    world.call()?.arguments.insert(name, value);
+    Ok(())
+}
+
+#[given("its correlation ids")]
+fn correlation(world: &mut World) -> Step {
+    for (name, id) in [("trace_id", "tr-01"), ("span_id", "sp-01"), ("parent_span_id", "sp-00")] {
+        argument(world, name.to_owned(), Json(Value::from(id)))?;
+    }
+    Ok(())
+}
+
+/// Ways out of a directory.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "escape", regex = "a climbing path|a path that climbs far|an absolute path")]
+enum Escape {
+    Climbing,
+    Far,
+    Absolute,
+}
+
+impl std::str::FromStr for Escape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "a climbing path" => Ok(Self::Climbing),
+            "a path that climbs far" => Ok(Self::Far),
+            "an absolute path" => Ok(Self::Absolute),
+            other => Err(format!("`{other}` leads nowhere")),
+        }
+    }
+}
+
+#[given(expr = "the id {string} is {escape}")]
+fn escaping(world: &mut World, name: String, escape: Escape) -> Step {
+    let scene = world.scene()?;
+    let outside = scene.id("outside");
+    let id = match escape {
+        // What a store with few folders lets out, and one with many.
+        Escape::Climbing => format!("{}{outside}", "../".repeat(5)),
+        Escape::Far => format!("{}{outside}", "../".repeat(9)),
+        Escape::Absolute => scene.session.outside().join(outside).display().to_string(),
+    };
+    world.call()?.arguments.insert(name, Value::from(id));
+    Ok(())
+}
+
+#[given(expr = "the output is {json}")]
+fn output(world: &mut World, spec: Json) -> Step {
+    let scene = world.scene()?;
+    let output = call::output(&spec.0, &scene.session.table);
+    world.call()?.arguments.insert("output".to_owned(), output);
+    Ok(())
+}
+
+#[given("the output picks one key of the result")]
+fn output_picks(world: &mut World) -> Step {
+    let session = world.session()?;
+    let probe = world.call()?.probe.unwrap_or(Probe::Echo);
+    let envelope = session.baseline(probe).and_then(|baseline| baseline.as_ref().ok()).cloned();
+    let key = shape::key_to_pick(&envelope.unwrap_or_default(), &session.result_pointer);
+    let key = key.map_err(|trouble| world.halt(trouble))?;
+    let call = world.call()?;
+    call.arguments.insert("output".to_owned(), json!({"pick": [key]}));
+    call.picked = Some(key);
+    Ok(())
+}
+
+#[given(expr = "the result is stored under {string}")]
+fn stored(world: &mut World, key: String) -> Step {
+    let unique = world.scene()?.id(&key);
+    let call = world.call()?;
+    call.arguments.insert("store_as".to_owned(), Value::from(unique));
+    call.stored = Some((key, None));
+    Ok(())
+}
+
+#[given(expr = "the result is stored under {string} in the {scope} scope")]
+fn stored_in(world: &mut World, key: String, scope: Scope) -> Step {
+    stored(world, key.clone())?;
+    let scope = scope.value(&world.session()?.table.scopes);
+    let call = world.call()?;
+    call.arguments.insert("store_scope".to_owned(), Value::from(scope.clone()));
+    call.stored = Some((key, Some(scope)));
+    Ok(())
+}
+
+/// What a large value is made of.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "shape", regex = "string|list|object")]
+enum Shape {
+    String,
+    List,
+    Object,
+}
+
+impl std::str::FromStr for Shape {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "string" => Ok(Self::String),
+            "list" => Ok(Self::List),
+            "object" => Ok(Self::Object),
+            other => Err(format!("`{other}` has no length")),
+        }
+    }
+}
+
+#[given(expr = "a call of the large probe for {int} KiB")]
+fn large(world: &mut World, kib: usize) -> Step {
+    world.prepare(Probe::Large, Value::Null)?;
+    let scene = world.scene()?;
+    let filling = scene.filling(Value::Null, "", "", kib * 1024);
+    if let Some(table) = Probe::Large.table(&scene.session.table) {
+        world.call()?.arguments = call::arguments(Probe::Large, &table, &filling);
+    }
+    Ok(())
+}
+
+#[given(expr = "a call of the echo probe with a {shape} of {int} KiB")]
+fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
+    let count = kib * 1024 / SHORT;
+    let item = "x".repeat(SHORT - 12);
+    let value = match shape {
+        Shape::String => Value::from("x".repeat(kib * 1024)),
+        Shape::List => (0..count).map(|number| Value::from(format!("{item}{number:08}"))).collect(),
+        Shape::Object => Value::Object(
+            (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),
+        ),
+    };
+    world.prepare(Probe::Echo, json!({"much": value}))
+}
+
+#[given("the break-glass flag is set")]
+fn break_glass(world: &mut World) -> Step {
+    let session = world.session()?;
+    let flag = session.table.probes.break_glass.as_ref().map(|own| own.flag.clone()).unwrap_or_default();
+    world.call()?.arguments.insert(flag, Value::Bool(true));
+    Ok(())
+}
+
+#[given("a secret among its arguments")]
+fn secret_argument(world: &mut World) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    world.call()?.arguments.insert("password".to_owned(), Value::from(marker));
+    Ok(())
+}
+
+#[given(expr = "a call of the secret probe with a secret under {string}")]
+fn secret(world: &mut World, place: String) -> Step {
+    world.prepare(Probe::Secret, Value::Null)?;
+    let session = world.session()?;
+    let Some(table) = Probe::Secret.table(&session.table) else { return Ok(()) };
+    let placeholder = format!("{{{place}}}");
+    if !call::holds(&table, &placeholder) && !call::holds(&table, "{marker}") {
+        return Err(world.halt(Undeclared::SecretPlace.of(placeholder)));
+    }
+    Ok(())
+}
+
+#[given(expr = "a call of the echo probe with a secret under {string}")]
+fn echo_secret(world: &mut World, key: String) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    world.prepare(Probe::Echo, json!({key: marker, call::BESIDE.0: call::BESIDE.1}))
+}
+
+#[given(expr = "a call of the echo probe with a secret under {string} in a list")]
+fn echo_secret_in_list(world: &mut World, key: String) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    world.prepare(Probe::Echo, json!({"accounts": [{key: marker, call::BESIDE.0: call::BESIDE.1}]}))
+}
+
+#[given("the client has made the call")]
+async fn made_before(world: &mut World) -> Step {
+    world.make().await.map(|_| ())
+}

@@ -1,0 +1,223 @@
+//! The World of one tool bus scenario: the stage that all scenarios share, and its scene.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+use serde_json::Value;
+
+use super::answer;
+use super::answer::Answer;
+use super::artifacts;
+use super::artifacts::Form;
+use super::call::Probe;
+use super::evidence;
+use super::judge::Reply;
+use super::scene::{Call, Made, Scene};
+use super::session::{Lease, RootKind, ToolbusSession};
+use crate::engine::by_hand::{ByHand, quoted};
+use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::transcript;
+use crate::transcript::Frame;
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+    /// Artifacts as they were when a step remembered them.
+    pub(super) remembered: Vec<Frame>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let request = scene.made.last().and_then(|made| answer::request(&scene.frames(), made.id).cloned());
+        let subject = request.map(|frame| frame.body);
+        Remains {
+            transcript: Some(Arc::clone(&scene.client.transcript)),
+            names: vec![
+                (format!("-{}", scene.unique), String::new()),
+                (scene.unique.clone(), "<unique>".to_owned()),
+                (scene.session.outside().display().to_string(), "<roots>".to_owned()),
+            ],
+            nonce: None,
+            is_rechecked: false,
+            reproduce: subject.is_some().then(|| {
+                let (before, after) = scene.client.transcript.told("by hand", || scene.server.by_hand());
+                ByHand::new(move |_, frame| {
+                    let request = quoted(&evidence::steady(&frame.body).to_string());
+                    format!("{before}{request}{after}")
+                })
+            }),
+            subject,
+        }
+    }
+
+    fn borrowed(&self) -> bool {
+        let lease = self.scene.as_ref().and_then(|scene| scene.lease.as_ref());
+        lease.is_some_and(Lease::is_used)
+    }
+
+    fn leave(&mut self) {
+        let has_failed = self.core.trouble.is_some();
+        if let Some(scene) = &mut self.scene {
+            if let (Some(lease), true) = (&mut scene.lease, has_failed) {
+                lease.is_not_to_be_lent_again();
+            }
+            scene.lease = None;
+            scene.turn = None;
+        }
+    }
+}
+
+impl World {
+    /// The session with the server.
+    pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Halt> {
+        let session = self.core.sessions.get::<ToolbusSession>();
+        session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
+    }
+
+    /// Opens the scene with the server that scenarios share.
+    pub(super) async fn open(&mut self, kind: RootKind) -> Step {
+        let session = self.session()?;
+        let server = session.server(kind, self.core.transcript.attempt()).await;
+        self.enter_scene(&session, server, kind)
+    }
+
+    /// Opens the scene with a server of its own.
+    pub(super) async fn open_own(&mut self) -> Step {
+        let session = self.session()?;
+        let lease = session.own_server(self.core.transcript.attempt()).await;
+        let server = lease.as_ref().map(|lease| Arc::clone(&lease.server)).map_err(Clone::clone);
+        self.enter_scene(&session, server, RootKind::First)?;
+        self.scene()?.lease = lease.ok();
+        Ok(())
+    }
+
+    /// As [`World::open_own`], for a scenario that moves much data. It waits for its turn first, so that it does not
+    /// keep a server from others meanwhile.
+    pub(super) async fn open_own_in_turn(&mut self) -> Step {
+        let turn = self.session()?.turn().await;
+        self.open_own().await?;
+        self.scene()?.turn = turn;
+        Ok(())
+    }
+
+    fn enter_scene(
+        &mut self,
+        session: &Arc<ToolbusSession>,
+        server: Result<Arc<super::server::Server>, String>,
+        kind: RootKind,
+    ) -> Step {
+        match server {
+            Ok(server) => {
+                self.scene =
+                    Some(Scene::new(session, server, kind, &self.core.identity(), self.core.written()));
+                Ok(())
+            }
+            Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
+        }
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an MCP server`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the next call. A probe that does not work without any semantic argument is a fault of the manifest.
+    pub(super) fn prepare(&mut self, probe: Probe, value: Value) -> Step {
+        let session = self.session()?;
+        if let Some(Err(why)) = session.baseline(probe) {
+            let message = format!("a plain call of `{}` does not work: {why}", probe.key());
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
+        }
+        let scene = self.scene()?;
+        let Some(call) = scene.prepare(probe, value) else {
+            return Err(self.suite_fault("the scenario uses a probe that it does not ask for with `@cap:`"));
+        };
+        self.scene()?.call = Some(call);
+        Ok(())
+    }
+
+    /// The call that is being prepared.
+    pub(super) fn call(&mut self) -> Result<&mut Call, Halt> {
+        if self.scene()?.call.is_none() {
+            return Err(self.suite_fault("no step prepared a call (`Given a call of the … probe`)"));
+        }
+        self.scene()?.call.as_mut().ok_or(Halt)
+    }
+
+    /// Makes the prepared call.
+    pub(super) async fn make(&mut self) -> Result<Made, Halt> {
+        self.call()?;
+        let scene = self.scene()?;
+        // A large call is made once; a small one may be made again.
+        let call = if scene.turn.is_some() { scene.call.take() } else { scene.call.clone() };
+        match call {
+            Some(call) => Ok(scene.make(call).await),
+            None => Err(Halt),
+        }
+    }
+
+    /// The calls that were made, the last one being under test.
+    pub(super) fn made(&mut self) -> Result<Vec<Made>, Halt> {
+        let made = self.scene()?.made.clone();
+        if made.is_empty() {
+            return Err(self.suite_fault("no step made a call (`When the client makes the call`)"));
+        }
+        Ok(made)
+    }
+
+    /// Judges the call under test.
+    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&Reply<'_>) -> Judgement) -> Step {
+        let made = self.made()?;
+        self.judge_calls(&made[made.len() - 1..], |replies| judgement(&replies[0]))
+    }
+
+    /// Judges all calls of the scenario.
+    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
+        let made = self.made()?;
+        self.judge_calls(&made, judgement)
+    }
+
+    /// Judges the first and the last call.
+    pub(super) fn judge_pair(&mut self, judgement: impl FnOnce(&Reply<'_>, &Reply<'_>) -> Judgement) -> Step {
+        let made = self.made()?;
+        let pair = [made[0].clone(), made[made.len() - 1].clone()];
+        self.judge_calls(&pair, |replies| judgement(&replies[0], &replies[1]))
+    }
+
+    fn judge_calls(&mut self, made: &[Made], judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
+        let session = self.session()?;
+        let frames = self.scene()?.frames();
+        let (result, trace) = (session.result_pointer.clone(), session.table.trace_pointer.clone());
+        let replies: Vec<Reply<'_>> =
+            made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
+        let silent = !session.works() && replies.iter().any(|reply| reply.answer == Answer::Missing);
+        let judgement = judgement(&replies);
+        if silent && matches!(judgement, Err(Trouble::Broken(_))) {
+            let message = "the server does not answer calls, and never did".to_owned();
+            return Err(self.halt(Trouble::NotObserved(message)));
+        }
+        self.judge(judgement)
+    }
+
+    /// Writes down the artifacts of a call. A store may be a moment behind its server.
+    pub(super) async fn look_for_artifacts(&mut self, made: &Made) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        let found = artifacts::record(scene, made, session.wire());
+        let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
+        if !has(Form::Context) || !has(Form::Json) {
+            transcript::rest(session.pace.quiet).await;
+            artifacts::record(scene, made, session.wire());
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,338 @@
+//! Captured UTP messages, from a file or from the bus: what `utp.schema` judges.
+//!
+//! A capture is read once and never answered; the party that made it may be long gone.
+
+use std::collections::BTreeMap;
+use std::io::{BufRead as _, BufReader, Read as _};
+use std::path::Path;
+use std::time::Duration;
+
+use async_nats::{Client, Subscriber};
+use callmark_reports::record::Direction;
+use callmark_schemas::SchemaName;
+use futures::StreamExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use thiserror::Error;
+
+use super::manifest::SchemaTable;
+use super::platform::nats;
+use crate::net::wire::Wire;
+use crate::transcript::{Frame, Kind, Message};
+
+/// Largest capture file.
+const MAX_FILE: u64 = 256 * 1024 * 1024;
+/// Longest line of a capture file.
+const MAX_LINE: u64 = 16 * 1024 * 1024;
+/// Time for the tool registry to tell a row.
+const ROW_DEADLINE: Duration = Duration::from_secs(2);
+
+/// Time for a message to oneself to come back.
+const MARKER_DEADLINE: Duration = Duration::from_secs(10);
+
+/// What a captured message is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CapturedKind {
+    /// A tool command.
+    Command,
+    /// A callback on its own.
+    Callback,
+    /// A report request; it becomes a callback when it is read.
+    Report,
+    /// A card.
+    Card,
+    /// A `resource.tools` row.
+    Tool,
+    /// An Inbox record.
+    Inbox,
+    /// A wakeup.
+    Wakeup,
+    /// Anything else.
+    Other,
+}
+
+/// One captured message.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Entry {
+    /// Line of the file, or number on the bus, from 1.
+    pub n: u32,
+    /// What it is; never `Report`.
+    pub kind: CapturedKind,
+    /// Its subject, empty where the capture has none.
+    pub subject: String,
+    /// Its headers.
+    pub headers: BTreeMap<String, String>,
+    /// A callback is its payload, a card the card, a row the row.
+    pub body: Value,
+}
+
+/// All captured messages, in order.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct Capture {
+    entries: Vec<Entry>,
+    /// The statuses that the captured system is declared to produce.
+    pub statuses: Vec<String>,
+    /// The kinds of messages that are its own.
+    pub kinds: Vec<String>,
+}
+
+/// The kinds that rules are about.
+const KINDS: [&str; 3] = ["command", "callback", "tool"];
+
+/// A capture that cannot be read.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum CaptureError {
+    /// The file.
+    #[error("the capture `{path}` cannot be read: {reason}")]
+    File {
+        /// As the manifest names it.
+        path: String,
+        /// With the line, where there is one.
+        reason: String,
+    },
+    /// The bus.
+    #[error("the bus cannot be watched: {0}")]
+    Bus(String),
+    /// The exercise.
+    #[error("the exercise that was to be captured failed: {0}")]
+    Exercise(String),
+}
+
+/// Makes a system exchange messages while the suite watches the bus.
+pub trait Exercise: Send + Sync {
+    /// Runs it to its end.
+    fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>>;
+}
+
+/// What an exercise tells of itself.
+pub struct Exercised {
+    /// The project in which it took place.
+    pub project_id: String,
+    /// Ends what still serves the project's tool rows.
+    pub end: BoxFuture<'static, ()>,
+}
+
+#[derive(Deserialize)]
+struct Line {
+    #[serde(default)]
+    kind: Option<CapturedKind>,
+    #[serde(default)]
+    subject: String,
+    #[serde(default)]
+    headers: BTreeMap<String, String>,
+    body: Value,
+}
+
+impl Capture {
+    /// Reads a capture file, one JSON object a line (`docs/bindings.md`).
+    pub fn read(path: &Path, table: &SchemaTable) -> Result<Self, CaptureError> {
+        let shown = path.display().to_string();
+        let fault = |reason: String| CaptureError::File { path: shown.clone(), reason };
+        let file = std::fs::File::open(path).map_err(|error| fault(error.to_string()))?;
+        let size = file.metadata().map_err(|error| fault(error.to_string()))?.len();
+        if size > MAX_FILE {
+            return Err(fault(format!("it has {size} bytes, more than {MAX_FILE}")));
+        }
+        // Not every file says how long it is.
+        let mut reader = BufReader::new(file.take(MAX_FILE));
+        let mut capture = Self::declared(table);
+        for number in 1.. {
+            let mut line = Vec::new();
+            let at = |reason: String| fault(format!("line {number}: {reason}"));
+            let read = reader
+                .by_ref()
+                .take(MAX_LINE)
+                .read_until(b'\n', &mut line)
+                .map_err(|error| at(error.to_string()))?;
+            if read == 0 {
+                break;
+            }
+            if line.iter().all(u8::is_ascii_whitespace) {
+                continue;
+            }
+            let value: Value = serde_json::from_slice(&line).map_err(|error| at(error.to_string()))?;
+            if let Some(violation) = callmark_schemas::violations(SchemaName::CaptureLine, &value).first() {
+                return Err(at(format!("`{}`: {}", violation.pointer, violation.message)));
+            }
+            let line: Line = serde_json::from_value(value).map_err(|error| at(error.to_string()))?;
+            capture.add(number, line);
+        }
+        Ok(capture)
+    }
+
+    /// Watches the bus while `exercise` runs, then asks its tool registry for the rows of the tools called.
+    pub async fn watch(
+        client: &Client,
+        nats_url: &str,
+        version: &str,
+        table: &SchemaTable,
+        exercise: &dyn Exercise,
+    ) -> Result<Self, CaptureError> {
+        let bus = |error: &dyn std::fmt::Display| CaptureError::Bus(error.to_string());
+        let mut messages = client.subscribe(">").await.map_err(|error| bus(&error))?;
+        // A message to oneself comes back once the broker has read what was sent ahead of it, and here after
+        // everything that the exercise sent: the first says that the watch is on, the second that it is over.
+        marker(client, &mut messages, |_| {}).await?;
+        let exercised = exercise.run(nats_url, version).await.map_err(CaptureError::Exercise)?;
+        let mut seen = Vec::new();
+        marker(client, &mut messages, |message| seen.push(message)).await?;
+        let mut capture = Self::declared(table);
+        let mut number = 0;
+        for message in seen {
+            let subject = message.subject.to_string();
+            if !subject.split('.').any(|token| token == exercised.project_id) {
+                continue;
+            }
+            number += 1;
+            let (headers, body) = (nats::headers(&message), nats::body(&message.payload));
+            capture.add(number, Line { kind: None, subject, headers, body });
+        }
+        capture.fetch_rows(client, &exercised.project_id, number).await;
+        exercised.end.await;
+        Ok(capture)
+    }
+
+    /// What a Tool Service sent in a transcript: callbacks and cards. Commands and rows are the suite's own.
+    pub fn of_frames(frames: &[Frame], statuses: Vec<String>) -> Self {
+        let mut capture = Self { entries: Vec::new(), statuses, kinds: vec!["callback".to_owned()] };
+        for frame in frames {
+            let kind = match frame.kind {
+                Kind::Report => CapturedKind::Report,
+                Kind::CardSave => CapturedKind::Card,
+                _ => continue,
+            };
+            let (subject, headers, body) = (frame.channel.clone(), frame.headers.clone(), frame.body.clone());
+            capture.add(frame.n, Line { kind: Some(kind), subject, headers, body });
+        }
+        capture
+    }
+
+    /// The messages of a kind.
+    pub fn of_kind(&self, kind: CapturedKind) -> Vec<Entry> {
+        self.entries.iter().filter(|entry| entry.kind == kind).cloned().collect()
+    }
+
+    /// Number of messages.
+    pub fn len(&self) -> usize {
+        self.entries.len()
+    }
+
+    /// Whether nothing was captured.
+    pub fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    fn declared(table: &SchemaTable) -> Self {
+        let all = || super::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
+        Self {
+            entries: Vec::new(),
+            statuses: table.statuses.clone().unwrap_or_else(all),
+            kinds: KINDS.map(str::to_owned).to_vec(),
+        }
+    }
+
+    async fn fetch_rows(&mut self, client: &Client, project_id: &str, mut number: u32) {
+        let mut names: Vec<String> = self
+            .of_kind(CapturedKind::Command)
+            .iter()
+            .filter_map(|entry| entry.body.get("tool_name").and_then(Value::as_str).map(str::to_owned))
+            .collect();
+        names.sort();
+        names.dedup();
+        for name in names {
+            let subject = format!("l0.v1.{project_id}.tools.get");
+            let request = serde_json::json!({"tool_name": name}).to_string();
+            let asked = client.request(subject.clone(), request.into());
+            // A system without a tool registry on the bus has no rows to show: not observed.
+            let Ok(Ok(reply)) = tokio::time::timeout(ROW_DEADLINE, asked).await else { return };
+            let body = nats::body(&reply.payload);
+            let Some(row) = body.get("tool").filter(|row| row.is_object()) else { continue };
+            number += 1;
+            let line =
+                Line { kind: Some(CapturedKind::Tool), subject, headers: BTreeMap::new(), body: row.clone() };
+            self.add(number, line);
+        }
+    }
+
+    /// The capture as it looks behind a wire.
+    #[must_use]
+    pub fn through(&self, wire: &dyn Wire) -> Self {
+        let mut entries = Vec::new();
+        for entry in &self.entries {
+            let message = Message {
+                direction: Direction::FromTarget,
+                kind: wire_kind(entry.kind),
+                channel: entry.subject.clone(),
+                headers: entry.headers.clone(),
+                body: entry.body.clone(),
+            };
+            for Message { channel: subject, headers, body, .. } in wire.incoming(message) {
+                entries.push(Entry { n: entry.n, kind: entry.kind, subject, headers, body });
+            }
+        }
+        Self { entries, statuses: self.statuses.clone(), kinds: self.kinds.clone() }
+    }
+
+    fn add(&mut self, n: u32, line: Line) {
+        let kind = line.kind.unwrap_or_else(|| kind_of(&line.subject));
+        let (kind, body) = match kind {
+            CapturedKind::Report => {
+                (CapturedKind::Callback, line.body.get("payload").cloned().unwrap_or(Value::Null))
+            }
+            CapturedKind::Card => {
+                let card = line.body.get("card").filter(|card| card.is_object()).cloned();
+                (CapturedKind::Card, card.unwrap_or(line.body))
+            }
+            other => (other, line.body),
+        };
+        self.entries.push(Entry { n, kind, subject: line.subject, headers: line.headers, body });
+    }
+}
+
+/// Publishes a message to oneself and hands on what comes before it.
+async fn marker(
+    client: &Client,
+    messages: &mut Subscriber,
+    mut before: impl FnMut(async_nats::Message),
+) -> Result<(), CaptureError> {
+    let inbox = client.new_inbox();
+    client.publish(inbox.clone(), "".into()).await.map_err(|error| CaptureError::Bus(error.to_string()))?;
+    let until = async {
+        while let Some(message) = messages.next().await {
+            if message.subject.as_str() == inbox {
+                return;
+            }
+            before(message);
+        }
+    };
+    tokio::time::timeout(MARKER_DEADLINE, until)
+        .await
+        .map_err(|_| CaptureError::Bus("the broker does not send messages back".to_owned()))
+}
+
+fn wire_kind(kind: CapturedKind) -> Kind {
+    match kind {
+        CapturedKind::Command => Kind::Command,
+        CapturedKind::Callback | CapturedKind::Report => Kind::Report,
+        CapturedKind::Card => Kind::CardSave,
+        CapturedKind::Tool => Kind::ToolsGet,
+        CapturedKind::Wakeup => Kind::Wakeup,
+        CapturedKind::Inbox | CapturedKind::Other => Kind::Bus,
+    }
+}
+
+/// What a message is by its subject.
+fn kind_of(subject: &str) -> CapturedKind {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    match tokens.as_slice() {
+        ["l0", "v1", _, "cards", "save"] => CapturedKind::Card,
+        ["l0", "v1", _, _, "report"] => CapturedKind::Report,
+        ["cg", _, _, _, "cmd", "agent", _, "wakeup"] => CapturedKind::Wakeup,
+        // Anything that looks like a command is one, so that a malformed subject is judged, not overlooked.
+        tokens if tokens.windows(2).any(|pair| pair == ["cmd", "tool"]) => CapturedKind::Command,
+        _ => CapturedKind::Other,
+    }
+}

@@ -1,0 +1,303 @@
+//! The ground that all UTP roles under test stand on: the connection to the broker, the platform played for them, and
+//! the target's own process or processes.
+//!
+//! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one ground.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
+
+use async_nats::{Client, ConnectOptions, Event};
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use tokio::sync::Mutex;
+use tokio::task::JoinSet;
+
+use super::credentials;
+use super::manifest::{PlatformKind, UtpTable};
+use super::platform;
+use super::platform::{Desk, Project, ProjectName, nats};
+use super::session::SessionError;
+use super::target::{Running, Surroundings, Target};
+use super::upstream::{Upstream, UpstreamPlan};
+use crate::engine::environment;
+use crate::engine::target::Port;
+use crate::engine::world::STABLE;
+use crate::net::wire::{Straight, Wire};
+use crate::transcript::{Message, Transcript};
+
+/// Time for connecting to the broker.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
+/// Time between looks whether the target's process still runs.
+const ENDED_POLL: Duration = Duration::from_millis(250);
+
+/// What a ground is laid with.
+pub struct GroundPlan {
+    /// `nats://host:port`.
+    pub nats_url: String,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// How the target reaches the platform.
+    pub platform: PlatformKind,
+    /// What messages cross on their way.
+    pub wire: Arc<dyn Wire>,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// How the target is started and ended.
+    pub target: Box<dyn Target>,
+    /// What a started target is told beside broker and platform, by the names of `docs/bindings.md`.
+    pub environment: BTreeMap<String, String>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
+    /// The port that the target is told to listen on.
+    pub port: Option<Port>,
+}
+
+/// What was found out about a ground before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct GroundFound {
+    version: String,
+    nonce: String,
+    upstream: Option<UpstreamPlan>,
+}
+
+impl GroundFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
+        (self.version != table.protocol_version).then(|| {
+            format!(
+                "it spoke version `{}`, and `utp.protocol_version` is `{}`",
+                self.version, table.protocol_version
+            )
+        })
+    }
+}
+
+/// Broker, platform and target.
+pub struct Ground {
+    /// The suite's connection; none where a run is judged again, which asks nobody.
+    client: Option<Client>,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// All projects of the run.
+    pub desk: Arc<Desk>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
+    seed: u64,
+    nonce: String,
+    lost: Arc<AtomicBool>,
+    target: Mutex<Box<dyn Target>>,
+    /// Nobody else gets it as long as the target may listen there.
+    _port: Option<Port>,
+    // Both platforms end with the ground.
+    _tasks: Vec<JoinSet<()>>,
+}
+
+impl std::fmt::Debug for Ground {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Ground").field("seed", &self.seed).finish_non_exhaustive()
+    }
+}
+
+impl Ground {
+    /// Connects, serves the platform and starts the target.
+    pub async fn lay(plan: GroundPlan) -> Result<Arc<Self>, SessionError> {
+        let lost = Arc::new(AtomicBool::new(false));
+        let client = connect(&plan.nats_url, &lost).await?;
+        let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        if let Some(upstream) = &plan.upstream {
+            upstream.attach(&desk);
+        }
+        let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
+        let mut tasks = vec![
+            platform::nats::serve(&client, &plan.version, &desk, wakeups)
+                .await
+                .map_err(|error| fault(&error))?,
+        ];
+        let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
+        let (address, task) = platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
+        tasks.push(task);
+        let around = Surroundings {
+            nats_url: plan.nats_url,
+            platform_url: format!("http://{address}"),
+            platform: plan.platform,
+            version: plan.version.clone(),
+            environment: plan.environment,
+        };
+        // A target may ask for a card as soon as it runs.
+        nats::settle(&client).await;
+        let mut target = plan.target;
+        target.start(&around).await.map_err(SessionError::Start)?;
+        Ok(Arc::new(Self {
+            client: Some(client),
+            version: plan.version,
+            desk,
+            upstream: plan.upstream,
+            seed: plan.seed,
+            nonce: nonce(),
+            lost,
+            target: Mutex::new(target),
+            _port: plan.port,
+            _tasks: tasks,
+        }))
+    }
+
+    /// Opens the project of one scenario. The id follows from seed and scenario.
+    pub fn project(&self, scenario: &str) -> Arc<Project> {
+        self.project_of(scenario, "", Arc::default())
+    }
+
+    /// Opens a project whose id ends with `suffix`, with what the scenario writes down.
+    pub fn project_of(&self, scenario: &str, suffix: &str, transcript: Arc<Transcript>) -> Arc<Project> {
+        let digest =
+            crate::spec::library::hex(&Sha256::digest(format!("{}/{scenario}", self.seed).as_bytes()));
+        let stable = digest[..STABLE].to_owned();
+        // The stable part stands in reports, which are the same however often a scenario was run.
+        let nonce = match transcript.attempt() {
+            0 => self.nonce.clone(),
+            attempt => {
+                crate::spec::library::hex(&Sha256::digest(format!("{}/{attempt}", self.nonce).as_bytes()))
+                    [..6]
+                    .to_owned()
+            }
+        };
+        let unique = format!("{stable}{nonce}");
+        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
+    }
+
+    /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
+    pub async fn publish(&self, messages: Vec<Message>) {
+        let Some(client) = &self.client else { return };
+        for message in messages {
+            let _ = nats::send(client, &message).await;
+        }
+        let _ = client.flush().await;
+    }
+
+    /// The suite's connection.
+    pub fn client(&self) -> Option<&Client> {
+        self.client.as_ref()
+    }
+
+    /// What was found out.
+    pub fn found(&self) -> GroundFound {
+        GroundFound {
+            version: self.version.clone(),
+            nonce: self.nonce.clone(),
+            upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
+        }
+    }
+
+    /// The ground of a run that is judged again.
+    pub fn again(found: GroundFound, seed: u64) -> Arc<Self> {
+        // Nobody takes what the desk would publish.
+        let (desk, _) = Desk::new(&found.version, Arc::new(Straight));
+        Arc::new(Self {
+            client: None,
+            version: found.version,
+            desk,
+            upstream: found.upstream.map(Upstream::unheard),
+            seed,
+            nonce: found.nonce,
+            lost: Arc::default(),
+            target: Mutex::new(Box::new(Running)),
+            _port: None,
+            _tasks: Vec::new(),
+        })
+    }
+
+    /// Whether the connection to the broker was lost at any time.
+    pub fn lost_broker(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// What there is to say when the target's process ended by itself.
+    pub async fn target_ended(&self) -> Option<String> {
+        self.target.lock().await.ended().await
+    }
+
+    /// What the target has logged, where that can be read.
+    pub async fn log(&self) -> Option<String> {
+        self.target.lock().await.log().await
+    }
+
+    /// Waits for something that the target does; nothing comes any more from one whose process has ended.
+    pub(crate) async fn unless_ended<T>(&self, wait: impl Future<Output = Option<T>>) -> Option<T> {
+        let ended = async {
+            // An operating system tells nobody but the parent, and that one has to ask.
+            let mut ticks = tokio::time::interval(ENDED_POLL);
+            loop {
+                ticks.tick().await;
+                if self.target_ended().await.is_some() {
+                    return;
+                }
+            }
+        };
+        let mut wait = std::pin::pin!(wait);
+        tokio::select! {
+            biased;
+            seen = &mut wait => seen,
+            // What it sent before its end may still be on the way.
+            () = ended => tokio::time::timeout(ENDED_POLL, wait).await.ok().flatten(),
+        }
+    }
+
+    /// Ends the target, when the suite started it.
+    pub async fn close(&self) {
+        self.target.lock().await.stop().await;
+    }
+}
+
+/// A secret that differs from run to run.
+pub(crate) fn made_up(name: &str) -> String {
+    format!("callmark-{name}-{}", digest())
+}
+
+/// Six hexadecimal digits that differ from run to run.
+fn nonce() -> String {
+    digest()[..6].to_owned()
+}
+
+fn digest() -> String {
+    static COUNT: AtomicU64 = AtomicU64::new(0);
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+    let count = COUNT.fetch_add(1, Ordering::Relaxed);
+    let digest = Sha256::digest(format!("{now}/{}/{count}", std::process::id()).as_bytes());
+    crate::spec::library::hex(&digest)[..24].to_owned()
+}
+
+async fn connect(url: &str, lost: &Arc<AtomicBool>) -> Result<Client, SessionError> {
+    let flag = Arc::clone(lost);
+    let options = credentials::of_url(ConnectOptions::new(), url)
+        .name("callmark")
+        .no_echo()
+        .connection_timeout(CONNECT_DEADLINE)
+        .subscription_capacity(64 * 1024)
+        .event_callback(move |event| {
+            let flag = Arc::clone(&flag);
+            async move {
+                if matches!(event, Event::Disconnected) {
+                    flag.store(true, Ordering::Relaxed);
+                }
+            }
+        });
+    let refused = |reason: String| SessionError::Broker { url: redacted(url), reason };
+    match tokio::time::timeout(CONNECT_DEADLINE, options.connect(url)).await {
+        Ok(Ok(client)) => Ok(client),
+        Ok(Err(error)) => {
+            environment::note(&error);
+            Err(refused(error.to_string()))
+        }
+        Err(_) => Err(refused(format!("no answer within {} s", CONNECT_DEADLINE.as_secs()))),
+    }
+}
+
+/// A URL without user and password.
+pub fn redacted(url: &str) -> String {
+    match (url.find("://"), url.rfind('@')) {
+        (Some(scheme), Some(at)) if at > scheme => format!("{}***@{}", &url[..scheme + 3], &url[at + 1..]),
+        _ => url.to_owned(),
+    }
+}

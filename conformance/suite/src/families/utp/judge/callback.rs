@@ -1,0 +1,244 @@
+//! The callback (UTP §4.2): what the report's payload says, and what it must not say.
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::seen;
+use super::seen::Calls;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::transcript::{Frame, Kind};
+
+/// The five values of `status` (UTP §4.2).
+pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
+/// The two values of `after_execution` (UTP §3.1).
+pub const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
+/// Members that a callback has by the documents (UTP §4.2).
+pub const MEMBERS: [&str; 8] = [
+    "tool_call_id",
+    "agent_turn_id",
+    "turn_epoch",
+    "agent_id",
+    "tool_result_card_id",
+    "status",
+    "after_execution",
+    "step_id",
+];
+/// Names that only results and errors have; `result` itself has a rule of its own.
+const SEMANTIC: [&str; 9] =
+    ["error", "errors", "error_code", "error_message", "output", "data", "text", "content", "message"];
+
+/// The reports of the call, at least one.
+fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+    let reports = seen::reports(frames, calls);
+    if reports.is_empty() {
+        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+    }
+    Ok(reports)
+}
+
+/// Every callback of the call has the member, not null.
+pub fn carries(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
+    for report in reports(frames, calls)? {
+        let pointer = format!("/payload/{member}");
+        let value = report.body.pointer(&pointer);
+        let there = match value {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(_) => true,
+        };
+        if !there {
+            return Err(Finding::new(
+                format!("the callback has no `{member}`"),
+                format!("put `{member}` into `payload` of every report, on success and on failure"),
+            )
+            .expected("a value")
+            .actual(value)
+            .at(pointer)
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The member of every callback equals the command's, value and JSON type.
+pub fn repeats(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
+    let sent = calls.subject.command.get(member).cloned().unwrap_or(Value::Null);
+    for report in reports(frames, calls)? {
+        let pointer = format!("/payload/{member}");
+        let value = report.body.pointer(&pointer);
+        if value != Some(&sent) {
+            return Err(Finding::new(
+                format!("the callback's `{member}` is not the command's"),
+                format!("copy `{member}` from the command into the callback as it came, without conversion"),
+            )
+            .expected(sent)
+            .actual(value)
+            .at(pointer)
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A member of every callback is one of a closed list, in exact spelling.
+pub fn is_one_of(frames: &[Frame], calls: &Calls<'_>, member: &str, values: &[&str]) -> Judgement {
+    for report in reports(frames, calls)? {
+        let pointer = format!("/payload/{member}");
+        let value = report.body.pointer(&pointer);
+        let known = value.and_then(Value::as_str).is_some_and(|text| values.contains(&text));
+        if !known {
+            return Err(Finding::new(
+                format!("the callback's `{member}` is none of the values that there are"),
+                format!("use one of {}, lower case", quoted(values)),
+            )
+            .expected(format!("one of {}", quoted(values)))
+            .actual(value)
+            .at(pointer)
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// No report in these frames has a status outside the five.
+pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
+    let own = |frame: &&Frame| frame.kind == Kind::Report && frame.direction == Direction::FromTarget;
+    // Other Inbox messages are the target's own affair.
+    let mut reports = frames.iter().filter(own).filter(|frame| seen::is_outcome(frame));
+    let wrong = reports.find(|report| {
+        let status = report.member("/payload/status");
+        status.is_some_and(|status| !status.as_str().is_some_and(|text| STATUSES.contains(&text)))
+    });
+    match wrong {
+        None => Ok(()),
+        Some(report) => Err(Finding::new(
+            "a callback's `status` is none of the five",
+            format!("use one of {}, lower case, for every outcome", quoted(&STATUSES)),
+        )
+        .expected(format!("one of {}", quoted(&STATUSES)))
+        .actual(report.body.pointer("/payload/status"))
+        .at("/payload/status")
+        .frame(report)
+        .into()),
+    }
+}
+
+/// The status of every callback tells of a result, whole or in part.
+pub fn tells_of_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    for report in reports(frames, calls)? {
+        let value = report.body.pointer("/payload/status");
+        if !value.and_then(Value::as_str).is_some_and(|text| matches!(text, "success" | "partial")) {
+            return Err(Finding::new(
+                "the command was not executed as it would be without what is unusual about it",
+                "execute it: what the documents call optional may be there or not, and unknown members are ignored",
+            )
+            .expected("success")
+            .actual(value)
+            .at("/payload/status")
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// The status of every callback is this one.
+pub fn has_status(frames: &[Frame], calls: &Calls<'_>, status: &str) -> Judgement {
+    for report in reports(frames, calls)? {
+        let value = report.body.pointer("/payload/status");
+        if value.and_then(Value::as_str) != Some(status) {
+            return Err(Finding::new(
+                format!("the callback's status is not `{status}`"),
+                format!("report this call with status `{status}`"),
+            )
+            .expected(status)
+            .actual(value)
+            .at("/payload/status")
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// `step_id` of the callback is the tool.call card's.
+pub fn step_of_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let step = calls.subject.card_metadata("step_id").cloned().unwrap_or(Value::Null);
+    for report in reports(frames, calls)? {
+        let value = report.body.pointer("/payload/step_id");
+        if value != Some(&step) {
+            return Err(Finding::new(
+                "the callback's `step_id` is not that of the tool.call card",
+                "copy `metadata.step_id` of the tool.call card into the callback",
+            )
+            .expected(step)
+            .actual(value)
+            .at("/payload/step_id")
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// No callback has this member.
+pub fn lacks(frames: &[Frame], calls: &Calls<'_>, member: &str) -> Judgement {
+    for report in reports(frames, calls)? {
+        let pointer = format!("/payload/{member}");
+        if let Some(value) = report.body.pointer(&pointer) {
+            return Err(Finding::new(
+                format!("the callback carries `{member}` inline"),
+                format!("leave `{member}` out of the callback; it belongs into the tool.result card"),
+            )
+            .expected("no such member")
+            .actual(Some(value))
+            .at(pointer)
+            .frame(report)
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// Beyond the documented members a callback holds neither result data nor error text.
+pub fn routes_only(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    for report in reports(frames, calls)? {
+        let said = seen::card_of(frames, report).map(|(_, card)| spoken(card)).unwrap_or_default();
+        let members = report.body.pointer("/payload").and_then(Value::as_object);
+        for (name, value) in members.into_iter().flatten() {
+            let extension = !MEMBERS.contains(&name.as_str()) && name != "result";
+            let repeats = said.iter().any(|text| seen::mentions(value, text));
+            let token = seen::mentions(value, &calls.subject.token);
+            if extension && !value.is_null() && (SEMANTIC.contains(&name.as_str()) || repeats || token) {
+                return Err(Finding::new(
+                    format!("the callback's `{name}` says what only the tool.result card should say"),
+                    "keep routing and pointer members in the callback; put results and errors into the card",
+                )
+                .expected("routing and pointer members only")
+                .actual(Some(value))
+                .at(format!("/payload/{name}"))
+                .frame(report)
+                .into());
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The error text of a card, which a callback should not repeat.
+fn spoken(card: &Value) -> Vec<String> {
+    ["/content/error/message", "/content/result/error_message"]
+        .iter()
+        .filter_map(|pointer| card.pointer(pointer).and_then(Value::as_str))
+        .filter(|text| text.len() >= 6)
+        .map(str::to_owned)
+        .collect()
+}
+
+/// `a`, `b` and `c`.
+pub fn quoted(values: &[&str]) -> String {
+    values.iter().map(|value| format!("`{value}`")).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,190 @@
+//! Captured messages (`utp.schema`): shape rules that hold for any message, whoever sent it.
+
+use serde_json::Value;
+
+use super::callback::{AFTER_EXECUTION, quoted};
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::utp::capture::Entry;
+use crate::families::utp::subject;
+
+fn some<'a>(entries: &'a [Entry], what: &str) -> Result<&'a [Entry], Trouble> {
+    if entries.is_empty() {
+        return Err(Trouble::NotObserved(format!("the capture has no {what}")));
+    }
+    Ok(entries)
+}
+
+/// Every row has the member; `description` and others of type string are non-empty, objects are objects.
+pub fn rows_carry(entries: &[Entry], member: &str) -> Judgement {
+    for entry in some(entries, "`resource.tools` row")? {
+        let value = entry.body.get(member);
+        let sound = match member {
+            "parameters" | "options" => value.is_some_and(Value::is_object),
+            "after_execution" => is_one_of(value, &AFTER_EXECUTION),
+            _ => value.and_then(Value::as_str).is_some_and(|text| !text.is_empty()),
+        };
+        if !sound {
+            let tool = entry.body.get("tool_name").and_then(Value::as_str).unwrap_or("?");
+            return Err(about(entry, format!("the row of tool `{tool}` has no sound `{member}`"))
+                .expected(row_expectation(member))
+                .actual(value)
+                .at(format!("/{member}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every row belongs to the project that it was asked for in.
+pub fn rows_belong(entries: &[Entry]) -> Judgement {
+    for entry in some(entries, "`resource.tools` row")? {
+        let project = entry.body.get("project_id");
+        let asked = entry.subject.split('.').nth(2);
+        if let (Some(asked), Some(own)) = (asked, project.and_then(Value::as_str))
+            && asked != own
+        {
+            return Err(about(entry, "the row belongs to another project than its own".to_owned())
+                .expected(asked)
+                .actual(project)
+                .at("/project_id")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every target_subject still has its placeholders.
+pub fn rows_unexpanded(entries: &[Entry]) -> Judgement {
+    for entry in some(entries, "`resource.tools` row")? {
+        let value = entry.body.get("target_subject");
+        let own = entry.body.get("project_id").and_then(Value::as_str).unwrap_or_default();
+        let text = value.and_then(Value::as_str).unwrap_or_default();
+        if text.split('.').any(|token| token == own) {
+            return Err(about(entry, "the row's `target_subject` is expanded".to_owned())
+                .expected("`{project_id}` and `{channel_id}` as they were uploaded")
+                .actual(value)
+                .at("/target_subject")
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every command travels on a subject of the usual form.
+pub fn commands_have_form(entries: &[Entry]) -> Judgement {
+    for entry in some(entries, "tool command")?.iter().filter(|entry| !entry.subject.is_empty()) {
+        if !subject::is_tool_command(&entry.subject) {
+            return Err(about(entry, "the subject has not the usual form of a tool command".to_owned())
+                .expected("cg.<ver>.<project_id>.<channel_id>.cmd.tool.<target>…")
+                .actual(Some(&Value::from(entry.subject.clone())))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every command has the member.
+pub fn commands_carry(entries: &[Entry], member: &str) -> Judgement {
+    for entry in some(entries, "tool command")? {
+        let value = entry.body.get(member);
+        let there = match value {
+            None | Some(Value::Null) => false,
+            Some(Value::String(text)) => !text.is_empty(),
+            Some(_) => true,
+        };
+        if !there {
+            return Err(about(entry, format!("the command has no `{member}`"))
+                .expected("a value")
+                .actual(value)
+                .at(format!("/{member}"))
+                .into());
+        }
+    }
+    Ok(())
+}
+
+/// Every callback's after_execution is one of the two.
+pub fn callbacks_name_after_execution(entries: &[Entry]) -> Judgement {
+    for entry in some(entries, "callback")? {
+        let value = entry.body.get("after_execution");
+        if !is_one_of(value, &AFTER_EXECUTION) {
+            return Err(about(
+                entry,
+                "the callback's `after_execution` is neither of the two values".to_owned(),
+            )
+            .expected(quoted(&AFTER_EXECUTION))
+            .actual(value)
+            .at("/after_execution")
+            .into());
+        }
+    }
+    Ok(())
+}
+
+/// A call whose card says this status has a callback that says it too.
+pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str) -> Judgement {
+    let told: Vec<&Entry> = cards
+        .iter()
+        .filter(|card| card.body.pointer("/content/status").and_then(Value::as_str) == Some(status))
+        .collect();
+    let pairs: Vec<(&Entry, Option<&Value>)> = callbacks
+        .iter()
+        .filter(|callback| {
+            let pointer = callback.body.get("tool_result_card_id");
+            let told = told
+                .iter()
+                .any(|card| card.body.get("card_id").is_some() && card.body.get("card_id") == pointer);
+            told || is_one_of(callback.body.get("status"), &[status])
+        })
+        .map(|callback| (callback, callback.body.get("status")))
+        .collect();
+    if pairs.is_empty() {
+        return Err(Trouble::NotObserved(format!("the capture has no call that ended as `{status}`")));
+    }
+    match pairs.iter().find(|(_, value)| !is_one_of(*value, &[status])) {
+        None => Ok(()),
+        Some((entry, value)) => {
+            Err(about(entry, format!("a call that ended as `{status}` is called back otherwise"))
+                .expected(status)
+                .actual(*value)
+                .at("/status")
+                .into())
+        }
+    }
+}
+
+/// Members that senders added; extension is allowed, so this only tells.
+pub fn extensions(entries: &[Entry], documented: &[&str]) -> Vec<String> {
+    let mut names: Vec<String> = entries
+        .iter()
+        .filter_map(|entry| entry.body.as_object())
+        .flat_map(|members| members.keys())
+        .filter(|name| !documented.contains(&name.as_str()))
+        .map(|name| crate::transcript::shorten_text(name))
+        .collect();
+    names.sort();
+    names.dedup();
+    names.truncate(20);
+    names
+}
+
+/// Whether a value is exactly one of some strings.
+fn is_one_of(value: Option<&Value>, values: &[&str]) -> bool {
+    value.and_then(Value::as_str).is_some_and(|text| values.contains(&text))
+}
+
+fn row_expectation(member: &str) -> &'static str {
+    match member {
+        "parameters" => "a JSON Schema object",
+        "options" => "an object, empty where there are none",
+        "after_execution" => "`suspend` or `terminate`",
+        _ => "a non-empty string",
+    }
+}
+
+fn about(entry: &Entry, message: String) -> Finding {
+    let hint = format!("look at captured message {} and correct the program that sent it", entry.n);
+    let mut finding = Finding::new(message, hint);
+    finding.frames.push(entry.n);
+    finding
+}

@@ -1,0 +1,323 @@
+//! What a PMO's built-in has others do: turns that it starts, agents that it enters into the roster.
+//!
+//! A command causes what mentions its token, which only who read its card knows. What mentions no call of the suite
+//! at all, and comes after a command that must cause nothing, is taken as that command's doing.
+
+use std::collections::BTreeSet;
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::callback::MEMBERS;
+use super::refusal::inline_used;
+use super::seen;
+use super::seen::Calls;
+use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::families::utp::call::{AGENT, Call, HELPER};
+use crate::families::utp::platform::children::answer_to;
+use crate::families::utp::tool::Tool;
+use crate::transcript::{Frame, Kind};
+
+/// What the target has others do.
+fn effects(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
+    frames.iter().filter(|frame| {
+        let commands_agent = frame.token(4) == Some("cmd") && frame.token(5) == Some("agent");
+        frame.direction == Direction::FromTarget
+            && match frame.kind {
+                Kind::TurnStart | Kind::RosterSave => true,
+                Kind::Bus | Kind::Wakeup => commands_agent,
+                _ => false,
+            }
+    })
+}
+
+/// The agent that is given something to do, or entered into the roster.
+fn agent(frame: &Frame) -> Option<&str> {
+    frame.text("/agent/agent_id").or_else(|| frame.text("/agent_id"))
+}
+
+/// Ids of turns and agents that the target made, and of what the suite made from them.
+pub fn minted(frames: &[Frame]) -> impl Iterator<Item = &str> {
+    let made = effects(frames).flat_map(|frame| {
+        let agent = agent(frame).filter(|agent| ![AGENT, HELPER].contains(agent));
+        [agent, frame.text("/agent_turn_id")]
+    });
+    let delivered = frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Task)
+        .map(|frame| frame.text("/deliverable_card_id"));
+    made.chain(delivered).flatten()
+}
+
+/// Where the command under test stands; it need not have an id.
+fn sent(frames: &[Frame], call: &Call) -> usize {
+    let is_it = |frame: &Frame| frame.kind == Kind::Command && frame.body.as_object() == Some(&call.command);
+    frames.iter().position(is_it).unwrap_or(frames.len())
+}
+
+/// The command under test, which is not valid, has caused nothing.
+pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let own = effects(frames).find(|frame| seen::mentions(&frame.body, &calls.subject.token));
+    match own.or_else(|| stray(frames, calls)) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the built-in had others do something although the command is not valid",
+            "validate the command and read its card before a turn is started or an agent entered into the roster",
+        )
+        .expected("no turn, no agent, no command to an agent")
+        .actual(Some(&frame.body))
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// What was done after the command and for no other call of the suite.
+fn stray<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
+    let sent = sent(frames, calls.subject);
+    let foreign = |frame: &&Frame| calls.others.iter().any(|name| seen::mentions(&frame.body, name));
+    // An agent that another call uses is that call's business in every message about it.
+    let mut known: BTreeSet<&str> = effects(frames).filter(foreign).filter_map(agent).collect();
+    known.extend(effects(&frames[..sent]).filter_map(agent));
+    known.extend(calls.subject.agent_id());
+    effects(&frames[sent..]).filter(|frame| !foreign(frame)).find(|frame| {
+        frame.kind == Kind::TurnStart || agent(frame).is_none_or(|agent| !known.contains(agent))
+    })
+}
+
+/// The card's arguments show in what the built-in does: of several tasks each in a turn.
+pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let call = calls.subject;
+    let hint = "take the arguments from the card that `tool_call_card_id` addresses: the instruction of a task is \
+                what its child is told";
+    let shown = |text: &str| seen::work(frames, call).any(|frame| seen::mentions(&frame.body, text));
+    if !shown(&call.token) {
+        return Err(Finding::new(
+            "the arguments of the tool.call card show in nothing that the built-in does",
+            hint,
+        )
+        .expected(call.card["content"]["arguments"].clone())
+        .actual(effects(&frames[sent(frames, call)..]).last().map(|frame| &frame.body))
+        .into());
+    }
+    let mut tasks = tasks(call).filter_map(|task| task.get("instruction")?.as_str());
+    match tasks.find(|instruction| instruction.contains(&call.token) && !shown(instruction)) {
+        None => Ok(()),
+        Some(instruction) => Err(Finding::new("a task of the tool.call card was given to nobody", hint)
+            .expected(instruction)
+            .into()),
+    }
+}
+
+/// What a call is to give to several children.
+fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
+    call.card["content"]["arguments"]["tasks"].as_array().into_iter().flatten()
+}
+
+/// A value that the command carried inline was told to nobody.
+pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
+    match effects(frames).find(|frame| seen::mentions(&frame.body, inline)) {
+        None => Ok(()),
+        Some(frame) => Err(inline_used().actual(Some(&frame.body)).frame(frame).into()),
+    }
+}
+
+/// Nothing that was begun after the command shows the arguments of an earlier call.
+pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Judgement {
+    let sent = sent(frames, calls.subject);
+    let begun = effects(&frames[sent..])
+        .filter(|frame| seen::mentions(&frame.body, token))
+        .find(|frame| is_new(&frames[..sent], frame));
+    match begun {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the built-in works with arguments that are not in the card of its call",
+            "read the arguments of every call anew from the card that its command points to",
+        )
+        .expected("only what the card of this call holds")
+        .actual(Some(&frame.body))
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// Whether a turn was not started before, or an agent not known.
+fn is_new(before: &[Frame], frame: &Frame) -> bool {
+    let id = |frame: &Frame| match frame.kind {
+        Kind::TurnStart => frame.text("/agent_turn_id").map(str::to_owned),
+        _ => agent(frame).map(str::to_owned),
+    };
+    let own = id(frame);
+    own.is_none() || !effects(before).any(|other| other.kind == frame.kind && id(other) == own)
+}
+
+/// A command that was sent more than once has started each of its turns once, and made each of its agents once.
+pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let call = calls.subject;
+    let done: Vec<&Frame> = seen::work(frames, call)
+        .filter(|frame| matches!(frame.kind, Kind::TurnStart | Kind::RosterSave))
+        .collect();
+    let again = |expected: usize, actual: usize| {
+        let finding = Finding::new(
+            "the repeated command was carried out again",
+            "keep what a call has started under (`agent_turn_id`, `tool_call_id`), from the moment it is read, and \
+             start a turn under an id that follows from the call",
+        )
+        .expected(expected)
+        .actual(Some(&Value::from(actual)));
+        done.iter().fold(finding, |finding, frame| finding.frame(frame))
+    };
+    if done.is_empty() && call.tool.starts_turns() {
+        return Err(Trouble::NotObserved("the call started no turn".to_owned()));
+    }
+    let expected = tasks(call).count().max(1);
+    let things = if call.tool.starts_turns() {
+        let named: BTreeSet<&str> = done.iter().filter_map(|frame| frame.text("/agent_turn_id")).collect();
+        named.len() + done.iter().filter(|frame| frame.member("/agent_turn_id").is_none()).count()
+    } else {
+        done.iter().filter_map(|frame| agent(frame)).collect::<BTreeSet<&str>>().len()
+    };
+    if things > expected {
+        return Err(again(expected, things).into());
+    }
+    match new_agent(frames, call) {
+        None => Ok(()),
+        Some(frame) => Err(again(expected, expected + 1).frame(frame).into()),
+    }
+}
+
+/// An agent that a call which was answered already makes when its command is repeated.
+fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
+    let commands = |frame: &Frame| {
+        frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(call.tool_call_id.as_str())
+    };
+    let repeat = frames.iter().rposition(commands)?;
+    seen::outcome(&frames[..repeat], call)?;
+    effects(&frames[repeat..])
+        .filter(|frame| frame.kind == Kind::RosterSave && seen::mentions(&frame.body, &call.token))
+        .find(|frame| is_new(&frames[..repeat], frame))
+}
+
+/// The call was answered after the last of its children had ended.
+pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let report = seen::outcome(frames, calls.subject)
+        .or_else(|| seen::report(frames, calls))
+        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
+    let turns: BTreeSet<&str> = own_turns(frames, calls.subject).collect();
+    if turns.is_empty() {
+        return Err(Trouble::NotObserved("the call started no turn".to_owned()));
+    }
+    let ended: BTreeSet<&str> = frames
+        .iter()
+        .take_while(|frame| frame.n != report.n)
+        .filter(|frame| frame.kind == Kind::Task)
+        .filter_map(|frame| frame.text("/agent_turn_id"))
+        .collect();
+    match turns.iter().find(|turn| !ended.contains(*turn)) {
+        None => Ok(()),
+        Some(turn) => Err(Finding::new(
+            "the call was answered while a child of it was still at work",
+            "wait for the task event of every turn that the call has started, then report",
+        )
+        .expected(turns.len())
+        .actual(Some(&Value::from(turns.iter().filter(|turn| ended.contains(*turn)).count())))
+        .at(format!("end of turn {turn}"))
+        .frame(report)
+        .into()),
+    }
+}
+
+/// The turns that a call has started. One that its request does not name has its id from the answer.
+fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a str> {
+    let token = call.token.clone();
+    frames.iter().enumerate().filter_map(move |(index, frame)| {
+        let own = frame.kind == Kind::TurnStart && seen::mentions(&frame.body, &token);
+        let reply = || frames[index..].iter().find(|frame| frame.kind == Kind::TurnReply);
+        own.then(|| frame.text("/agent_turn_id").or_else(|| reply()?.text("/agent_turn_id"))).flatten()
+    })
+}
+
+/// What the built-in has to say is in the card, and nowhere in the callback.
+pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let call = calls.subject;
+    let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
+        Trouble::NotObserved("the target saved no tool.result card for the call".to_owned())
+    })?;
+    let hint = "store what the built-in has to say in `content.result` of the card, and let the callback point to it";
+    let result = card.pointer("/content/result");
+    if result.is_none_or(is_empty) {
+        let telling = seen::reports(frames, calls).into_iter().find(|report| has_more(report));
+        return Err(match telling {
+            Some(report) => Finding::new("what the built-in has to say is not in the tool.result card", hint)
+                .expected("a result that is not empty")
+                .actual(result)
+                .at("/card/content/result")
+                .frame(frame)
+                .frame(report)
+                .into(),
+            // Whether it has to, the documents leave open.
+            None => Alternative::SaysNothing.seen_in([frame]),
+        });
+    }
+    let answers = answers(frames, calls);
+    if let Some((answer, card_id)) = answers.first()
+        && call.tool == Tool::AskExpert
+        && !result.is_some_and(|result| seen::mentions(result, answer) || seen::mentions(result, card_id))
+    {
+        return Err(Finding::new("what the expert said is not in the tool.result card", hint)
+            .expected(answer.clone())
+            .actual(result)
+            .at("/card/content/result")
+            .frame(frame)
+            .into());
+    }
+    let told = |payload: &Value| {
+        seen::mentions(payload, &call.token)
+            || answers.iter().any(|(answer, _)| seen::mentions(payload, answer))
+    };
+    let telling =
+        seen::reports(frames, calls).into_iter().find(|report| report.body.get("payload").is_some_and(told));
+    match telling {
+        None => Ok(()),
+        Some(report) => Err(Finding::new("the callback repeats what is in the tool.result card", hint)
+            .expected("no result data")
+            .actual(report.body.get("payload"))
+            .at("/payload")
+            .frame(report)
+            .into()),
+    }
+}
+
+/// Whether a callback says anything beyond what every callback says.
+fn has_more(report: &Frame) -> bool {
+    let members = report.body.pointer("/payload").and_then(Value::as_object);
+    members.into_iter().flatten().any(|(name, value)| !MEMBERS.contains(&name.as_str()) && !is_empty(value))
+}
+
+fn is_empty(value: &Value) -> bool {
+    match value {
+        Value::Null => true,
+        Value::String(text) => text.is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) => members.is_empty(),
+        _ => false,
+    }
+}
+
+/// What the call's children had said when it was answered: the text, and the card that holds it.
+fn answers(frames: &[Frame], calls: &Calls<'_>) -> Vec<(String, String)> {
+    let Some(report) = seen::report(frames, calls) else { return Vec::new() };
+    let before: Vec<&Frame> = frames.iter().take_while(|frame| frame.n != report.n).collect();
+    let delivered = |turn: &str| {
+        let event = before
+            .iter()
+            .find(|frame| frame.kind == Kind::Task && frame.text("/agent_turn_id") == Some(turn))?;
+        event.text("/deliverable_card_id").map(str::to_owned)
+    };
+    let instruction = |turn: &str| {
+        let start = before
+            .iter()
+            .find(|frame| frame.kind == Kind::TurnStart && frame.text("/agent_turn_id") == Some(turn))?;
+        start.text("/instruction").map(answer_to)
+    };
+    own_turns(frames, calls.subject).filter_map(|turn| Some((instruction(turn)?, delivered(turn)?))).collect()
+}

@@ -1,0 +1,125 @@
+//! What must not run: invalid commands, and parameters from a place that is none (Guide §1).
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::callback::STATUSES;
+use super::children;
+use super::seen;
+use super::seen::Calls;
+use super::upstream;
+use crate::engine::judge::{Finding, Judgement};
+use crate::transcript::{Frame, Kind};
+
+/// Statuses that say that the tool ran.
+const RAN: [&str; 2] = ["success", "partial"];
+
+/// The tool did not run: no result that says so, and no run counted.
+///
+/// Whether a failed callback comes is open: the documents do not define the path of a validation failure.
+pub fn did_not_run(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Judgement {
+    let hint = "validate the command and read its card before anything else; \
+                answer with a failed tool.result, or not at all, but do not run the tool";
+    if let Some((frame, pointer, status)) = sign_of_success(frames, calls) {
+        return Err(Finding::new("the tool ran although the command is not valid", hint)
+            .expected("no result, or a failed one")
+            .actual(Some(status))
+            .at(pointer)
+            .frame(frame)
+            .into());
+    }
+    if calls.subject.tool.is_builtin() {
+        children::caused_nothing(frames, calls)?;
+    }
+    if calls.subject.tool.asks_upstream() {
+        upstream::was_not_asked(frames, calls)?;
+    }
+    if let Some(runs) = runs.filter(|runs| *runs > 0) {
+        return Err(Finding::new(
+            "the tool ran although the command is not valid: its counter went up",
+            hint,
+        )
+        .expected(0)
+        .actual(Some(&Value::from(runs)))
+        .into());
+    }
+    Ok(())
+}
+
+/// A report or a card that is nobody else's and says that the tool ran.
+fn sign_of_success<'a>(
+    frames: &'a [Frame],
+    calls: &Calls<'_>,
+) -> Option<(&'a Frame, &'static str, &'a Value)> {
+    frames.iter().filter(|frame| frame.direction == Direction::FromTarget).find_map(|frame| {
+        let (pointer, card) = match frame.kind {
+            Kind::Report if frame.member("/message_type").is_none_or(|kind| kind == "tool_result") => {
+                ("/payload/status", seen::card_of(frames, frame).map(|(_, card)| card))
+            }
+            Kind::CardSave if seen::is_result(frame) => ("/card/content/status", frame.body.get("card")),
+            _ => return None,
+        };
+        let status = frame.body.pointer(pointer).filter(|status| says_it_ran(status, card))?;
+        (!calls.is_foreign(frames, frame)).then_some((frame, pointer, status))
+    })
+}
+
+/// Whether a status tells of a run. One that there is not tells of a failure only where the card has an error.
+fn says_it_ran(status: &Value, card: Option<&Value>) -> bool {
+    match status.as_str() {
+        Some(text) if RAN.contains(&text) => true,
+        Some(text) if STATUSES.contains(&text) => false,
+        Some(_) => card.and_then(|card| card.pointer("/content/error")).is_none_or(Value::is_null),
+        None => false,
+    }
+}
+
+/// A value that the command carried inline is in no result.
+pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
+    let using = seen::result_cards(frames).find(|(_, card)| {
+        let ran = card.pointer("/content/status").and_then(Value::as_str) != Some("failed");
+        ran && card.pointer("/content/result").is_some_and(|result| seen::mentions(result, inline))
+    });
+    let Some((frame, card)) = using else {
+        children::was_not_told(frames, inline)?;
+        upstream::was_not_told(frames, inline)?;
+        return telling(frames, calls, inline);
+    };
+    Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())
+}
+
+fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
+    let report = seen::reports(frames, calls).into_iter().find(|report| {
+        report.text("/payload/status") != Some("failed")
+            && report.body.get("payload").is_some_and(|payload| seen::mentions(payload, inline))
+    });
+    match report {
+        None => Ok(()),
+        Some(report) => {
+            Err(inline_used().actual(report.body.get("payload")).at("/payload").frame(report).into())
+        }
+    }
+}
+
+pub(super) fn inline_used() -> Finding {
+    Finding::new(
+        "the tool ran with parameters from the command's payload",
+        "take parameters from `content.arguments` of the tool.call card, or refuse the command",
+    )
+    .expected("the card's arguments, or a failed result")
+}
+
+/// Nothing was written to `state.*`.
+pub fn leaves_state_alone(frames: &[Frame]) -> Judgement {
+    match frames.iter().find(|frame| frame.kind == Kind::StateWrite) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the target wrote to `state.*`",
+            "leave agent state to L0; a tool reports its result and writes nothing else",
+        )
+        .expected("no write to `state.*`")
+        .actual(Some(&Value::from(frame.channel.clone())))
+        .frame(frame)
+        .into()),
+    }
+}

@@ -1,0 +1,129 @@
+//! Repeated commands (UTP §3.2): one effect, one result.
+
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::children;
+use super::seen;
+use super::seen::Calls;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::transcript::Frame;
+
+/// Two deliveries of one command had the effect of one.
+pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) -> Judgement {
+    let hint = "keep the outcome of every call under (`agent_turn_id`, `tool_call_id`), from the moment it starts, \
+                and answer a repeat from there";
+    if let Some(runs) = runs.filter(|runs| *runs > 1) {
+        return Err(Finding::new("the repeated command ran the tool again", hint)
+            .expected(1)
+            .actual(Some(&Value::from(runs)))
+            .into());
+    }
+    if calls.subject.tool.is_builtin() && !calls.subject.obstructed {
+        children::started_once(frames, calls)?;
+    }
+    let outcomes: Vec<(&Frame, Outcome<'_>)> = seen::reports(frames, calls)
+        .into_iter()
+        .map(|report| (report, Outcome::of(frames, report)))
+        .collect();
+    let [(first, outcome), rest @ ..] = outcomes.as_slice() else {
+        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+    };
+    match rest.iter().find(|(_, other)| other != outcome) {
+        None => Ok(()),
+        Some((report, other)) => Err(Finding::new("the callbacks of one call tell different outcomes", hint)
+            .expected(outcome.as_json())
+            .actual(Some(&other.as_json()))
+            .frame(first)
+            .frame(report)
+            .into()),
+    }
+}
+
+#[derive(PartialEq)]
+struct Outcome<'a> {
+    status: Option<&'a Value>,
+    result: Option<&'a Value>,
+}
+
+impl<'a> Outcome<'a> {
+    fn of(frames: &'a [Frame], report: &'a Frame) -> Self {
+        // The card as it was when this report pointed to it, so that overwriting it does not hide a second run.
+        let end = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
+        // One that said nothing yet breaks the rule that the card comes first, and not this one.
+        let then = seen::card_of(&frames[..end], report).filter(|(_, card)| seen::holds_outcome(card));
+        let card = then.or_else(|| seen::card_of(frames, report));
+        Self {
+            status: report.body.pointer("/payload/status"),
+            result: card.and_then(|(_, card)| card.pointer("/content/result")),
+        }
+    }
+
+    fn as_json(&self) -> Value {
+        serde_json::json!({"status": self.status, "result": self.result})
+    }
+}
+
+/// All callbacks of the call point to one card, and the call has one result card.
+pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let reports = seen::reports(frames, calls);
+    if reports.is_empty() {
+        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+    }
+    let pointers: BTreeSet<&str> =
+        reports.iter().filter_map(|report| report.text("/payload/tool_result_card_id")).collect();
+    let cards: BTreeSet<&str> = seen::result_cards(frames)
+        .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
+        .filter_map(|(_, card)| card.get("card_id").and_then(Value::as_str))
+        .collect();
+    let most = pointers.len().max(cards.len());
+    if most <= 1 {
+        return Ok(());
+    }
+    let mut finding = Finding::new(
+        "the repeated command got a tool.result card of its own",
+        "answer a repeat with the card that the call already has",
+    )
+    .expected(1)
+    .actual(Some(&Value::from(most)))
+    .at("/payload/tool_result_card_id");
+    for report in reports {
+        finding = finding.frame(report);
+    }
+    for (frame, _) in seen::result_cards(frames)
+        .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
+    {
+        finding = finding.frame(frame);
+    }
+    Err(finding.into())
+}
+
+/// The same id in another turn is a call of its own: run with its own arguments, reported to its own turn.
+pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let turn = calls.subject.command.get("agent_turn_id");
+    let report = frames
+        .iter()
+        .filter(|frame| frame.kind == crate::transcript::Kind::Report)
+        .find(|frame| frame.body.pointer("/payload/agent_turn_id") == turn);
+    let hint = "tell calls apart by (`agent_turn_id`, `tool_call_id`), not by `tool_call_id` alone";
+    let Some(report) = report else {
+        return Err(Finding::new(
+            "a call of another turn with a known `tool_call_id` was not answered",
+            hint,
+        )
+        .expected(turn.cloned().unwrap_or(Value::Null))
+        .at("/payload/agent_turn_id")
+        .into());
+    };
+    let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));
+    if result.is_some_and(|result| seen::mentions(result, &calls.subject.proof)) {
+        return Ok(());
+    }
+    Err(Finding::new("a call of another turn was answered with the outcome of the first", hint)
+        .expected(calls.subject.card["content"]["arguments"].clone())
+        .actual(result)
+        .at("/card/content/result")
+        .frame(report)
+        .into())
+}

@@ -1,0 +1,193 @@
+//! Where answers go: Inbox, wakeup, project and channel (UTP §4.2, Guide §2).
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::seen;
+use super::seen::Calls;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::utp::platform::desk::CORRELATION;
+use crate::transcript::{Frame, Kind};
+
+/// The call was answered: a report came for it.
+pub fn is_reported(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    match seen::report(frames, calls) {
+        Some(_) => Ok(()),
+        None => Err(unanswered(frames, calls).into()),
+    }
+}
+
+/// What there is to say when a valid command gets no callback.
+pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
+    let finding = Finding::new(
+        "the command was not answered: no callback was reported for it",
+        "report a callback with a pointer to the tool.result card for every valid command, within the deadline \
+         (if the target works on one command at a time, say `serial = true` under `[utp]`)",
+    )
+    .expected("a report for the call");
+    let sent = frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Command)
+        .find(|frame| frame.text("/tool_call_id") == Some(&calls.subject.tool_call_id));
+    let refused = frames.iter().filter(|frame| frame.kind == Kind::Refused).take(3);
+    let finding = refused.fold(finding, |finding, frame| {
+        let mut finding = finding.actual(Some(&frame.body)).frame(frame);
+        "the platform refused a request of the target; see the messages".clone_into(&mut finding.hint);
+        finding
+    });
+    match sent {
+        Some(frame) => finding.frame(frame),
+        None => finding,
+    }
+}
+
+fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Frame, Trouble> {
+    seen::report(frames, calls)
+        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))
+}
+
+/// The report holds a callback: an object under `payload`.
+pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let report = report(frames, calls)?;
+    let value = report.body.get("payload");
+    if value.is_some_and(Value::is_object) {
+        return Ok(());
+    }
+    Err(Finding::new("the report holds no callback", "put the callback into `payload` of the report")
+        .expected("an object")
+        .actual(value)
+        .at("/payload")
+        .frame(report)
+        .into())
+}
+
+/// The Inbox message is a `tool_result`.
+pub fn is_tool_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let report = report(frames, calls)?;
+    let value = report.body.get("message_type");
+    if value.and_then(Value::as_str) == Some("tool_result") {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the Inbox record is not a `tool_result` message",
+        "report callbacks with `message_type` `tool_result`",
+    )
+    .expected("tool_result")
+    .actual(value)
+    .at("/message_type")
+    .frame(report)
+    .into())
+}
+
+/// The report is addressed to the calling agent.
+pub fn is_addressed_to_caller(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let report = report(frames, calls)?;
+    let value = report.body.pointer("/payload/agent_id");
+    let caller = calls.subject.command.get("agent_id");
+    if value == caller {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the Inbox record is not addressed to the agent that called",
+        "put the command's `agent_id` into the callback; your own id belongs into `source_agent_id`",
+    )
+    .expected(caller.cloned().unwrap_or(Value::Null))
+    .actual(value)
+    .at("/payload/agent_id")
+    .frame(report)
+    .into())
+}
+
+/// The caller is woken on its worker target.
+pub fn wakes_on(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
+    let woken = wakeups(frames, calls).any(|frame| frame.token(6) == Some(worker_target));
+    if woken {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("the calling agent was not woken on `{worker_target}`"),
+        "report the callback to L0 with the command's `agent_id`; L0 then wakes the agent where the roster says",
+    )
+    .expected(format!("cmd.agent.{worker_target}.wakeup"))
+    .into())
+}
+
+/// No wakeup of the caller goes anywhere but to this worker target.
+pub fn wakes_nowhere_but(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
+    stray(frames, calls, |target| target != worker_target)
+}
+
+/// After the agent has moved, no wakeup of it goes to where it was.
+pub fn moved_to(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
+    wakes_nowhere_but(after_command(frames, calls), calls, worker_target)
+}
+
+/// What came before the command was about an earlier call.
+fn after_command<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> &'a [Frame] {
+    let id = calls.subject.tool_call_id.as_str();
+    let sent = frames
+        .iter()
+        .position(|frame| frame.kind == Kind::Command && frame.text("/tool_call_id") == Some(id));
+    &frames[sent.unwrap_or_default()..]
+}
+
+/// No wakeup of the caller goes to this worker target.
+pub fn never_wakes_on(frames: &[Frame], calls: &Calls<'_>, worker_target: &str) -> Judgement {
+    stray(frames, calls, |target| target == worker_target)
+}
+
+fn stray(frames: &[Frame], calls: &Calls<'_>, wrong: impl Fn(&str) -> bool) -> Judgement {
+    match wakeups(frames, calls).find(|frame| frame.token(6).is_some_and(&wrong)) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "a wakeup of the calling agent went to the wrong worker target",
+            "leave wakeups to L0, which reads the roster when the report comes; do not publish or cache them",
+        )
+        .actual(Some(&Value::from(frame.channel.clone())))
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// Wakeups of the calling agent: those that L0 sent for this call, and any that the target sent itself.
+fn wakeups<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &'a Frame> {
+    let agent = calls.subject.agent_id().map(str::to_owned);
+    let others = calls.others.to_vec();
+    frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Wakeup)
+        .filter(move |frame| frame.text("/agent_id").is_none_or(|own| Some(own) == agent.as_deref()))
+        .filter(move |frame| frame.headers.get(CORRELATION).is_none_or(|id| !others.contains(id)))
+}
+
+/// Report and wakeups stay in the channel of the command.
+pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> Judgement {
+    let report = report(frames, calls)?;
+    let wrong = |frame: &Frame, own: Option<&str>| {
+        Finding::new(
+            "the answer left the channel of the command",
+            "take project and channel from the subject of the command, for the report and for everything else",
+        )
+        .expected(channel)
+        .actual(own.map(Value::from).as_ref())
+        .frame(frame)
+    };
+    let own = channel_of(report);
+    if own.as_deref() != Some(channel) {
+        return Err(wrong(report, own.as_deref()).into());
+    }
+    let strayed = wakeups(after_command(frames, calls), calls)
+        .find(|frame| frame.direction == Direction::FromTarget && frame.token(3) != Some(channel));
+    match strayed {
+        None => Ok(()),
+        Some(frame) => Err(wrong(frame, frame.token(3)).into()),
+    }
+}
+
+/// The channel of a report, over either binding.
+fn channel_of(report: &Frame) -> Option<String> {
+    if let Some(path) = report.channel.strip_prefix("POST ") {
+        return path.split('/').nth(4).map(str::to_owned);
+    }
+    report.token(3).map(str::to_owned)
+}

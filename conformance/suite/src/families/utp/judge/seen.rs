@@ -1,0 +1,239 @@
+//! What a transcript shows of one call: its reports, its cards, its signs of life.
+
+use std::time::Duration;
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::callback::STATUSES;
+use crate::families::utp::call::Call;
+use crate::families::utp::tool::Tool;
+use crate::transcript::{Frame, Kind};
+
+/// The calls of one scenario: the one under test and the others, whose messages are not its own.
+#[derive(Clone, Copy, Debug)]
+pub struct Calls<'a> {
+    /// Under test.
+    pub subject: &'a Call,
+    /// Ids and turns of every other call that the suite made in the project.
+    pub others: &'a [String],
+}
+
+impl Calls<'_> {
+    /// Whether a report or a saved card belongs to one of the other calls, by its id or by its turn.
+    pub fn is_foreign(&self, frames: &[Frame], frame: &Frame) -> bool {
+        let turns = ["/payload/agent_turn_id", "/card/metadata/agent_turn_id"];
+        let turn = turns.iter().find_map(|pointer| frame.text(pointer));
+        [owner(frames, frame), turn]
+            .into_iter()
+            .flatten()
+            .any(|id| self.others.iter().any(|other| other == id))
+    }
+}
+
+/// Reports of the call under test, in order.
+///
+/// A report belongs to the call when its payload or its correlation id says so. A report that names no
+/// call of the suite at all is the target's answer to something, so it counts too: an answer with a
+/// broken id must not look like silence. Where a call has a `tool_result`, its other Inbox messages
+/// (progress, logs) are the target's own affair.
+pub fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Vec<&'a Frame> {
+    let all = || frames.iter().filter(|frame| frame.kind == Kind::Report);
+    let id = calls.subject.tool_call_id.as_str();
+    let named = |frame: &&Frame| {
+        frame.text("/payload/tool_call_id") == Some(id) || frame.text("/correlation_id") == Some(id)
+    };
+    let own: Vec<&Frame> = all().filter(named).collect();
+    let own =
+        if own.is_empty() { all().filter(|frame| !calls.is_foreign(frames, frame)).collect() } else { own };
+    let results: Vec<&Frame> =
+        own.iter().copied().filter(|frame| frame.text("/message_type") == Some("tool_result")).collect();
+    if results.is_empty() { own } else { results }
+}
+
+/// The first report of the call under test.
+pub fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
+    reports(frames, calls).into_iter().next()
+}
+
+/// Cards that the target saved, with the frames that saved them.
+pub fn saved_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
+    frames.iter().filter(|frame| frame.kind == Kind::CardSave).map(|frame| {
+        let card = frame.body.get("card").filter(|card| card.is_object()).unwrap_or(&frame.body);
+        (frame, card)
+    })
+}
+
+/// Saved cards that are results: of type tool.result, or of no type at all. Others are the target's own affair.
+pub fn result_cards(frames: &[Frame]) -> impl Iterator<Item = (&Frame, &Value)> {
+    saved_cards(frames).filter(|(_, card)| card_type(card).is_none_or(|kind| kind == "tool.result"))
+}
+
+/// Whether a frame saves a result card.
+pub fn is_result(frame: &Frame) -> bool {
+    result_cards(std::slice::from_ref(frame)).next().is_some()
+}
+
+/// The last saved version of the card that a callback points to.
+pub fn card_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<(&'a Frame, &'a Value)> {
+    let id = report.text("/payload/tool_result_card_id")?;
+    saved_cards(frames).filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id)).last()
+}
+
+/// The tool.result card of the call: the one its callback points to, else one that names the call, else
+/// the only card that belongs to no other call.
+pub fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<(&'a Frame, &'a Value)> {
+    let pointed = report(frames, calls).and_then(|report| card_of(frames, report));
+    let id = calls.subject.tool_call_id.as_str();
+    pointed
+        .or_else(|| result_cards(frames).find(|(_, card)| call_id(card) == Some(id)))
+        .or_else(|| result_cards(frames).find(|(frame, _)| !calls.is_foreign(frames, frame)))
+}
+
+/// Whether a card says how a call ended, and is not saved only to be filled later.
+pub fn holds_outcome(card: &Value) -> bool {
+    let status = card.pointer("/content/status").and_then(Value::as_str);
+    let holds = |member: &str| card.pointer(member).is_some_and(|value| !value.is_null());
+    status.is_some_and(|status| STATUSES.contains(&status))
+        && (holds("/content/result") || holds("/content/error"))
+}
+
+/// The answer of the card store that showed the target the card which a command points to.
+pub fn card_shown<'a>(frames: &'a [Frame], command: &Frame) -> Option<&'a Frame> {
+    let id = command.text("/tool_call_card_id")?;
+    let holds = |card: &Value| card.get("card_id").and_then(Value::as_str) == Some(id);
+    frames.iter().find(|frame| {
+        let cards = frame.body.get("cards").and_then(Value::as_array);
+        frame.kind == Kind::CardsReply
+            && (cards.is_some_and(|cards| cards.iter().any(holds)) || holds(&frame.body))
+    })
+}
+
+/// The tool_call_id of a card: a member of its own or of its metadata.
+pub fn call_id(card: &Value) -> Option<&str> {
+    own_or_metadata(card, "tool_call_id")
+}
+
+/// The type of a card: a member of its own or of its metadata.
+pub fn card_type(card: &Value) -> Option<&str> {
+    own_or_metadata(card, "type")
+}
+
+/// A store may keep a member in either place, and null in the other.
+fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
+    let own = card.get(member).and_then(Value::as_str);
+    own.or_else(|| card.get("metadata")?.get(member)?.as_str())
+}
+
+/// The id of the call that a report or a saved card belongs to; a card without one belongs to the report that
+/// points to it.
+pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
+    let of_report =
+        |report: &'a Frame| report.text("/payload/tool_call_id").or_else(|| report.text("/correlation_id"));
+    if frame.kind == Kind::Report {
+        return of_report(frame);
+    }
+    let card = frame.body.get("card")?;
+    call_id(card).or_else(|| {
+        let id = card.get("card_id")?.as_str()?;
+        let pointing = frames
+            .iter()
+            .filter(|other| other.kind == Kind::Report)
+            .find(|other| other.text("/payload/tool_result_card_id") == Some(id))?;
+        of_report(pointing)
+    })
+}
+
+/// Whether a text occurs anywhere in a value: in a string, or in a member's name.
+pub fn mentions(value: &Value, text: &str) -> bool {
+    match value {
+        Value::String(own) => own.contains(text),
+        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
+        Value::Object(members) => {
+            members.iter().any(|(name, member)| name.contains(text) || mentions(member, text))
+        }
+        _ => false,
+    }
+}
+
+/// Whether the target shows that it did the work of a call: only who read the card knows its token.
+pub fn reflects(frames: &[Frame], call: &Call) -> bool {
+    work(frames, call).next().is_some()
+}
+
+/// What shows the work of a call. A built-in that starts turns works by starting one, whatever it says of itself.
+pub fn work<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a Frame> {
+    let kinds: &[Kind] = match call.tool {
+        tool if tool.starts_turns() => &[Kind::TurnStart],
+        Tool::ProvisionAgent => &[Kind::RosterSave, Kind::CardSave, Kind::Report],
+        _ => &[Kind::CardSave, Kind::Report],
+    };
+    frames
+        .iter()
+        .filter(|frame| frame.direction == Direction::FromTarget && kinds.contains(&frame.kind))
+        .filter(|frame| mentions(&frame.body, &call.proof))
+}
+
+/// Whether the result of an echo call holds the token, and nothing at all is where the manifest says.
+pub fn is_misplaced(frames: &[Frame], call: &Call) -> bool {
+    let own = result_cards(frames).filter(|(_, card)| call_id(card) == Some(&call.tool_call_id)).last();
+    let Some(result) = own.and_then(|(_, card)| card.pointer("/content/result")) else { return false };
+    mentions(result, &call.proof) && result.pointer(&call.result_pointer).is_none()
+}
+
+/// Whether a frame says what came of a call: a report that is no other Inbox message, or a result card.
+pub fn is_outcome(frame: &Frame) -> bool {
+    match frame.kind {
+        Kind::Report => frame.member("/message_type").is_none_or(|kind| kind == "tool_result"),
+        Kind::CardSave => is_result(frame),
+        _ => false,
+    }
+}
+
+/// The report that tells the outcome of a call by its id.
+pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
+    let id = Some(call.tool_call_id.as_str());
+    frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Report && is_outcome(frame))
+        .find(|frame| owner(frames, frame) == id)
+}
+
+/// Whether a call was answered, and its card shows other work than its own. A built-in need not say what it did,
+/// and may do it after its answer; only a failure says that it did not.
+pub fn is_mixed_up(frames: &[Frame], call: &Call) -> bool {
+    outcome(frames, call).is_some_and(|report| {
+        if call.tool.is_builtin() {
+            return report.text("/payload/status") == Some("failed");
+        }
+        card_of(frames, report)
+            .is_some_and(|(_, card)| !mentions(card, &call.proof) && !mentions(&report.body, &call.proof))
+    })
+}
+
+/// Time from the command of a call to the first sign that its work was done.
+pub fn latency(frames: &[Frame], call: &Call) -> Option<Duration> {
+    let sent = frames.iter().find(|frame| frame.text("/tool_call_id") == Some(&call.tool_call_id))?;
+    let done = work(frames, call).next()?;
+    Some(Duration::from_micros(done.at_us.saturating_sub(sent.at_us)))
+}
+
+/// What the target did for other calls after the command of the call under test: it is alive, and past that command.
+pub fn life_after<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<Item = &'a Frame> {
+    let is_other = |frame: &Frame| {
+        let id = frame.text("/tool_call_id");
+        id.is_some_and(|id| calls.others.iter().any(|other| other == id))
+    };
+    let command = frames.iter().rposition(|frame| frame.kind == Kind::Command && !is_other(frame));
+    let after = &frames[command.unwrap_or_default()..];
+    after.iter().filter(|frame| match frame.kind {
+        Kind::Report | Kind::CardSave => calls.is_foreign(frames, frame),
+        Kind::TurnStart | Kind::RosterSave => frame.direction == Direction::FromTarget,
+        _ => false,
+    })
+}
+
+/// Whether the target sent anything at all.
+pub fn stirs(frames: &[Frame]) -> bool {
+    frames.iter().any(|frame| frame.direction == Direction::FromTarget)
+}

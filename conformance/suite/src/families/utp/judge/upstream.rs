@@ -1,0 +1,427 @@
+//! What an OpenAPI executor asks of its upstream (Guide §4): which host, in what way, with which key.
+
+use serde_json::{Value, json};
+
+use super::seen;
+use super::seen::Calls;
+use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
+use crate::families::utp::upstream::{ALLOWED, Key, Variable};
+use crate::net::wire::CALL;
+use crate::transcript::{Frame, Kind};
+
+/// Hosts by which a request that names none shows itself: the upstream's own.
+const OWN: [&str; 2] = ["127.0.0.1", "localhost"];
+
+/// All requests to the upstream.
+fn all(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
+    frames.iter().filter(|frame| frame.kind == Kind::Upstream)
+}
+
+/// The requests of the call.
+fn requests<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+    let id = &calls.subject.tool_call_id;
+    let own: Vec<&Frame> = all(frames).filter(|frame| frame.headers.get(CALL) == Some(id)).collect();
+    if own.iter().all(|frame| OWN.contains(&host(frame))) && !own.is_empty() {
+        return Err(Trouble::CouldNotRun {
+            cause: Cause::Fixture,
+            message: "the requests to `CALLMARK_UPSTREAM_URL` do not say in `Host` which host they are for"
+                .to_owned(),
+        });
+    }
+    Ok(own)
+}
+
+fn host(frame: &Frame) -> &str {
+    frame.text("/host").unwrap_or_default()
+}
+
+/// The requests of the call, at least one.
+fn some<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+    let own = requests(frames, calls)?;
+    if own.is_empty() {
+        return Err(Trouble::NotObserved("no request was made for the call".to_owned()));
+    }
+    Ok(own)
+}
+
+fn succeeded(frames: &[Frame], calls: &Calls<'_>) -> bool {
+    let said = |frame: &Frame| matches!(frame.text("/payload/status"), Some("success" | "partial"));
+    seen::reports(frames, calls).into_iter().any(said)
+}
+
+/// The host is asked for the call, or only a refusal came where the tool's row leaves something out.
+pub fn asks(frames: &[Frame], calls: &Calls<'_>, expected: &str, complete: bool) -> Judgement {
+    let own = requests(frames, calls)?;
+    if own.iter().any(|frame| host(frame) == expected) {
+        return Ok(());
+    }
+    if own.is_empty() && !complete && !succeeded(frames, calls) {
+        return Err(Alternative::NoRequest.seen_in(seen::reports(frames, calls)));
+    }
+    let hint = "`search` goes to `s.jina.ai`, `reader` to `r.jina.ai`";
+    let Some(frame) = own.first() else {
+        return Err(Finding::new("no request was made for the call", hint).expected(expected).into());
+    };
+    Err(Finding::new("the request went to another host than the tool's mode says", hint)
+        .expected(expected)
+        .actual(frame.member("/host"))
+        .at("/host")
+        .frame(frame)
+        .into())
+}
+
+/// A call that goes to this host succeeds; one that goes elsewhere shows nothing.
+pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement {
+    let own = requests(frames, calls)?;
+    let asked = own.iter().any(|frame| host(frame) == expected);
+    if !own.is_empty() && !asked {
+        return Err(Trouble::NotObserved(format!("the call did not go to `{expected}`")));
+    }
+    if succeeded(frames, calls) {
+        return brings_answer(frames, calls);
+    }
+    let finding = Finding::new(
+        format!("a call that goes to `{expected}` does not succeed"),
+        format!("allow `{expected}`, and give back what it answers with status 200"),
+    )
+    .expected("success");
+    Err(match seen::report(frames, calls) {
+        Some(report) => finding.actual(report.member("/payload/status")).at("/payload/status").frame(report),
+        None => finding,
+    }
+    .into())
+}
+
+/// The result holds what the upstream answered.
+fn brings_answer(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let card = seen::result_card(frames, calls);
+    if card.is_some_and(|(_, card)| seen::mentions(card, &calls.subject.proof)) {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "the result does not hold what the upstream answered",
+        "store the upstream's answer as the result of the call",
+    )
+    .expected(calls.subject.proof.clone());
+    Err(match card {
+        Some((frame, card)) => finding.actual(card.pointer("/content/result")).frame(frame),
+        None => finding,
+    }
+    .into())
+}
+
+/// A call that the upstream refuses is not reported as a success.
+pub fn fails(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let report = seen::reports(frames, calls)
+        .into_iter()
+        .find(|report| matches!(report.text("/payload/status"), Some("success" | "partial")));
+    match report {
+        None => Ok(()),
+        Some(report) => Err(Finding::new(
+            "a call that the upstream did not answer with a result is reported as a success",
+            "look at the upstream's status, and report a failed result with an error code",
+        )
+        .expected("failed")
+        .actual(report.member("/payload/status"))
+        .at("/payload/status")
+        .frame(report)
+        .into()),
+    }
+}
+
+/// A command that is not valid led to no request.
+pub fn was_not_asked(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let id = &calls.subject.tool_call_id;
+    match all(frames).find(|frame| frame.headers.get(CALL) == Some(id)) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the upstream was asked although the command is not valid",
+            "validate the command and read its card before anything else, and ask nobody where one is not as it must be",
+        )
+        .expected("no request")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// What a command carried inline is in no request.
+pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
+    match all(frames).find(|frame| holds(frame, inline)) {
+        None => Ok(()),
+        Some(frame) => Err(super::refusal::inline_used().frame(frame).into()),
+    }
+}
+
+/// A part of the request is as the row says: `method`, or the beginning of `path`.
+pub fn is_made_as(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &str) -> Judgement {
+    let own = requests(frames, calls)?;
+    let pointer = format!("/{part}");
+    let fits = |frame: &&Frame| {
+        let value = frame.text(&pointer).unwrap_or_default();
+        let below = value.strip_prefix(expected).is_some_and(|rest| rest.starts_with(['/', '?']));
+        value.eq_ignore_ascii_case(expected) || (part == "path" && below)
+    };
+    if own.iter().any(fits) {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        format!("no request was made with the `{part}` that the row's `options.jina` says"),
+        format!("make the request with `options.jina.{part}`"),
+    )
+    .expected(expected)
+    .at(pointer.clone());
+    Err(match own.first() {
+        Some(frame) => finding.actual(frame.member(&pointer)).frame(frame),
+        None => finding,
+    }
+    .into())
+}
+
+/// Whether a request holds a key, wherever it stands.
+fn holds(frame: &Frame, text: &str) -> bool {
+    seen::mentions(&frame.body, text)
+        || frame.channel.contains(text)
+        || frame.headers.values().any(|value| value.contains(text))
+}
+
+/// A request of the call is made with this key.
+pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Key]) -> Judgement {
+    let own = requests(frames, calls)?;
+    let with = |key: &Key| own.iter().find(|frame| key.forms().iter().any(|form| holds(frame, form)));
+    if with(key).is_some() {
+        return Ok(());
+    }
+    let name = key.variable.name();
+    let finding = Finding::new(
+        format!("the request is not made with the key in `{name}`"),
+        format!("read the key from the variable `{name}` and send it with the request"),
+    )
+    .expected(format!("the key in `{name}`"));
+    let other = known.iter().find(|other| with(other).is_some());
+    let actual =
+        other.map_or_else(|| "no key".to_owned(), |other| format!("the key in `{}`", other.variable.name()));
+    let finding = finding.actual(Some(&Value::from(actual)));
+    Err(match own.first() {
+        Some(frame) => finding.frame(frame),
+        None => finding,
+    }
+    .into())
+}
+
+/// No request of the call has the literal in a header.
+///
+/// As a parameter it may go out: arguments are what a tool sends.
+pub fn uses_no_literal(frames: &[Frame], calls: &Calls<'_>, literal: &str) -> Judgement {
+    // Arguments are what a tool sends, so there only a header makes one a credential; nothing else of a row is sent.
+    let is_argument = seen::mentions(&calls.subject.card["content"]["arguments"], literal);
+    let using = requests(frames, calls)?.into_iter().find_map(|frame| {
+        let header = frame.headers.iter().find(|(_, value)| value.contains(literal));
+        let header = header.map(|(name, value)| json!({name: value}));
+        let anywhere = || (!is_argument && holds(frame, literal)).then(|| json!(literal));
+        Some((frame, header.or_else(anywhere)?))
+    });
+    match using {
+        None => Ok(()),
+        Some((frame, used)) => Err(Finding::new(
+            "a key that stands in the card or in the tool's row was used as a credential",
+            "take keys from environment variables alone; without one, ask without a key or fail",
+        )
+        .expected("no credential, or one from the environment")
+        .actual(Some(&used))
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// A parameter of the request has the value of a variable.
+pub fn passes(frames: &[Frame], calls: &Calls<'_>, parameter: &str, key: &Key) -> Judgement {
+    let own = requests(frames, calls)?;
+    let values: Vec<&Value> = own.iter().flat_map(|frame| members(&frame.body, parameter)).collect();
+    if values.iter().any(|value| value.as_str() == Some(key.expose())) {
+        return Ok(());
+    }
+    let name = key.variable.name();
+    let finding = Finding::new(
+        format!("the request's parameter `{parameter}` is not the value of `{name}`"),
+        format!("read `{name}` from the environment when the call runs, and send its value as `{parameter}`"),
+    )
+    .expected(format!("the value of `{name}`"))
+    .actual(values.first().copied())
+    .at(format!("/parameters/{parameter}"));
+    Err(match own.first() {
+        Some(frame) => finding.frame(frame),
+        None => finding,
+    }
+    .into())
+}
+
+/// Every member of this name, at any depth.
+fn members<'a>(value: &'a Value, name: &str) -> Vec<&'a Value> {
+    match value {
+        Value::Object(object) => {
+            let own = object.get(name);
+            own.into_iter().chain(object.values().flat_map(|member| members(member, name))).collect()
+        }
+        Value::Array(items) => items.iter().flat_map(|item| members(item, name)).collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// The key was used, so that it could have been written down.
+fn was_used(frames: &[Frame], key: &Key) -> Judgement {
+    if all(frames).any(|frame| key.forms().iter().any(|form| holds(frame, form))) {
+        return Ok(());
+    }
+    Err(Alternative::KeyNotSent.seen_in(all(frames)))
+}
+
+/// Nothing that the target sent anywhere but to the upstream holds the key.
+///
+/// That it is in no card and no callback is a must; anything else on the bus is no card, and only advised against.
+pub fn is_kept_secret(frames: &[Frame], key: &Key) -> Judgement {
+    was_used(frames, key)?;
+    let forms = key.forms();
+    let sent = |frame: &&Frame| {
+        frame.direction == callmark_reports::record::Direction::FromTarget
+            && !matches!(frame.kind, Kind::Upstream | Kind::Log)
+            && forms.iter().any(|form| holds(frame, form))
+    };
+    // What must not be comes before what should not be.
+    let is_kept = |frame: &&Frame| matches!(frame.kind, Kind::CardSave | Kind::Report);
+    let found = frames.iter().filter(sent).find(is_kept).or_else(|| frames.iter().find(sent));
+    let Some(frame) = found else { return Ok(()) };
+    let name = key.variable.name();
+    let what = match frame.kind {
+        Kind::CardSave => "a card",
+        Kind::Report => "a callback",
+        _ => "a message",
+    };
+    let finding = Finding::new(
+        format!("{what} holds the value of `{name}`"),
+        "keep the request and its headers out of results and errors; name the variable where something must be said",
+    )
+    .expected("no value of a key")
+    .frame(frame);
+    let finding = match place(&frame.body, &forms) {
+        Some((pointer, value)) => finding.actual(Some(value)).at(pointer),
+        None => finding.actual(Some(&Value::from("in the headers or the channel of the message"))),
+    };
+    Err(if is_kept(&frame) {
+        finding
+    } else {
+        finding.recommended("the guide names cards and callbacks, and no other message")
+    }
+    .into())
+}
+
+/// Where a value holds one of these texts.
+fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> {
+    let below = |name: &str, member: &'a Value| {
+        let (pointer, value) = place(member, forms)?;
+        Some((format!("/{}{pointer}", name.replace('~', "~0").replace('/', "~1")), value))
+    };
+    match value {
+        Value::Object(members) => members.iter().find_map(|(name, member)| below(name, member)),
+        Value::Array(items) => {
+            items.iter().zip(0_usize..).find_map(|(item, index)| below(&index.to_string(), item))
+        }
+        text => forms.iter().any(|form| seen::mentions(text, form)).then(|| (String::new(), text)),
+    }
+}
+
+/// No line of the log holds the key. A log that is empty shows nothing.
+pub fn is_not_logged(frames: &[Frame], key: &Key, is_empty: bool) -> Judgement {
+    was_used(frames, key)?;
+    let forms = key.forms();
+    let line = frames
+        .iter()
+        .filter(|frame| frame.kind == Kind::Log)
+        .find(|frame| forms.iter().any(|form| seen::mentions(&frame.body, form)));
+    match line {
+        None if is_empty => Err(Alternative::LogsNothing.seen_in(all(frames))),
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            format!("the log holds the value of `{}`", key.variable.name()),
+            "log neither the headers nor the address of a request, nor what the HTTP client says about it",
+        )
+        .expected("no value of a key")
+        .actual(Some(&frame.body))
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// No host but the two was asked, by whatever call of the project.
+pub fn stays_allowed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    let foreign = all(frames).find(|frame| {
+        let host = host(frame);
+        !ALLOWED.contains(&host) && !OWN.contains(&host)
+    });
+    if let Some(frame) = foreign {
+        return Err(Finding::new(
+            "a host was asked that is neither `s.jina.ai` nor `r.jina.ai`",
+            "parse the address, compare its host with the two as a whole, and do not send the request otherwise",
+        )
+        .expected(ALLOWED.to_vec())
+        .actual(frame.member("/host"))
+        .at("/host")
+        .frame(frame)
+        .into());
+    }
+    requests(frames, calls).map(|_| ())
+}
+
+/// A call whose row names a foreign host succeeds only if an allowed one was asked in its place.
+pub fn has_no_foreign_success(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    if succeeded(frames, calls) && requests(frames, calls)?.is_empty() {
+        return Err(Finding::new(
+            "a call whose row names a host that is not allowed is reported as a success",
+            "let such a call fail",
+        )
+        .expected("failed")
+        .actual(seen::report(frames, calls).and_then(|report| report.member("/payload/status")))
+        .at("/payload/status")
+        .into());
+    }
+    Ok(())
+}
+
+/// No request went where a redirect pointed.
+pub fn follows_nothing(frames: &[Frame], calls: &Calls<'_>, landing: &str) -> Judgement {
+    let landed = all(frames).find(|frame| frame.text("/path").is_some_and(|path| path.contains(landing)));
+    if let Some(frame) = landed {
+        return Err(Finding::new(
+            "a redirect to a host that is not allowed was followed",
+            "switch redirects off in the HTTP client, or check the host of each address before it is asked",
+        )
+        .expected("no further request")
+        .actual(frame.member("/host"))
+        .at("/host")
+        .frame(frame)
+        .into());
+    }
+    stays_allowed(frames, calls)?;
+    let redirected = |frame: &Frame| {
+        frame.kind == Kind::UpstreamReply
+            && frame.headers.get(CALL) == Some(&calls.subject.tool_call_id)
+            && frame.member("/location").is_some()
+    };
+    some(frames, calls)?;
+    if frames.iter().any(redirected) {
+        return Ok(());
+    }
+    Err(Trouble::NotObserved("the call was not redirected".to_owned()))
+}
+
+/// Which of the two values a parameter has, for a note.
+pub fn overrides(
+    frames: &[Frame],
+    calls: &Calls<'_>,
+    parameter: &str,
+    service: Option<&Key>,
+) -> Option<Variable> {
+    let own = requests(frames, calls).ok()?;
+    let key = service?;
+    let values = own.iter().flat_map(|frame| members(&frame.body, parameter));
+    values.filter_map(Value::as_str).any(|value| value == key.expose()).then_some(key.variable)
+}

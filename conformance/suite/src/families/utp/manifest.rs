@@ -1,0 +1,451 @@
+//! The UTP tables of a manifest: how the roles of a UTP target are reached (`docs/bindings.md`).
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::credentials;
+use crate::engine::manifest::{Command, Section, environment};
+use crate::spec::registry::nearest;
+
+/// `[utp]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtpTable {
+    /// `embedded`, `server`, `container` or a `nats://` URL.
+    #[serde(default = "embedded")]
+    pub nats: String,
+    /// `<ver>` of the subjects.
+    #[serde(default = "protocol_version")]
+    pub protocol_version: String,
+    /// How the target reaches cards and report.
+    #[serde(default)]
+    pub platform: PlatformKind,
+    /// Command line of the target, when the suite is to start and stop it.
+    #[serde(default)]
+    pub start: Option<Vec<String>>,
+    /// Where `start` runs; the manifest's directory when absent.
+    #[serde(default)]
+    pub working_dir: Option<PathBuf>,
+    /// Further environment of `start`. What may be a secret is never stored.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// Whether scenarios must run one at a time.
+    #[serde(default)]
+    pub serial: bool,
+    /// How long a started target may take until it answers; 30 seconds when absent.
+    #[serde(default)]
+    pub start_timeout_seconds: Option<f64>,
+    /// `[utp.tool-service]`.
+    #[serde(default, rename = "tool-service")]
+    pub tool_service: Option<ToolServiceTable>,
+    /// `[utp.openapi]`.
+    #[serde(default)]
+    pub openapi: Option<OpenApiTable>,
+    /// `[utp.pmo]`.
+    #[serde(default)]
+    pub pmo: Option<PmoTable>,
+    /// `[utp.runtime]`, what worker and execution have in common.
+    #[serde(default)]
+    pub runtime: RuntimeTable,
+    /// `[utp.worker]`.
+    #[serde(default)]
+    pub worker: Option<WorkerTable>,
+    /// `[utp.execution]`.
+    #[serde(default)]
+    pub execution: Option<ExecutionTable>,
+    /// `[utp.registry]`.
+    #[serde(default)]
+    pub registry: Option<RegistryTable>,
+    /// `[utp.schema]`.
+    #[serde(default)]
+    pub schema: Option<SchemaTable>,
+}
+
+/// How a target reaches the platform.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum PlatformKind {
+    /// Request and reply on the bus.
+    #[default]
+    Nats,
+    /// HTTP below `CALLMARK_PLATFORM_URL`.
+    Http,
+}
+
+/// `[utp.tool-service]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ToolServiceTable {
+    /// The tools that serve as probes.
+    #[serde(default)]
+    pub probes: BTreeMap<ProbeName, ProbeTable>,
+}
+
+/// The four probes (`docs/bindings.md`).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ProbeName {
+    /// Returns its arguments.
+    Echo,
+    /// Counts its runs.
+    Count,
+    /// Throws.
+    Fail,
+    /// Returns a control object.
+    Ctl,
+}
+
+impl ProbeName {
+    /// All probes.
+    pub const ALL: [Self; 4] = [Self::Echo, Self::Count, Self::Fail, Self::Ctl];
+
+    /// The name in the manifest.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Echo => "echo",
+            Self::Count => "count",
+            Self::Fail => "fail",
+            Self::Ctl => "ctl",
+        }
+    }
+}
+
+/// `[utp.tool-service.probes.<name>]`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ProbeTable {
+    /// The tool's name.
+    pub tool_name: String,
+    /// Its subject with `{project_id}` and `{channel_id}` unexpanded.
+    #[serde(default)]
+    pub target_subject: Option<String>,
+    /// What its registration says; `suspend` when absent.
+    #[serde(default)]
+    pub after_execution: Option<String>,
+    /// JSON Pointer into `content.result` of the tool.result card.
+    #[serde(default)]
+    pub result_pointer: Option<String>,
+    /// Arguments in place of the probe's own.
+    #[serde(default)]
+    pub arguments: Option<Value>,
+}
+
+/// `[utp.schema]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct SchemaTable {
+    /// File with captured messages, one JSON object a line.
+    #[serde(default)]
+    pub capture: Option<PathBuf>,
+    /// The callback statuses that the captured system produces; all five when absent.
+    #[serde(default)]
+    pub statuses: Option<Vec<String>>,
+}
+
+/// `[utp.openapi]`: the executor of Jina tools (Guide §4).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct OpenApiTable {
+    /// Where its tools are registered, with `{project_id}` and `{channel_id}` unexpanded.
+    #[serde(default)]
+    pub target_subject: Option<String>,
+    /// Values of the variables that a running target has, by their names in `docs/bindings.md`. Secrets.
+    #[serde(default)]
+    pub environment: BTreeMap<String, String>,
+    /// The modes that it offers (`search`, `reader`); both when absent.
+    #[serde(default)]
+    pub modes: Option<Vec<String>>,
+    /// Whether its own configuration maps the parameter `api_key` to `CALLMARK_SERVICE_KEY`.
+    #[serde(default)]
+    pub service_envs: bool,
+    /// After how many seconds it gives up an upstream that does not answer.
+    #[serde(default)]
+    pub timeout_seconds: Option<f64>,
+    /// Where the suite's upstream listens for a target that runs already: `host:port`.
+    #[serde(default)]
+    pub upstream: Option<String>,
+    /// The log file of a target that runs already.
+    #[serde(default)]
+    pub log: Option<PathBuf>,
+}
+
+/// `[utp.pmo]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct PmoTable {
+    /// The built-ins that there are; all when absent.
+    #[serde(default)]
+    pub builtins: Option<Vec<Builtin>>,
+    /// Arguments in place of those of `docs/bindings.md`.
+    #[serde(default)]
+    pub arguments: BTreeMap<Builtin, Value>,
+}
+
+/// The built-in tools of a PMO (Guide §3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Builtin {
+    /// `provision_agent`.
+    ProvisionAgent,
+    /// `delegate_async`.
+    DelegateAsync,
+    /// `launch_principal`.
+    LaunchPrincipal,
+    /// `ask_expert`.
+    AskExpert,
+    /// `fork_join`.
+    ForkJoin,
+}
+
+impl Builtin {
+    /// All of them.
+    pub const ALL: [Self; 5] =
+        [Self::ProvisionAgent, Self::DelegateAsync, Self::LaunchPrincipal, Self::AskExpert, Self::ForkJoin];
+
+    /// The tool's name.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::ProvisionAgent => "provision_agent",
+            Self::DelegateAsync => "delegate_async",
+            Self::LaunchPrincipal => "launch_principal",
+            Self::AskExpert => "ask_expert",
+            Self::ForkJoin => "fork_join",
+        }
+    }
+}
+
+impl PmoTable {
+    /// Whether the PMO has this built-in.
+    pub fn has(&self, builtin: Builtin) -> bool {
+        self.builtins.as_ref().is_none_or(|own| own.contains(&builtin))
+    }
+}
+
+/// `[utp.runtime]`: how an agent runtime is reached.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeTable {
+    /// Base URL with `platform = "http"`; a started one listens on `CALLMARK_LISTEN` when it is absent.
+    #[serde(default)]
+    pub url: Option<String>,
+    /// Where its workers listen for wakeups; `worker_generic` when absent.
+    #[serde(default)]
+    pub worker_target: Option<String>,
+    /// Where the suite's model listens for a target that runs already: `host:port`.
+    #[serde(default)]
+    pub model: Option<String>,
+}
+
+/// `[utp.worker]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct WorkerTable {
+    /// Whether it routes the PMO built-ins; it does when absent.
+    #[serde(default)]
+    pub builtins: Option<bool>,
+}
+
+/// `[utp.execution]`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ExecutionTable {
+    /// Whether it resumes turns itself; it does when absent.
+    #[serde(default)]
+    pub resume: Option<bool>,
+    /// Whether it shows its Inbox; it does when absent.
+    #[serde(default)]
+    pub inbox: Option<bool>,
+    /// After how many seconds it reports a timeout by itself, where it does and the row says so.
+    #[serde(default)]
+    pub deadline_seconds: Option<f64>,
+}
+
+/// `[utp.registry]`: the management API of `resource.tools` (Guide §3.2).
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RegistryTable {
+    /// Base URL; a started one listens on `CALLMARK_LISTEN` when it is absent.
+    #[serde(default)]
+    pub base_url: Option<String>,
+    /// Command line, when the suite is to start and stop it.
+    #[serde(default)]
+    pub start: Option<Vec<String>>,
+    /// Where `start` runs; the manifest's directory when absent.
+    #[serde(default)]
+    pub working_dir: Option<PathBuf>,
+    /// Further environment of `start`. What may be a secret is never stored.
+    #[serde(default)]
+    pub env: BTreeMap<String, String>,
+    /// How long a started one may take until it answers; 30 seconds when absent.
+    #[serde(default)]
+    pub start_timeout_seconds: Option<f64>,
+    /// How a definition is sent.
+    #[serde(default)]
+    pub encoding: RegistryEncoding,
+    /// How a row is read back.
+    #[serde(default)]
+    pub read: RegistryRead,
+    /// A project that exists; each scenario has its own when absent.
+    #[serde(default)]
+    pub project: Option<String>,
+    /// Headers of every request. Values are secrets and never stored.
+    #[serde(default)]
+    pub headers: BTreeMap<String, String>,
+}
+
+/// How a definition is sent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegistryEncoding {
+    /// The body is the YAML.
+    #[default]
+    Yaml,
+    /// The part `file` of a form is the YAML.
+    Multipart,
+}
+
+/// How a row is read back.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum RegistryRead {
+    /// `GET …/tools/{tool_name}`.
+    #[default]
+    Get,
+    /// `GET …/tools`.
+    List,
+}
+
+impl UtpTable {
+    /// How long a started target may take until it answers.
+    pub fn start_timeout(&self) -> Duration {
+        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
+            .unwrap_or(Duration::from_secs(30))
+    }
+}
+
+/// The profiles of what `start` starts.
+const PROFILES: [&str; 6] =
+    ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution", "utp.schema"];
+
+impl Section for UtpTable {
+    fn profiles(&self) -> Vec<&'static str> {
+        [
+            ("utp.tool-service", self.tool_service.is_some()),
+            ("utp.schema", self.schema.is_some()),
+            ("utp.pmo", self.pmo.is_some()),
+            ("utp.openapi", self.openapi.is_some()),
+            ("utp.execution", self.execution.is_some()),
+            ("utp.worker", self.worker.is_some()),
+            ("utp.registry", self.registry.is_some()),
+        ]
+        .into_iter()
+        .filter_map(|(profile, there)| there.then_some(profile))
+        .collect()
+    }
+
+    /// Of a runtime, each side says by its table that it is there.
+    fn missing_table(&self, profile: &str) -> Option<&'static str> {
+        match profile {
+            "utp.worker" if self.worker.is_none() => Some("utp.worker"),
+            "utp.execution" if self.execution.is_none() => Some("utp.execution"),
+            _ => None,
+        }
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let executor = self.openapi.iter().flat_map(|own| own.environment.values());
+        let registry =
+            self.registry.iter().flat_map(|own| environment::secrets(&own.env).chain(own.headers.values()));
+        let own = environment::secrets(&self.env).chain(executor).chain(registry).cloned();
+        let is_public = |user: &str| !environment::may_be_secret("", user);
+        own.chain(credentials::words(&self.nats, is_public)).collect()
+    }
+
+    fn is_serial(&self) -> bool {
+        self.serial
+    }
+
+    fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>> {
+        let mut all = Vec::new();
+        if PROFILES.iter().any(|profile| is_selected(profile)) {
+            let (words, cwd) = (self.start.as_ref(), self.working_dir.as_ref());
+            all.push(Command { words, cwd, environment: &self.env });
+        }
+        if let Some(own) = self.registry.as_ref().filter(|_| is_selected("utp.registry")) {
+            let (words, cwd) = (own.start.as_ref(), own.working_dir.as_ref());
+            all.push(Command { words, cwd, environment: &own.env });
+        }
+        all
+    }
+
+    fn contradictions(&self) -> Vec<String> {
+        let mut faults = Vec::new();
+        if self.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || self.protocol_version.is_empty()
+        {
+            faults.push("`utp.protocol_version` is one subject token, for example `v1r3`".to_owned());
+        }
+        if let Some(fault) = unknown_broker(&self.nats) {
+            faults.push(fault);
+        }
+        let probes = self.tool_service.iter().flat_map(|table| &table.probes).filter_map(|(name, probe)| {
+            Some((format!("utp.tool-service.probes.{}", name.name()), probe.target_subject.as_ref()?))
+        });
+        let executor = self
+            .openapi
+            .iter()
+            .filter_map(|table| Some(("utp.openapi".to_owned(), table.target_subject.as_ref()?)));
+        for (key, subject) in probes.chain(executor) {
+            if !is_registered_form(subject) {
+                faults.push(format!(
+                    "`{key}.target_subject` is `{subject}`, not of the form \
+                     `cg.<ver>.{{project_id}}.{{channel_id}}.cmd.tool.<target>…` without wildcards"
+                ));
+            }
+        }
+        if let Some(registry) = &self.registry
+            && registry.base_url.is_none()
+            && registry.start.is_none()
+        {
+            faults.push("`utp.registry` needs `base_url`, or `start` for the suite to start it".to_owned());
+        }
+        faults
+    }
+}
+
+/// What is wrong with a broker that is none of those that there are.
+fn unknown_broker(nats: &str) -> Option<String> {
+    const WORDS: [&str; 3] = ["embedded", "server", "container"];
+    let address = nats.strip_prefix("nats://");
+    if WORDS.contains(&nats) || address.is_some_and(|address| !address.is_empty()) {
+        return None;
+    }
+    let advice = match nats.split_once("://") {
+        Some((_, address)) if !address.is_empty() => {
+            format!("the suite speaks plain NATS: did you mean `nats://{address}`?")
+        }
+        _ => match nearest(nats, WORDS.into_iter()) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => "known are `embedded`, `server`, `container` and `nats://host:port`".to_owned(),
+        },
+    };
+    Some(format!("`utp.nats` is `{nats}`; {advice}"))
+}
+
+/// Whether a subject is one that a tool can be registered under (UTP §4.1, Guide §2).
+fn is_registered_form(subject: &str) -> bool {
+    let tokens: Vec<&str> = subject.split('.').collect();
+    matches!(tokens.as_slice(), ["cg", _, "{project_id}", _, "cmd", "tool", _, ..])
+        && tokens.iter().all(|token| !token.is_empty() && !matches!(*token, "*" | ">"))
+}
+
+fn embedded() -> String {
+    "embedded".to_owned()
+}
+
+fn protocol_version() -> String {
+    "v1r3".to_owned()
+}

@@ -1,0 +1,99 @@
+//! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, a PMO or an OpenAPI
+//! executor on a common `ground`, the parties around it (`platform`, `upstream`), the judgements, and the vocabulary of the features (`steps`, `world`).
+
+pub mod by_hand;
+pub mod call;
+pub mod capture;
+mod codec;
+pub mod credentials;
+pub mod ground;
+pub mod judge;
+pub mod manifest;
+pub(crate) mod naming;
+pub mod null;
+pub mod platform;
+mod readiness;
+pub mod registry;
+pub mod runtime;
+pub mod scene;
+pub mod services;
+pub mod session;
+pub mod setup;
+mod steps;
+pub mod subject;
+pub mod target;
+pub mod tool;
+pub mod trace;
+pub mod upstream;
+pub mod world;
+
+use crate::engine::codec::Codec;
+use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::protocol::Protocol;
+use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Who answers UTP commands, and the messages that go with it.
+#[derive(Debug)]
+pub struct Service;
+
+/// What can be certified.
+const PROFILES: [Profile; 4] = [
+    Profile {
+        id: "utp.tool-service",
+        title: "Tool Service",
+        about: "Takes commands, reads the call's card, does the work, saves a result's card and reports a callback.",
+        peers: "worker, card store, report and Inbox, roster",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.schema",
+        title: "UTP messages",
+        about: "Messages of any UTP system, as somebody captured them, or as they are seen on the bus.",
+        peers: "nobody: it reads along",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.pmo",
+        title: "PMO",
+        about: "Takes the commands of its built-ins, such as `delegate_async` and `fork_join`, and has other agents work.",
+        peers: "worker, card store, report, child agents",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.openapi",
+        title: "OpenAPI executor",
+        about: "A Tool Service that turns calls into requests to an HTTP API, as the tool's registration says.",
+        peers: "as for a Tool Service, and the API",
+        is_complete: true,
+    },
+];
+
+impl Family for Service {
+    fn id(&self) -> &'static str {
+        "utp.service"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &setup::Utp
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        3
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &naming::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::Pointers
+    }
+}

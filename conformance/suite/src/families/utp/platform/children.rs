@@ -1,0 +1,244 @@
+//! Children: the turns that a PMO under test starts. The suite runs them all.
+//!
+//! A child of which nothing is said ends with success soon after it was started. A scenario says of the children of
+//! a call that they end otherwise, that they wait until it ends them, or that they cannot be started. A call is known
+//! by its token, which stands in what its children are asked to do.
+//!
+//! Neighbours: `desk` answers `turns.start` and publishes a child's end; `project` holds one `Children`.
+
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+use std::time::Duration;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::project::ProjectName;
+use super::reply::{Refusal, Reply, bad_request};
+use crate::families::utp::judge::seen;
+use crate::spec::library::hex;
+use crate::transcript::bounds;
+use crate::transcript::lock;
+
+/// Largest number of turns of one project.
+const MAX_TURNS: usize = 2_000;
+/// Bytes of an id that are kept.
+const MAX_ID: usize = 2 * 1024;
+/// What a child takes for its work. Nobody's child is done before its parent knows that it was started.
+pub(super) const WORK: Duration = Duration::from_millis(10);
+
+/// What becomes of the children of a call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fate {
+    /// They end by themselves, with this status.
+    Ends(&'static str),
+    /// They work until the scenario ends them.
+    Waits,
+    /// The platform refuses to start them.
+    Refused,
+    /// The platform's answer to their start makes no sense.
+    Nonsense,
+}
+
+/// A turn that was started and has not ended.
+#[derive(Clone, Debug)]
+pub struct Child {
+    pub(super) agent_id: String,
+    pub(super) agent_turn_id: String,
+    pub(super) channel_id: String,
+    pub(super) instruction: String,
+    /// How it will end.
+    pub(super) status: &'static str,
+}
+
+/// Which of the waiting children ends first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The one that was started first.
+    FirstStarted,
+    /// The one that was started last.
+    LastStarted,
+}
+
+/// The children of one project.
+#[derive(Debug, Default)]
+pub(super) struct Children {
+    state: Mutex<State>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    fates: Vec<(String, Fate)>,
+    /// What was answered, by agent turn id.
+    turns: BTreeMap<String, Value>,
+    /// Started, and about to end by themselves.
+    due: Vec<Child>,
+    /// Started, and waiting for the scenario.
+    waiting: Vec<Child>,
+}
+
+impl State {
+    fn fate(&self, body: &Value) -> Fate {
+        let told = self.fates.iter().rev().find(|(token, _)| seen::mentions(body, token));
+        told.map_or(Fate::Ends("success"), |(_, fate)| *fate)
+    }
+}
+
+impl Children {
+    /// Says what becomes of the children of the call with this token.
+    pub(super) fn decide(&self, token: &str, fate: Fate) {
+        lock(&self.state).fates.push((token.to_owned(), fate));
+    }
+
+    /// What the platform says to a request that is to fail.
+    pub(super) fn obstacle(&self, body: &Value) -> Option<Reply> {
+        match lock(&self.state).fate(body) {
+            Fate::Refused => Some(Err(Refusal {
+                status: 403,
+                code: "forbidden",
+                message: "this may not be done in the project".to_owned(),
+            })),
+            Fate::Nonsense => Some(Ok(json!(["nonsense", 42]))),
+            Fate::Ends(_) | Fate::Waits => None,
+        }
+    }
+
+    /// Starts a turn, or says again what was said of it before.
+    pub(super) fn start(&self, body: &Value, channel_id: &str, name: &ProjectName) -> Reply {
+        let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
+        let agent = text("agent_id").filter(|agent| is_token(agent)).ok_or_else(|| {
+            bad_request("`agent_id` is a non-empty string that can be a token of a subject")
+        })?;
+        let instruction =
+            text("instruction").ok_or_else(|| bad_request("`instruction` is a non-empty string"))?;
+        let mut state = lock(&self.state);
+        let minted = format!("turn_{}_{}", state.turns.len() + 1, name.unique);
+        let turn = text("agent_turn_id").map_or(minted, |given| bounds::cut(given, MAX_ID));
+        if let Some(reply) = state.turns.get(&turn) {
+            return Ok(reply.clone());
+        }
+        if state.turns.len() >= MAX_TURNS {
+            return Err(Refusal { status: 507, code: "full", message: "too many turns".to_owned() });
+        }
+        let agent_id = bounds::cut(agent, MAX_ID);
+        let reply = json!({"agent_id": agent_id, "agent_turn_id": turn, "turn_epoch": 1});
+        let fate = state.fate(body);
+        let child = Child {
+            agent_id,
+            agent_turn_id: turn.clone(),
+            channel_id: channel_id.to_owned(),
+            instruction: instruction.to_owned(),
+            status: if let Fate::Ends(status) = fate { status } else { "success" },
+        };
+        if fate == Fate::Waits {
+            state.waiting.push(child);
+        } else {
+            state.due.push(child);
+        }
+        state.turns.insert(turn, reply.clone());
+        Ok(reply)
+    }
+
+    /// The children that end by themselves from now on.
+    pub(super) fn take_due(&self) -> Vec<Child> {
+        std::mem::take(&mut lock(&self.state).due)
+    }
+
+    /// Whether a child waits for the scenario.
+    pub(super) fn one_waits(&self) -> bool {
+        !lock(&self.state).waiting.is_empty()
+    }
+
+    /// The next one that the scenario ends.
+    pub(super) fn take_waiting(&self, order: Order) -> Option<Child> {
+        let mut state = lock(&self.state);
+        let last = state.waiting.len().checked_sub(1)?;
+        Some(state.waiting.remove(if order == Order::FirstStarted { 0 } else { last }))
+    }
+}
+
+impl Child {
+    /// What it delivers, if it delivers anything.
+    pub(super) fn deliverable(&self, project_id: &str) -> Option<Value> {
+        if !matches!(self.status, "success" | "partial") {
+            return None;
+        }
+        Some(json!({
+            "card_id": format!("card_d_{}", self.agent_turn_id), "project_id": project_id,
+            "type": "task.deliverable", "author_id": self.agent_id, "created_at": "2031-04-02T10:11:13+00:00",
+            "content": {"text": answer_to(&self.instruction)},
+            "metadata": {"agent_turn_id": self.agent_turn_id},
+        }))
+    }
+
+    /// What its runtime publishes when it is over.
+    pub(super) fn task_event(&self, deliverable: Option<&Value>) -> Value {
+        let error = match deliverable {
+            Some(_) => Value::Null,
+            None => json!({"code": "internal_error", "message": "the child did not get to its end"}),
+        };
+        json!({
+            "agent_id": self.agent_id, "agent_turn_id": self.agent_turn_id, "turn_epoch": 1,
+            "status": self.status, "deliverable_card_id": deliverable.map(|card| &card["card_id"]),
+            "tool_result_card_id": null, "error": error,
+        })
+    }
+}
+
+/// What a child says to an instruction. Only who read the deliverable knows it.
+pub fn answer_to(instruction: &str) -> String {
+    format!("answer-{}", &hex(&Sha256::digest(instruction.as_bytes()))[..12])
+}
+
+/// Whether a text can stand as one token of a subject.
+pub(super) fn is_token(text: &str) -> bool {
+    !text.is_empty()
+        && text
+            .chars()
+            .all(|letter| !letter.is_whitespace() && !letter.is_control() && !".*>".contains(letter))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn name() -> ProjectName {
+        ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() }
+    }
+
+    fn turn(id: &str, instruction: &str) -> Value {
+        json!({"agent_id": "ag_helper", "agent_turn_id": id, "instruction": instruction})
+    }
+
+    #[test]
+    fn a_turn_that_is_asked_for_again_is_started_once() {
+        let children = Children::default();
+        let first = children.start(&turn("t1", "go"), "public", &name()).expect("a turn");
+        let second = children.start(&turn("t1", "go"), "public", &name()).expect("the same turn");
+        assert_eq!(first, second);
+        assert_eq!(children.take_due().len(), 1);
+        assert!(children.take_due().is_empty());
+    }
+
+    #[test]
+    fn children_of_one_call_wait_and_those_of_others_do_not() {
+        let children = Children::default();
+        children.decide("tok-1", Fate::Waits);
+        for (id, instruction) in [("t1", "first tok-1"), ("t2", "second tok-1"), ("t3", "tok-2")] {
+            children.start(&turn(id, instruction), "public", &name()).expect("a turn");
+        }
+        let ended = |child: Option<Child>| child.map(|child| child.agent_turn_id);
+        assert_eq!(children.take_due().len(), 1);
+        assert_eq!(ended(children.take_waiting(Order::LastStarted)).as_deref(), Some("t2"));
+        assert_eq!(ended(children.take_waiting(Order::LastStarted)).as_deref(), Some("t1"));
+        assert!(!children.one_waits());
+    }
+
+    #[test]
+    fn an_agent_whose_id_is_no_token_has_no_turns() {
+        for agent in ["", "a b", "a.b", "a>", "a\r\nPUB x"] {
+            let body = json!({"agent_id": agent, "instruction": "go"});
+            assert!(Children::default().start(&body, "public", &name()).is_err(), "{agent}");
+        }
+    }
+}

@@ -1,0 +1,257 @@
+//! The HTTP client of a management API: what it sends and what comes back is written down.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
+
+use callmark_reports::record::Direction;
+use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
+use serde_json::Value;
+
+use super::exchange::PLACES;
+use crate::engine::pace::heartbeat;
+use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
+use crate::net::http_answer;
+use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Straight, Wire};
+use crate::transcript::{Frame, Kind, Message, Transcript};
+
+/// Largest answer that is read. A list of all tools may be long.
+const MAX_ANSWER: usize = 32 * 1024 * 1024;
+/// For a connection. One that takes requests in turn, and lets few wait, accepts the last of many late; who does not
+/// listen at all refuses at once.
+const CONNECT_DEADLINE: Duration = Duration::from_secs(60);
+/// What separates the parts of a form. No definition of ours holds it.
+const BOUNDARY: &str = "callmark-7f1e5c0b9d";
+
+/// Header of a frame that says what is special about the definition.
+pub const FORM: &str = "form";
+
+/// One request, as the suite means it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// HTTP method.
+    pub method: &'static str,
+    /// Path, from the base of the API.
+    pub path: String,
+    /// The tool that it is about, for those who read the frames.
+    pub tool: String,
+    /// What is special about the definition, likewise.
+    pub form: String,
+    /// YAML; none for a request that reads.
+    pub body: Option<String>,
+    /// Of a list in the answer, only what mentions one of these is looked at: other runs may have left much there.
+    pub about: Vec<String>,
+}
+
+/// Who makes a request, and where that is written down.
+#[derive(Clone, Debug)]
+pub struct Caller {
+    /// The scenario.
+    pub scenario: String,
+    /// Its transcript.
+    pub transcript: Arc<Transcript>,
+}
+
+/// A way to one management API.
+pub struct Client {
+    /// None where a run is judged again, which asks nobody.
+    http: Option<reqwest::Client>,
+    base: String,
+    encoding: RegistryEncoding,
+    headers: HeaderMap,
+    wire: Arc<dyn Wire>,
+    exchanges: AtomicU64,
+}
+
+impl Client {
+    /// A way to the API at `base`.
+    ///
+    /// # Errors
+    /// A header of the manifest that is none, or a client that cannot be made.
+    pub fn new(base: &str, table: &RegistryTable, wire: Arc<dyn Wire>) -> Result<Self, String> {
+        let mut headers = HeaderMap::new();
+        for (name, value) in &table.headers {
+            let known: HeaderName =
+                name.parse().map_err(|_| format!("`{name}` in `utp.registry.headers` is no header"))?;
+            let mut told: HeaderValue = value
+                .parse()
+                .map_err(|_| format!("the value of `{name}` in `utp.registry.headers` cannot be sent"))?;
+            told.set_sensitive(true);
+            headers.insert(known, told);
+        }
+        let http = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(reqwest::redirect::Policy::none())
+            .connect_timeout(CONNECT_DEADLINE)
+            // A server may close a connection whenever it likes; a request that meets one in closing would be lost.
+            .pool_max_idle_per_host(0)
+            .build()
+            .map_err(|error| error.to_string())?;
+        let base = base.trim_end_matches('/').to_owned();
+        let http = Some(http);
+        Ok(Self { http, base, encoding: table.encoding, headers, wire, exchanges: AtomicU64::new(1) })
+    }
+
+    /// A client of nobody, for a run that is judged again.
+    pub(super) fn of_nobody(table: &RegistryTable) -> Self {
+        Self {
+            http: None,
+            base: String::new(),
+            encoding: table.encoding,
+            headers: HeaderMap::new(),
+            wire: Arc::new(Straight),
+            exchanges: AtomicU64::new(1),
+        }
+    }
+
+    /// Makes an exchange, which is found in the transcript under the number given back.
+    pub async fn send(&self, caller: &Caller, request: &Request, deadline: Duration) -> u64 {
+        let number = caller.transcript.told("exchange", || self.exchanges.fetch_add(1, Ordering::Relaxed));
+        let message = self.outgoing(caller, request, number);
+        caller.transcript.record(message.clone());
+        for message in self.wire.outgoing(message) {
+            let answer = heartbeat::within(deadline, self.post(&message)).await;
+            let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
+            let answer = answer.map(|(status, body)| (status, narrowed(body, &request.about)));
+            self.take(caller, message, answer);
+        }
+        let text = number.to_string();
+        let is_answered = caller.transcript.with(|frames| {
+            let own = |frame: &Frame| frame.headers.get(EXCHANGE) == Some(&text);
+            frames.iter().any(|frame| frame.direction == Direction::FromTarget && own(frame))
+        });
+        if !is_answered {
+            let sent = self.outgoing(caller, request, number);
+            let body = Value::from("there was no answer");
+            caller.transcript.record(Message {
+                direction: Direction::FromTarget,
+                kind: Kind::Closed,
+                body,
+                ..sent
+            });
+        }
+        number
+    }
+
+    /// The media type of what is sent.
+    pub fn media_type(&self) -> String {
+        match self.encoding {
+            RegistryEncoding::Yaml => "application/yaml".to_owned(),
+            RegistryEncoding::Multipart => format!("multipart/form-data; boundary={BOUNDARY}"),
+        }
+    }
+
+    /// Writes down what came back.
+    fn take(&self, caller: &Caller, sent: Message, answer: Result<(u16, Value), String>) {
+        let mut headers: BTreeMap<String, String> = sent
+            .headers
+            .into_iter()
+            .filter(|(name, _)| [SCENARIO, CALL, EXCHANGE, FORM].contains(&name.as_str()))
+            .collect();
+        let (kind, body) = match answer {
+            Ok((status, body)) => {
+                headers.insert(STATUS.to_owned(), status.to_string());
+                (Kind::RegistryResponse, body)
+            }
+            Err(why) => (Kind::Closed, Value::from(why)),
+        };
+        let message =
+            Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
+        let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
+        for message in arrived {
+            caller.transcript.record(message);
+        }
+    }
+
+    async fn post(&self, message: &Message) -> Result<(u16, Value), String> {
+        let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
+        let http = self.http.as_ref().ok_or("nobody is asked")?;
+        let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
+        let mut request = http.request(method, format!("{}{path}", self.base));
+        if let Some(text) = message.body.as_str() {
+            let text = match self.encoding {
+                RegistryEncoding::Yaml => text.to_owned(),
+                RegistryEncoding::Multipart => form(text),
+            };
+            request = request.body(text);
+            // Who says another media type for YAML has a reason; a form's names its boundary.
+            if self.encoding == RegistryEncoding::Multipart || !self.headers.contains_key(CONTENT_TYPE) {
+                request = request.header(CONTENT_TYPE, self.media_type());
+            }
+        }
+        for (name, value) in &self.headers {
+            if name != CONTENT_TYPE || (self.encoding == RegistryEncoding::Yaml && message.body.is_string()) {
+                request = request.header(name, value);
+            }
+        }
+        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
+        let status = response.status().as_u16();
+        Ok((status, http_answer::value(&http_answer::body(response, MAX_ANSWER).await?)))
+    }
+
+    fn outgoing(&self, caller: &Caller, request: &Request, number: u64) -> Message {
+        let mut headers = BTreeMap::from([
+            (SCENARIO.to_owned(), caller.scenario.clone()),
+            (CALL.to_owned(), request.tool.clone()),
+            (EXCHANGE.to_owned(), number.to_string()),
+            (FORM.to_owned(), request.form.clone()),
+        ]);
+        if request.body.is_some() {
+            headers.insert("content-type".to_owned(), self.media_type());
+        }
+        Message {
+            direction: Direction::ToTarget,
+            kind: Kind::RegistryRequest,
+            channel: format!("{} {}", request.method, request.path),
+            headers,
+            body: request.body.clone().map_or(Value::Null, Value::from),
+        }
+    }
+}
+
+/// A body whose lists hold only what mentions one of the words; other bodies as they are.
+fn narrowed(body: Value, about: &[String]) -> Value {
+    let is_meant = |item: &Value| about.is_empty() || about.iter().any(|word| mentions(item, word));
+    match body {
+        Value::Array(items) => Value::Array(items.into_iter().filter(is_meant).collect()),
+        Value::Object(mut members) => {
+            for name in PLACES {
+                if let Some(Value::Array(items)) = members.get_mut(name) {
+                    items.retain(is_meant);
+                }
+            }
+            Value::Object(members)
+        }
+        plain => plain,
+    }
+}
+
+/// A form whose part `file` is the YAML.
+fn form(text: &str) -> String {
+    format!(
+        "--{BOUNDARY}\r\nContent-Disposition: form-data; name=\"file\"; filename=\"tool.yaml\"\r\n\
+         Content-Type: application/yaml\r\n\r\n{text}\r\n--{BOUNDARY}--\r\n"
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn of_a_list_only_what_is_meant_is_kept() {
+        let about = ["tide_1".to_owned()];
+        let (own, other) = (json!({"tool_name": "tide_1"}), json!({"tool_name": "tide_2"}));
+        assert_eq!(narrowed(json!([other, own]), &about), json!([own]));
+        assert_eq!(
+            narrowed(json!({"tools": [other, own], "total": 2}), &about),
+            json!({"tools": [own], "total": 2})
+        );
+        assert_eq!(narrowed(json!({"tools": [other]}), &[]), json!({"tools": [other]}));
+        assert_eq!(narrowed(other.clone(), &about), other);
+    }
+}

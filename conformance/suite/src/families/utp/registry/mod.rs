@@ -1,0 +1,63 @@
+//! A management API under test (Guide §3.2): tools are uploaded, read back, and refused.
+//!
+//! `definition` is what is uploaded and `yaml` how it is written; `client` makes the requests, `session` knows the
+//! API, `scene` is one scenario's uploads, `exchange` and `upload` what the transcript shows of them, `judge` looks at
+//! what came back, `steps` and `world` are the vocabulary of the features.
+//! Deliberately absent: deleting, and whatever else the documents do not ask of such an API.
+
+pub mod client;
+mod codec;
+pub mod definition;
+pub mod evidence;
+pub mod exchange;
+pub mod judge;
+pub mod scene;
+pub mod session;
+mod steps;
+pub mod upload;
+pub mod world;
+pub mod yaml;
+
+use crate::engine::codec::Codec;
+use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::protocol::Protocol;
+use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Where tools are registered.
+#[derive(Debug)]
+pub struct Registry;
+
+/// What can be certified.
+const PROFILES: [Profile; 1] = [Profile {
+    id: "utp.registry",
+    title: "Management API",
+    about: "Takes definitions of tools and keeps them as rows of `resource.tools`.",
+    peers: "uploader",
+    is_complete: true,
+}];
+
+impl Family for Registry {
+    fn id(&self) -> &'static str {
+        "utp.registry"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &super::setup::Utp
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &evidence::Made
+    }
+
+    fn codec(&self) -> &'static dyn Codec {
+        &codec::Yaml
+    }
+}

@@ -1,0 +1,495 @@
+//! A session with a management API, and what was found out about it before the first scenario.
+
+use std::collections::BTreeSet;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+use sha2::{Digest, Sha256};
+use thiserror::Error;
+
+use super::client::{Caller, Client, Request};
+use super::definition::Definition;
+use super::exchange::Exchange;
+use super::upload::{Made, Upload};
+use crate::engine::judge::Cause;
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::engine::target;
+use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::families::utp::manifest::{RegistryRead, RegistryTable};
+use crate::net::address::elsewhere;
+use crate::transcript;
+use crate::transcript::lock;
+
+/// Between two looks at a registry that does not answer yet.
+const LOOK: Duration = Duration::from_millis(10);
+/// Before each try to have a definition taken and to read it back.
+const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Duration::from_millis(1200)];
+/// So long the first definition may take until it shows.
+const FIRST_LOOK: Duration = Duration::from_secs(2);
+/// Requests side by side that show how fast the registry is with many.
+const CROWD: usize = 32;
+/// Uploads side by side that show the same of those; their number stays small, since what is uploaded stays there.
+const UPLOADS: usize = 8;
+/// Longest time between two looks at a row.
+const LONGEST_LOOK: Duration = Duration::from_millis(500);
+/// The address in reports where the real one is gone when they are read.
+const SHOWN_BASE: &str = "http://127.0.0.1:8080";
+
+/// What a session is opened with.
+#[derive(Clone)]
+pub struct ManagementPlan {
+    /// As every session.
+    pub opening: Opening<RegistryTable>,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// The broker, for a started registry that needs one.
+    pub nats_url: String,
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum ManagementError {
+    /// The manifest describes no registry.
+    #[error(
+        "the manifest has no `utp.registry.base_url` and no `utp.registry.start`, so there is no registry to reach"
+    )]
+    NoRegistry,
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// It cannot be started.
+    #[error("the registry cannot be started: {0}")]
+    Start(String),
+    /// It does not answer.
+    #[error("the registry at {base} does not answer within {seconds} s: {why}")]
+    Silent {
+        /// Its address.
+        base: String,
+        /// The deadline.
+        seconds: u64,
+        /// What came of the last try.
+        why: String,
+    },
+    /// It does not let us in.
+    #[error(
+        "the registry does not let the suite upload ({0}): check `utp.registry.headers`, and name a project that exists with `utp.registry.project`"
+    )]
+    Refused(String),
+}
+
+impl ManagementError {
+    /// Class of the cause.
+    pub fn cause(&self) -> Cause {
+        match self {
+            Self::NoRegistry | Self::Config(_) | Self::Start(_) | Self::Refused(_) => Cause::Config,
+            Self::Silent { .. } => Cause::Reachability,
+        }
+    }
+}
+
+/// An open session.
+pub struct ManagementSession {
+    /// The manifest's table.
+    pub table: RegistryTable,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// Waiting times.
+    pub pace: Pace,
+    /// The way to the registry.
+    pub client: Client,
+    base: String,
+    works: bool,
+    told: String,
+    process: Mutex<Option<Offspring>>,
+    seed: u64,
+    nonce: String,
+}
+
+impl std::fmt::Debug for ManagementSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("ManagementSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+/// What was found out about a registry before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ManagementFound {
+    pace: Pace,
+    base: String,
+    works: bool,
+    told: String,
+    nonce: String,
+}
+
+impl ManagementFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &RegistryTable) -> Option<String> {
+        let base = table.base_url.as_deref().unwrap_or("http://{listen}");
+        elsewhere("utp.registry.base_url", base, &self.base)
+    }
+}
+
+impl ManagementSession {
+    /// What was found out.
+    pub fn found(&self) -> ManagementFound {
+        ManagementFound {
+            pace: self.pace,
+            base: self.base.clone(),
+            works: self.works,
+            told: self.told.clone(),
+            nonce: self.nonce.clone(),
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(table: RegistryTable, version: String, found: ManagementFound, seed: u64) -> Arc<Self> {
+        Arc::new(Self {
+            client: Client::of_nobody(&table),
+            table,
+            version,
+            pace: found.pace,
+            base: found.base,
+            works: found.works,
+            told: found.told,
+            process: Mutex::default(),
+            seed,
+            nonce: found.nonce,
+        })
+    }
+
+    /// Starts the registry where that is the suite's business, and uploads a definition to it.
+    ///
+    /// # Errors
+    /// Why there is nothing to certify.
+    pub fn open(plan: ManagementPlan) -> BoxFuture<'static, Result<Arc<Self>, ManagementError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
+        let why = |error: &ManagementError| match error {
+            ManagementError::Start(why) => why.clone(),
+            _ => String::new(),
+        };
+        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+    }
+
+    async fn opening_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
+        let table = plan.opening.table.clone();
+        let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
+        let mut process = None;
+        match &table.start {
+            Some(command) => {
+                let port = Port::take(handing).map_err(ManagementError::Start)?;
+                base = base.replace("{listen}", &port.address());
+                process = Some(start(&plan, command, &port.address())?.on(port));
+            }
+            None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
+            None => {}
+        }
+        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
+        let mut session = Self {
+            pace: Pace::calibrated(Duration::from_secs(1), &plan.opening.limits),
+            client: Client::new(&base, &table, plan.opening.wire).map_err(ManagementError::Config)?,
+            version: plan.version,
+            base,
+            works: false,
+            told: String::new(),
+            process: Mutex::new(process),
+            seed: plan.opening.seed,
+            nonce: format!("{now:x}{}", std::process::id()),
+            table,
+        };
+        let learned = session.learn(&plan.opening.limits).await;
+        if learned.is_err() {
+            session.close().await;
+        }
+        learned?;
+        Ok(Arc::new(session))
+    }
+
+    /// Whether an uploaded definition could be read back.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// Why it could not.
+    pub fn why_idle(&self) -> &str {
+        &self.told
+    }
+
+    /// Says why the registry is gone, where the suite started it.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.process).as_mut()?.ended()
+    }
+
+    /// What makes the words of a scenario unlike those of any other, in this run and in all others.
+    pub fn unique(&self, scenario: &str, what: &str) -> String {
+        let mut hash = Sha256::new();
+        for part in [&self.seed.to_string(), scenario, &self.nonce, what] {
+            hash.update(part.as_bytes());
+            hash.update([0]);
+        }
+        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+    }
+
+    /// The project of a scenario.
+    pub fn project(&self, unique: &str) -> String {
+        self.table.project.clone().unwrap_or_else(|| format!("prj_{unique}"))
+    }
+
+    /// The address in reports.
+    pub fn shown_base(&self) -> &str {
+        if self.table.start.is_some() { SHOWN_BASE } else { &self.base }
+    }
+
+    /// Uploads a definition, and looks for its row where it was taken.
+    pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> Made {
+        // One that never showed what it took shows nothing later.
+        let patience = if self.works { self.pace.answer } else { Duration::ZERO };
+        self.upload_and_look(caller, project, definition, patience).await
+    }
+
+    async fn upload_and_look(
+        &self,
+        caller: &Caller,
+        project: &str,
+        definition: &Definition,
+        patience: Duration,
+    ) -> Made {
+        let request = Request {
+            method: "POST",
+            path: tools_path(project),
+            tool: definition.name().to_owned(),
+            form: definition.form.clone(),
+            body: Some(definition.text()),
+            about: Vec::new(),
+        };
+        let post = self.client.send(caller, &request, self.pace.answer).await;
+        let mut made = Made { definition: definition.clone(), post, before: None, after: None };
+        let look = |made: &Made, look: fn(&Upload<'_>) -> bool| {
+            caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
+        };
+        let began = Instant::now();
+        let mut wait = self.pace.quiet / 4;
+        while look(&made, |upload| upload.post.is_2xx()) {
+            made.after = Some(self.read(caller, project, definition).await);
+            // A registry may take its time until it shows what it took.
+            if caller.transcript.told("late", || began.elapsed() + wait > patience)
+                || look(&made, |upload| upload.stored().is_some())
+            {
+                break;
+            }
+            transcript::rest(wait).await;
+            wait = (wait * 2).min(LONGEST_LOOK);
+        }
+        made
+    }
+
+    /// Reads the row of a tool, in the way that the manifest says.
+    pub async fn read(&self, caller: &Caller, project: &str, definition: &Definition) -> u64 {
+        let tools = tools_path(project);
+        let request = Request {
+            method: "GET",
+            path: match self.table.read {
+                RegistryRead::Get => format!("{tools}/{}", segment(definition.name())),
+                RegistryRead::List => tools,
+            },
+            tool: definition.name().to_owned(),
+            form: definition.form.clone(),
+            body: None,
+            about: vec![definition.name().to_owned(), definition.word.clone()],
+        };
+        self.client.send(caller, &request, self.pace.answer).await
+    }
+
+    /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
+    async fn learn(&mut self, limits: &PaceLimits) -> Result<(), ManagementError> {
+        let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
+        self.wait_for_it(&caller, limits).await?;
+        let mut slowest = Duration::ZERO;
+        for (number, wait) in WARM_UP.into_iter().enumerate() {
+            tokio::time::sleep(wait).await;
+            let unique = self.unique("calibration", &number.to_string());
+            let definition =
+                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+            let project = self.project(&unique);
+            let began = Instant::now();
+            let patience = FIRST_LOOK.mul_f64(limits.scale.clamp(0.01, 1000.0));
+            let made = self.upload_and_look(&caller, &project, &definition, patience).await;
+            // Two exchanges are more than one.
+            slowest = began.elapsed();
+            let (stored, status, told) = caller.transcript.with(|frames| {
+                let upload = Upload::of(frames, &made);
+                let status = upload.and_then(|upload| upload.post.status());
+                let told = upload.map(|upload| upload.told()).unwrap_or_default();
+                (upload.is_some_and(|upload| upload.stored().is_some()), status, told)
+            });
+            self.works = stored;
+            self.told = told;
+            if matches!(status, Some(401 | 403)) && self.table.start.is_none() {
+                return Err(ManagementError::Refused(std::mem::take(&mut self.told)));
+            }
+            // What takes a definition and does not show it, or says that it is at fault, does so later as well.
+            if stored || status.is_some_and(|status| status < 500) {
+                break;
+            }
+        }
+        // Scenarios run side by side, and a registry may work in turn.
+        let began = Instant::now();
+        let nobody = self.nobody();
+        let project = self.project("nobody");
+        let crowd = (0..CROWD).map(|_| self.read(&caller, &project, &nobody));
+        futures::future::join_all(crowd).await;
+        slowest = slowest.max(began.elapsed());
+        if self.works {
+            slowest = slowest.max(self.crowded_uploads(&caller).await);
+        }
+        self.pace = Pace::calibrated(slowest, limits);
+        Ok(())
+    }
+
+    /// How long a crowd of uploads would take, as a few of them show.
+    async fn crowded_uploads(&self, caller: &Caller) -> Duration {
+        let began = Instant::now();
+        let uploads = (0..UPLOADS).map(|number| {
+            let unique = self.unique("calibration", &format!("crowd {number}"));
+            let definition =
+                Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
+            let project = self.project(&unique);
+            async move {
+                self.upload_and_look(caller, &project, &definition, Duration::ZERO).await;
+            }
+        });
+        futures::future::join_all(uploads).await;
+        // One after another they take longer the more there are; side by side the estimate is only generous.
+        began.elapsed() * u32::try_from(CROWD / UPLOADS).unwrap_or(1)
+    }
+
+    /// The definition of a tool that nobody uploads.
+    fn nobody(&self) -> Definition {
+        Definition::full(&self.version, "tide_nobody", "nobody")
+    }
+
+    /// Waits until something answers over HTTP.
+    async fn wait_for_it(&self, caller: &Caller, limits: &PaceLimits) -> Result<(), ManagementError> {
+        let deadline = self.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let began = Instant::now();
+        let mut wait = LOOK;
+        loop {
+            let nobody = self.nobody();
+            let project = self.project("nobody");
+            let left = deadline.saturating_sub(began.elapsed()).max(LOOK);
+            let request = self.read(caller, &project, &nobody);
+            let number = tokio::time::timeout(left, request).await.unwrap_or_default();
+            let (status, told) = caller.transcript.with(|frames| {
+                let exchange = Exchange::of(frames, number);
+                (exchange.and_then(|exchange| exchange.status()), exchange.map(|exchange| exchange.told()))
+            });
+            let is_warming_up = matches!(status, Some(502..=504));
+            if status.is_some() && !is_warming_up {
+                return Ok(());
+            }
+            if let Some(ended) = self.ended() {
+                return Err(ManagementError::Start(ended));
+            }
+            if began.elapsed() + wait >= deadline {
+                // One that is there and fails all the time is judged.
+                return if is_warming_up {
+                    Ok(())
+                } else {
+                    let why = told.unwrap_or_else(|| "there was no answer in time".to_owned());
+                    Err(ManagementError::Silent { base: self.base.clone(), seconds: deadline.as_secs(), why })
+                };
+            }
+            tokio::time::sleep(wait).await;
+            wait = (wait * 2).min(LONGEST_LOOK);
+        }
+    }
+
+    fn start_timeout(&self) -> Duration {
+        let seconds = self.table.start_timeout_seconds.unwrap_or(30.0);
+        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
+    }
+}
+
+fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Offspring, ManagementError> {
+    let Opening { table, directory, log, .. } = &plan.opening;
+    log.clear();
+    let launch = Launch {
+        command: command.to_vec(),
+        directory: table.working_dir.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
+        environment: table
+            .env
+            .iter()
+            .map(|(name, value)| (name.clone(), value.replace("{listen}", listen)))
+            .collect(),
+        removed: Vec::new(),
+        log: log.clone(),
+    };
+    let around = [
+        ("CALLMARK_LISTEN", listen),
+        ("CALLMARK_NATS_URL", &plan.nats_url),
+        ("CALLMARK_PROTOCOL_VERSION", &plan.version),
+    ];
+    launch.spawn(&around, Pipes::None).map_err(ManagementError::Start)
+}
+
+/// Where the tools of a project are (Guide §3.2).
+fn tools_path(project: &str) -> String {
+    format!("/projects/{}/tools", segment(project))
+}
+
+/// One segment of a path, whatever is in it.
+fn segment(text: &str) -> String {
+    text.bytes()
+        .map(|byte| match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+                char::from(byte).to_string()
+            }
+            other => format!("%{other:02X}"),
+        })
+        .collect()
+}
+
+impl Session for ManagementSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        BTreeSet::new()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works()).then_some("no uploaded definition could be read back, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            let process = lock(&self.process).take();
+            if let Some(mut process) = process {
+                process.stop().await;
+            }
+        }
+        .boxed()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ids_become_one_segment() {
+        assert_eq!(tools_path("prj_demo"), "/projects/prj_demo/tools");
+        assert_eq!(tools_path("a/b ü"), "/projects/a%2Fb%20%C3%BC/tools");
+    }
+}

@@ -1,0 +1,131 @@
+//! The World of one scenario: the stage that all scenarios share, and its scene.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use super::definition::Definition;
+use super::scene::Scene;
+use super::session::ManagementSession;
+use super::upload::Upload;
+use crate::engine::by_hand::{ByHand, header_of_environment, quoted};
+use crate::engine::judge::Judgement;
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::families::utp::manifest::RegistryEncoding;
+use crate::net::wire::EXCHANGE;
+use crate::transcript::{Frame, Kind};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let Some(scene) = &self.scene else { return Remains::default() };
+        let number = scene.made.as_ref().map(|made| made.post.to_string());
+        let frames = scene.caller.transcript.frames();
+        let subject = frames.iter().find(|frame| {
+            frame.kind == Kind::RegistryRequest && frame.headers.get(EXCHANGE) == number.as_ref()
+        });
+        Remains {
+            transcript: Some(Arc::clone(&scene.caller.transcript)),
+            names: scene.names.clone(),
+            nonce: None,
+            is_rechecked: false,
+            subject: subject.map(|frame| frame.body.clone()),
+            reproduce: Some({
+                let session = Arc::clone(&scene.session);
+                ByHand::new(move |_, frame| by_hand(frame, &session))
+            }),
+        }
+    }
+}
+
+/// An upload under test and what is around it.
+pub(super) struct Seen<'a> {
+    /// The upload.
+    pub upload: Upload<'a>,
+    /// That of an earlier version.
+    pub old: Option<Upload<'a>>,
+    /// Good ones before and after it.
+    pub good: Vec<Upload<'a>>,
+    /// The project of the path.
+    pub project: &'a str,
+}
+
+impl World {
+    /// The session with the registry.
+    pub(super) fn session(&mut self) -> Result<Arc<ManagementSession>, Halt> {
+        let Some(session) = self.core.sessions.get::<ManagementSession>() else {
+            return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
+        };
+        self.goes_on(session.ended())?;
+        Ok(session)
+    }
+
+    /// Opens the scene.
+    pub(super) fn open(&mut self) -> Step {
+        let session = self.session()?;
+        self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given the definition of a tool`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// The definition that is being prepared.
+    pub(super) fn draft(&mut self) -> Result<&mut Definition, Halt> {
+        Ok(&mut self.scene()?.draft)
+    }
+
+    /// Judges the upload under test.
+    pub(super) fn judge_upload(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
+        self.session()?;
+        let scene = self.scene()?;
+        let frames = scene.caller.transcript.frames();
+        let (made, old, good) = (scene.made.clone(), scene.old.clone(), scene.good.clone());
+        let project = scene.project.clone();
+        let seen = made.as_ref().and_then(|made| Upload::of(&frames, made)).map(|upload| Seen {
+            upload,
+            old: old.as_ref().and_then(|made| Upload::of(&frames, made)),
+            good: good.iter().filter_map(|made| Upload::of(&frames, made)).collect(),
+            project: &project,
+        });
+        match seen {
+            Some(seen) => self.judge(judgement(&seen)),
+            None => Err(self.suite_fault("no step uploaded anything (`When the definition is uploaded`)")),
+        }
+    }
+}
+
+/// A command line that uploads by hand.
+fn by_hand(frame: &Frame, session: &ManagementSession) -> String {
+    let (method, path) = frame.channel.split_once(' ').unwrap_or(("POST", &frame.channel));
+    // The values are secrets; the shell fills them in.
+    let headers: Vec<String> =
+        session.table.headers.keys().map(|name| header_of_environment("CALLMARK_HEADER", name)).collect();
+    let url = quoted(&format!("{}{path}", session.shown_base()));
+    let line = format!("curl -i -X {method} {url}{}", headers.concat());
+    if method == "GET" {
+        return line;
+    }
+    let text = quoted(frame.body.as_str().unwrap_or_default());
+    match session.table.encoding {
+        RegistryEncoding::Yaml => {
+            format!("printf %s {text} | {line} -H 'content-type: application/yaml' --data-binary @-")
+        }
+        RegistryEncoding::Multipart => {
+            format!("printf %s {text} | {line} -F 'file=@-;filename=tool.yaml;type=application/yaml'")
+        }
+    }
+}

@@ -1,0 +1,205 @@
+//! What a worker makes of the model's arguments: defaults, fixed values, environment variables, templates (Guide §4).
+
+use serde_json::Value;
+
+use super::command;
+use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::families::utp::judge::seen::{mentions, saved_cards};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::turn::Turn;
+use crate::families::utp::runtime::world::View;
+use crate::families::utp::trace::Traceparent;
+use crate::transcript::{Frame, Kind};
+
+/// The tool.call card of the call, with the frame that saved it.
+fn card<'a>(frames: &'a [Frame], view: View<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
+    let id = command(frames, view)?.text("/tool_call_card_id").unwrap_or_default();
+    saved_cards(frames)
+        .filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id))
+        .last()
+        .ok_or_else(|| Trouble::NotObserved("the command points to no saved card".to_owned()))
+}
+
+/// An argument of the card has a value.
+pub fn is(frames: &[Frame], view: View<'_>, name: &str, expected: &Value) -> Judgement {
+    let (frame, card) = card(frames, view)?;
+    let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
+    if value == Some(expected) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("the argument `{name}` in the tool.call card is not what it should be"),
+        "defaults count where the model leaves a parameter out (null is a value), fixed values always; \
+         everything else is what the model gave",
+    )
+    .expected(expected.clone())
+    .actual(value)
+    .at(format!("/card/content/arguments/{name}"))
+    .frame(frame)
+    .into())
+}
+
+/// A template variable in an argument was filled in.
+pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -> Judgement {
+    let (frame, card) = card(frames, view)?;
+    let values = values(frames, view, card, variable)?;
+    let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
+    let filled = |own: &String| value.and_then(Value::as_str) == Some(format!("({own}) ({own})").as_str());
+    if values.iter().any(filled) {
+        return Ok(());
+    }
+    let Some(first) = values.first() else {
+        return Err(Alternative::NoSuchVariable.seen_in([frame]));
+    };
+    Err(Finding::new(
+        format!("`{{{variable}}}` was not filled in"),
+        format!(
+            "replace `{{{variable}}}` in strings of defaults and fixed values by the call's value, as text"
+        ),
+    )
+    .expected(format!("({first}) ({first})"))
+    .actual(value)
+    .at(format!("/card/content/arguments/{name}"))
+    .frame(frame)
+    .into())
+}
+
+/// What a template variable may stand for: the call's value, wherever the worker shows it.
+fn values(frames: &[Frame], view: View<'_>, card: &Value, variable: &str) -> Result<Vec<String>, Trouble> {
+    let sent = command(frames, view)?;
+    let of = |value: Option<&Value>| -> Option<String> {
+        let value = value.filter(|value| !value.is_null())?;
+        Some(value.as_str().map_or_else(|| value.to_string(), str::to_owned))
+    };
+    let own = match variable {
+        "project_id" => Some(view.project.to_owned()),
+        "channel_id" => Some(view.turn.channel.clone()),
+        "agent_id" => Some(view.turn.agent_id.clone()),
+        "agent_turn_id" => Some(view.turn.id.clone()),
+        "parent_step_id" => Some(view.turn.parent_step_id.clone()),
+        "context_box_id" => Some(view.turn.context_box_id.clone()),
+        "trace_id" => Some(view.turn.trace.trace_id.clone()),
+        "turn_epoch" => of(Some(&view.turn.epoch)),
+        "tool_call_id" => Some(view.call.model_id.clone()),
+        _ => None,
+    };
+    let traced = sent.headers.get("traceparent").and_then(|text| Traceparent::parse(text));
+    let traced = traced.filter(|_| variable == "trace_id").map(|trace| trace.trace_id);
+    let shown = [of(sent.body.get(variable)), of(card["metadata"].get(variable)), own, traced];
+    let mut values: Vec<String> = shown.into_iter().flatten().collect();
+    values.dedup();
+    Ok(values)
+}
+
+/// The specifications that the model was shown of the tool, one for each request of whatever turn.
+fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Frame, &'a Value)>, Trouble> {
+    let tool = |frame: &'a Frame| {
+        let tools = frame.body.get("tools")?.as_array()?;
+        let named = tools.iter().find(|tool| {
+            tool.pointer("/function/name") == Some(&Value::from(view.call.row.tool_name.clone()))
+        });
+        Some((frame, named.or_else(|| tools.iter().find(|tool| mentions(tool, "harbour")))?))
+    };
+    let asked = frames.iter().filter(|frame| frame.kind == Kind::Model);
+    let shown: Vec<_> = asked.filter_map(tool).collect();
+    if shown.is_empty() {
+        return Err(Trouble::NotObserved("the model was offered no such tool".to_owned()));
+    }
+    Ok(shown)
+}
+
+/// The model is shown neither a parameter nor its value.
+pub fn is_hidden(frames: &[Frame], view: View<'_>, name: &str, value: &str) -> Judgement {
+    specifications(frames, view)?.into_iter().try_for_each(|shown| hides(shown, name, value))
+}
+
+fn hides((frame, tool): (&Frame, &Value), name: &str, value: &str) -> Judgement {
+    let finding = |message: &str, actual: Option<&Value>, at: &str| {
+        Finding::new(
+            message,
+            "leave fixed parameters out of `properties` and `required` of what the model is offered",
+        )
+        .expected(format!("nothing about `{name}`"))
+        .actual(actual)
+        .at(format!("/tools/…{at}"))
+        .frame(frame)
+    };
+    let properties = tool.pointer("/function/parameters/properties");
+    if properties.and_then(|all| all.get(name)).is_some() {
+        let at = "/function/parameters/properties";
+        return Err(finding("the model is offered a fixed parameter", properties, at).into());
+    }
+    let required = tool.pointer("/function/parameters/required");
+    if required.and_then(Value::as_array).is_some_and(|all| all.iter().any(|own| own == name)) {
+        let at = "/function/parameters/required";
+        return Err(finding("the model is told that a fixed parameter is required", required, at).into());
+    }
+    if mentions(tool, value) {
+        return Err(finding("the model is shown the value of a fixed parameter", Some(tool), "").into());
+    }
+    Ok(())
+}
+
+/// The card tells from which variable a parameter comes.
+pub fn names_variable(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -> Judgement {
+    let (frame, card) = card(frames, view)?;
+    if mentions(card, variable) && mentions(card, name) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("the tool.call card does not say that `{name}` comes from `{variable}`"),
+        "record the name of the variable for the parameter in the card, for example in `metadata.tool_args_envs`",
+    )
+    .expected(serde_json::json!({name: variable}))
+    .actual(card.get("metadata"))
+    .at("/card/metadata")
+    .frame(frame)
+    .into())
+}
+
+/// A secret stands in no card.
+pub fn is_in_no_card(frames: &[Frame], view: View<'_>, secret: &str) -> Judgement {
+    // A worker that saves no card where the suite can see it shows nothing.
+    card(frames, view)?;
+    match saved_cards(frames).find(|(_, card)| mentions(card, secret)) {
+        None => Ok(()),
+        Some((frame, _)) => Err(Finding::new(
+            "the value of an environment variable stands in a card",
+            "write the name of the variable only; the executor reads its value when it runs the tool",
+        )
+        .expected("the variable's name alone")
+        .at("/card")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// An argument holds none of these texts.
+pub fn brings_nothing(frames: &[Frame], view: View<'_>, name: &str, texts: &[&str]) -> Judgement {
+    let (frame, card) = card(frames, view)?;
+    let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
+    let brought = |own: &Value| texts.iter().any(|text| mentions(own, text));
+    if value.is_none_or(|own| !brought(own)) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "a placeholder that is none of the ten ID fields was filled in",
+        "fill in the ten ID fields of the Guide (§4) and no other name, least of all environment variables",
+    )
+    .expected("the text as it is, or nothing")
+    .actual(value)
+    .at(format!("/card/content/arguments/{name}"))
+    .frame(frame)
+    .into())
+}
+
+/// The model was offered this tool in a turn.
+pub fn is_offered(frames: &[Frame], turn: &Turn, tool: &str) -> bool {
+    let offers = |frame: &Frame| {
+        let tools = frame.body.get("tools").and_then(Value::as_array);
+        tools.is_some_and(|tools| {
+            tools.iter().any(|own| own.pointer("/function/name") == Some(&Value::from(tool)))
+        })
+    };
+    seen::asked(frames, turn).any(offers)
+}

@@ -1,0 +1,267 @@
+//! What a worker sends: subject and payload of a command, and the tool.call card that it points to (UTP §4.1).
+
+use serde_json::Value;
+
+use super::command;
+use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::families::utp::judge::seen::{card_type, mentions, saved_cards};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::turn::{ToolCall, Turn};
+use crate::families::utp::runtime::world::View;
+use crate::families::utp::subject;
+use crate::transcript::{Frame, Kind};
+
+/// The values of `after_execution` (UTP §3.1).
+const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
+/// What a command does not carry (UTP §4.1).
+const INLINE: [&str; 3] = ["args", "arguments", "result"];
+
+/// The command went to the row's `target_subject`, its placeholders filled in.
+pub fn is_on_target_subject(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let expected = subject::expand(&view.call.row.target_subject, view.project, &view.turn.channel);
+    if frame.channel == expected {
+        return Ok(());
+    }
+    Err(misdirected(frame, &expected).into())
+}
+
+/// Nothing of the call went anywhere else. `calls` are those of the scenario: what another one of them sends to its own
+/// tool is not this call's.
+pub fn is_nowhere_else(frames: &[Frame], view: View<'_>, calls: &[ToolCall]) -> Judgement {
+    let subject_of =
+        |call: &ToolCall| subject::expand(&call.row.target_subject, view.project, &view.turn.channel);
+    let expected = subject_of(view.call);
+    let id = command(frames, view)?.text("/tool_call_id");
+    let is_anothers = |frame: &Frame| {
+        (id.is_none() || frame.text("/tool_call_id") != id)
+            && calls.iter().any(|call| subject_of(call) == frame.channel)
+    };
+    let stray =
+        seen::commands(frames, view.turn).find(|frame| frame.channel != expected && !is_anothers(frame));
+    stray.map_or(Ok(()), |frame| Err(misdirected(frame, &expected).into()))
+}
+
+fn misdirected(frame: &Frame, expected: &str) -> Finding {
+    Finding::new(
+        "a command went to another subject than its tool is registered under",
+        "publish on `target_subject` of the tool's row, with `{project_id}` and `{channel_id}` filled in; \
+         do not build the subject from the tool's name",
+    )
+    .expected(expected)
+    .actual(Some(&Value::from(frame.channel.clone())))
+    .frame(frame)
+}
+
+/// The subject has the usual form, with the turn's project and channel.
+pub fn has_usual_form(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let usual = subject::is_tool_command(&frame.channel)
+        && frame.token(2) == Some(view.project)
+        && frame.token(3) == Some(&view.turn.channel);
+    if usual {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the subject of the command has not the usual form of a tool command",
+        "publish on `cg.<ver>.<project_id>.<channel_id>.cmd.tool.<target>…`",
+    )
+    .expected(format!("cg.{}.{}.{}.cmd.tool.<target>", view.version, view.project, view.turn.channel))
+    .actual(Some(&Value::from(frame.channel.clone())))
+    .frame(frame)
+    .into())
+}
+
+/// Token `index` of the subject is what it should be.
+pub fn has_token(frames: &[Frame], view: View<'_>, index: usize, expected: &str) -> Judgement {
+    let frame = command(frames, view)?;
+    if frame.token(index) == Some(expected) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "a placeholder of the registered subject was not filled in with the value of the call",
+        "replace `{project_id}` and `{channel_id}` in `target_subject` by project and channel of the turn",
+    )
+    .expected(expected)
+    .actual(frame.token(index).map(Value::from).as_ref())
+    .frame(frame)
+    .into())
+}
+
+/// The command carries a member, with its meaning.
+pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
+    let frame = command(frames, view)?;
+    let value = frame.body.get(member);
+    let missing = || {
+        Finding::new(
+            format!("the command does not carry `{member}`"),
+            format!("put `{member}` into the payload of every command"),
+        )
+        .actual(value)
+        .at(format!("/{member}"))
+        .frame(frame)
+    };
+    let empty = value
+        .is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()));
+    if empty {
+        return Err(missing().expected("a value").into());
+    }
+    let expected: Value = match member {
+        "agent_id" => view.turn.agent_id.clone().into(),
+        "agent_turn_id" => view.turn.id.clone().into(),
+        "turn_epoch" => view.turn.epoch.clone(),
+        "tool_call_id" => return names_its_call(frames, view, frame),
+        "after_execution" => {
+            let known = value.and_then(Value::as_str).is_some_and(|own| AFTER_EXECUTION.contains(&own));
+            let wrong = || meaningless(frame, member, value).expected("suspend or terminate");
+            return if known { Ok(()) } else { Err(wrong().into()) };
+        }
+        "tool_call_card_id" => {
+            let saved = value.and_then(Value::as_str).is_some_and(|id| seen::saved(frames, id).is_some());
+            let wrong = || {
+                let finding = meaningless(frame, member, value).expected("the id of a card that was saved");
+                let own = saved_cards(frames).filter(|(_, card)| mentions(card, &view.call.token)).last();
+                super::with(finding, own.map(|(frame, _)| frame))
+            };
+            return if saved { Ok(()) } else { Err(wrong().into()) };
+        }
+        _ => return Ok(()),
+    };
+    if value == Some(&expected) || expected.is_null() {
+        return Ok(());
+    }
+    Err(meaningless(frame, member, value).expected(expected).into())
+}
+
+fn meaningless(frame: &Frame, member: &str, value: Option<&Value>) -> Finding {
+    Finding::new(
+        format!("the command's `{member}` is not that of the call"),
+        format!("take `{member}` from the turn that makes the call, and from its tool.call card"),
+    )
+    .actual(value)
+    .at(format!("/{member}"))
+    .frame(frame)
+}
+
+/// The id is the model's, or that of the tool.call card.
+fn names_its_call(frames: &[Frame], view: View<'_>, frame: &Frame) -> Judgement {
+    let id = frame.text("/tool_call_id");
+    let card = frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
+    let of_card = card.and_then(crate::families::utp::judge::seen::call_id);
+    if id == Some(view.call.model_id.as_str()) || (id.is_some() && id == of_card) {
+        return Ok(());
+    }
+    Err(meaningless(frame, "tool_call_id", frame.body.get("tool_call_id"))
+        .expected(view.call.model_id.clone())
+        .into())
+}
+
+/// The member has the value under which the tool is registered.
+pub fn follows_registration(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let value = frame.body.get("after_execution");
+    if value.and_then(Value::as_str) == Some(&view.call.row.after_execution) {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the command's `after_execution` is not the one under which the tool is registered",
+        "take `after_execution` from the tool's row in `resource.tools`",
+    )
+    .expected(view.call.row.after_execution.clone())
+    .actual(value)
+    .at("/after_execution")
+    .frame(frame)
+    .into())
+}
+
+/// The payload holds no parameters.
+pub fn inlines_nothing(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let Some(member) = INLINE.into_iter().find(|member| frame.body.get(*member).is_some()) else {
+        return Ok(());
+    };
+    Err(Finding::new(
+        format!("the command carries `{member}` inline"),
+        "leave parameters in the tool.call card; the command points to it",
+    )
+    .expected("no such member")
+    .actual(frame.body.get(member))
+    .at(format!("/{member}"))
+    .frame(frame)
+    .into())
+}
+
+/// The card was there, under the call's id, when the command came.
+pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let Some(id) = frame.text("/tool_call_card_id") else {
+        return Err(Trouble::NotObserved("the command points to no card".to_owned()));
+    };
+    let earlier = frames.iter().take_while(|own| own.n < frame.n);
+    let before: Vec<Frame> = earlier.filter(|own| own.kind == Kind::CardSave).cloned().collect();
+    let hint = "save the tool.call card, wait for the store's answer, then publish the command";
+    let Some(card) = seen::saved(&before, id) else {
+        return Err(Finding::new("the tool.call card was not there when the command came", hint)
+            .expected("a saved card")
+            .actual(Some(&Value::from(id)))
+            .at("/tool_call_card_id")
+            .frame(frame)
+            .into());
+    };
+    let own = crate::families::utp::judge::seen::call_id(card);
+    if own == frame.text("/tool_call_id") && card_type(card) == Some("tool.call") {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "the card behind the command is not the tool.call card of the call",
+        "save the card with `type` `tool.call` and with the `tool_call_id` that the command names",
+    )
+    .expected(serde_json::json!({"type": "tool.call", "tool_call_id": frame.text("/tool_call_id")}))
+    .actual(Some(&serde_json::json!({"type": card_type(card), "tool_call_id": own})))
+    .at("/card");
+    let saving = saved_cards(frames).filter(|(_, own)| own.get("card_id") == card.get("card_id")).last();
+    Err(super::with(finding, saving.map(|(frame, _)| frame)).frame(frame).into())
+}
+
+/// The card's content is a `ToolCallContent`.
+pub fn card_is_typed(frames: &[Frame], view: View<'_>) -> Judgement {
+    let frame = command(frames, view)?;
+    let Some(card) = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)) else {
+        return Err(Trouble::NotObserved("the command points to no saved card".to_owned()));
+    };
+    let content = &card["content"];
+    let tagged = content.get("__type__").is_none_or(|tag| tag == "ToolCallContent");
+    if tagged && content["tool_name"].is_string() && content["arguments"].is_object() {
+        return Ok(());
+    }
+    let saving = saved_cards(frames).filter(|(_, own)| own.get("card_id") == card.get("card_id")).last();
+    Err(super::with(
+        Finding::new(
+            "the content of the tool.call card is not a `ToolCallContent`",
+            "store `tool_name` as a string and `arguments` as an object, not the model's text",
+        )
+        .expected(serde_json::json!({"tool_name": "…", "arguments": {}}))
+        .actual(Some(content))
+        .at("/card/content"),
+        saving.map(|(frame, _)| frame),
+    )
+    .into())
+}
+
+/// `submit_result` was not sent to anyone, under whatever name: nothing went out but the commands of these calls.
+pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[ToolCall]) -> Judgement {
+    let own: Vec<u32> =
+        calls.iter().filter_map(|call| Some(seen::command(frames, project, turn, call)?.n)).collect();
+    let Some(frame) = frames.iter().find(|frame| frame.kind == Kind::Command && !own.contains(&frame.n))
+    else {
+        return Ok(());
+    };
+    Err(Finding::new(
+        "`submit_result` went out as a command",
+        "handle `submit_result` inside the worker: it ends the turn and needs no tool",
+    )
+    .expected("no command")
+    .actual(Some(&Value::from(frame.channel.clone())))
+    .frame(frame)
+    .into())
+}

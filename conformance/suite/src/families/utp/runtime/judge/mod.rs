@@ -1,0 +1,28 @@
+//! Judgements about a runtime: pure functions over the frames of a scenario.
+
+pub mod arguments;
+pub mod command;
+pub mod inbox;
+pub mod refusal;
+pub mod turn;
+pub mod wakeup;
+
+use crate::engine::judge::{Finding, Trouble};
+use crate::transcript::Frame;
+
+use super::seen;
+use super::world::View;
+
+/// The command of the call.
+fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, Trouble> {
+    seen::command(frames, view.project, view.turn, view.call)
+        .ok_or_else(|| Trouble::NotObserved("no command came for the call".to_owned()))
+}
+
+/// Adds a frame where there is one.
+fn with(finding: Finding, frame: Option<&Frame>) -> Finding {
+    match frame {
+        Some(frame) => finding.frame(frame),
+        None => finding,
+    }
+}

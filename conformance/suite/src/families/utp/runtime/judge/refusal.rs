@@ -1,0 +1,109 @@
+//! Callbacks that are no valid result: they must not make a call succeed (UTP §4.2, Guide §1).
+//!
+//! Whether such a callback is refused, fails the call, or is looked at again later is open.
+
+use serde_json::Value;
+
+use super::with;
+use crate::engine::judge::{Finding, Judgement};
+use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::seen::Behaviour;
+use crate::families::utp::runtime::world::View;
+use crate::transcript::Frame;
+
+/// Words of a status that tell of a success.
+const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
+
+/// Words of the status of an Inbox record that nobody will go on with.
+const GIVEN_UP: [&str; 8] = ["error", "fail", "reject", "skip", "invalid", "drop", "discard", "dead"];
+
+/// The call did not succeed by this callback.
+pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
+    let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
+    let hint = "validate a callback before it is applied: its required members, and a pointer to the tool.result card of \
+                the call; refuse it, or fail the call visibly";
+    for request in seen::nexts(frames, view.turn).filter(|frame| frame.n > since) {
+        let messages = seen::told(request, view.turn, view.call);
+        // A turn that goes on without a word on the call took it for answered as well.
+        let consumed = messages.iter().find(|message| succeeds(message, &view.call.token));
+        if let Some(message) = consumed {
+            return Err(Finding::new(
+                "a callback that is no valid result was taken for the result of the call",
+                hint,
+            )
+            .expected("no result for the call, or a failure")
+            .actual(Some(message))
+            .at("/messages")
+            .frame(request)
+            .into());
+        }
+        if messages.is_empty() {
+            return Err(Finding::new("the turn went on as if the call had been answered", hint)
+                .expected("no further step, or a failure for the call")
+                .frame(request)
+                .into());
+        }
+    }
+    let end = seen::end(frames, view.turn).filter(|frame| frame.n > since);
+    match end {
+        // After a step with a failure the turn may end as it likes.
+        Some(_) if seen::nexts(frames, view.turn).any(|frame| frame.n > since) => Ok(()),
+        Some(end) if !ends_badly(frames, view, end) => {
+            Err(Finding::new("a callback that is no valid result ended the turn as a success", hint)
+                .expected("no end, or a failure")
+                .actual(end.member("/status"))
+                .frame(end)
+                .into())
+        }
+        _ => Ok(()),
+    }
+}
+
+/// After the refused callback a correct one answered the call, or the runtime says that the call has failed.
+pub fn leaves_a_way(frames: &[Frame], view: View<'_>, seen: Behaviour) -> Judgement {
+    let gave_up = |record: &&Frame| {
+        let status = record.text("/status").unwrap_or_default().to_lowercase();
+        GIVEN_UP.iter().any(|word| status.contains(word))
+    };
+    if seen != Behaviour::Stays || seen::records(frames, view.call).iter().any(gave_up) {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "after a callback that is no valid result a correct one no longer answers the call, and nothing tells of a failure",
+        "let a refused callback leave no trace, so that the correct one is the first; or fail the call visibly",
+    )
+    .expected("a turn that goes on with the correct callback, or a failure")
+    .actual(Some(&Value::from(seen.text())));
+    Err(with(finding, seen::report(frames, view.call, 1)).into())
+}
+
+fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
+    let task = seen::task(frames, view.turn).unwrap_or(end);
+    seen::failed(task)
+}
+
+/// Whether a message for the model tells of a success: it holds the result's own word, says so, or holds nothing at all.
+/// Whatever else it says may be this runtime's way of telling of a failure.
+fn succeeds(message: &Value, token: &str) -> bool {
+    if mentions(message, token) {
+        return true;
+    }
+    let content = message.get("content").unwrap_or(&Value::Null);
+    let parsed = content.as_str().and_then(|text| serde_json::from_str(text).ok());
+    let failed =
+        |members: &serde_json::Map<String, Value>| members.get("error").is_some_and(|error| !error.is_null());
+    match parsed.as_ref().unwrap_or(content) {
+        Value::Null => true,
+        Value::String(text) => text.trim().is_empty(),
+        Value::Array(items) => items.is_empty(),
+        Value::Object(members) if members.is_empty() => true,
+        Value::Object(members) if failed(members) => false,
+        Value::Object(members) => {
+            let says =
+                |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_lowercase();
+            SUCCESS.contains(&says("status").as_str())
+        }
+        _ => false,
+    }
+}

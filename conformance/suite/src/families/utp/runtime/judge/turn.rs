@@ -1,0 +1,361 @@
+//! How a turn goes on or ends after a result (UTP §3).
+
+use serde_json::Value;
+
+use super::with;
+use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::families::utp::judge::seen::{call_id, card_type, mentions, saved_cards};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::seen::Behaviour;
+use crate::families::utp::runtime::turn::{ToolCall, Turn};
+use crate::families::utp::runtime::world::View;
+use crate::transcript::{Frame, Kind};
+
+/// The turn did what was expected of it.
+pub fn does(frames: &[Frame], view: View<'_>, expected: Behaviour, seen: Behaviour) -> Judgement {
+    if seen == expected {
+        return Ok(());
+    }
+    let hint = match expected {
+        Behaviour::Next => {
+            "after the result of a `suspend` call give it to the model and go on with the turn"
+        }
+        Behaviour::End => "after the result of a `terminate` call end the turn and publish its task event",
+        Behaviour::Stays => "leave the turn waiting",
+    };
+    let finding = Finding::new(format!("after the result {}", seen.text()), hint)
+        .expected(expected.text())
+        .actual(Some(&Value::from(seen.text())));
+    Err(with(finding, seen::report(frames, view.call, 0)).into())
+}
+
+/// The turn did as after a plain call of this kind; `None` where plain calls of both kinds are followed by the same.
+pub fn does_as(
+    frames: &[Frame],
+    view: View<'_>,
+    (kind, expected): (&str, Behaviour),
+    other: Behaviour,
+    seen: Behaviour,
+) -> Judgement {
+    if expected == other {
+        return Err(Alternative::LookAlike.seen_in(seen::goings_on(frames, view.turn)));
+    }
+    if seen == expected {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        format!("the turn does not behave as after a plain `{kind}`: {}", seen.text()),
+        "a valid `result.__cg_control.after_execution` wins over card and report; anything else leaves their value in force",
+    )
+    .expected(expected.text())
+    .actual(Some(&Value::from(seen.text())));
+    Err(with(finding, seen::report(frames, view.call, 0)).into())
+}
+
+/// The model was not asked again after the turn's end.
+pub fn asks_no_more(frames: &[Frame], view: View<'_>) -> Judgement {
+    let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
+    match seen::nexts(frames, view.turn).find(|frame| frame.n > since) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the model was asked again although the result ends the turn",
+            "end the turn with the result of a `terminate` call, without a further step of the model",
+        )
+        .expected("no further request to the model in this turn")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// The turn's end points to a deliverable, or one was saved.
+pub fn delivers(frames: &[Frame], view: View<'_>) -> Judgement {
+    if points_to_a_card(frames, view.turn) || seen::deliverable(frames, view.turn).is_some() {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "the turn ended without a deliverable",
+        "save a `task.deliverable` card for the turn, and point to it in the task event",
+    )
+    .expected("a card of type `task.deliverable`");
+    Err(with(finding, seen::end(frames, view.turn)).into())
+}
+
+/// Whether a task event of the turn points to a card that was saved, of whatever type.
+fn points_to_a_card(frames: &[Frame], turn: &Turn) -> bool {
+    let saved = |frame: &Frame| {
+        frame.text("/deliverable_card_id").is_some_and(|id| seen::saved(frames, id).is_some())
+    };
+    seen::tasks(frames, turn).any(saved)
+}
+
+/// The turn ended, not as a failure, and with a deliverable.
+pub fn is_submitted(frames: &[Frame], turn: &Turn) -> Judgement {
+    let hint = "handle `submit_result` inside the worker, without a row of `resource.tools`: save what it submits as the \
+                turn's deliverable and end the turn";
+    let Some(end) = seen::end(frames, turn) else {
+        return Err(Finding::new("the turn did not end after `submit_result`", hint)
+            .expected("the turn's end, with a deliverable")
+            .into());
+    };
+    let pointed = points_to_a_card(frames, turn);
+    let failed = seen::task(frames, turn).is_some_and(seen::failed);
+    if !failed && (pointed || seen::deliverable(frames, turn).is_some()) {
+        return Ok(());
+    }
+    Err(Finding::new("the turn did not end with what was submitted", hint)
+        .expected("a success with a deliverable")
+        .actual(Some(&end.body))
+        .frame(end)
+        .into())
+}
+
+/// The turn ended once.
+pub fn ends_once(frames: &[Frame], view: View<'_>) -> Judgement {
+    let events = seen::tasks(frames, view.turn).count();
+    let mut ids: Vec<_> =
+        seen::deliverables(frames, view.turn).filter_map(|frame| frame.text("/card/card_id")).collect();
+    ids.sort_unstable();
+    ids.dedup();
+    if events <= 1 && ids.len() <= 1 {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "the turn ended twice",
+        "apply a callback once, by (`agent_turn_id`, `tool_call_id`), also where its result overrides",
+    )
+    .expected(1)
+    .actual(Some(&Value::from(events.max(ids.len()))))
+    .into())
+}
+
+/// The model was asked again once: as often as after a plain call.
+pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
+    let asked: Vec<&Frame> = seen::nexts(frames, view.turn)
+        .filter(|frame| {
+            frame.headers.get(crate::families::utp::runtime::model::ROUND).is_some_and(|round| round == "1")
+        })
+        .collect();
+    match asked.as_slice() {
+        [] => Err(Trouble::NotObserved("the model was not asked again".to_owned())),
+        asked if asked.len() <= usual => Ok(()),
+        [.., second] => Err(Finding::new(
+            "a repeated callback made the turn go on twice",
+            "apply a callback once, by (`agent_turn_id`, `tool_call_id`)",
+        )
+        .expected(usual)
+        .actual(Some(&Value::from(asked.len())))
+        .frame(second)
+        .into()),
+    }
+}
+
+/// In no request to the model a call is answered twice.
+pub fn told_once(frames: &[Frame], view: View<'_>) -> Judgement {
+    let twice =
+        seen::asked(frames, view.turn).find(|frame| seen::told(frame, view.turn, view.call).len() > 1);
+    match twice {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the result of one call is in the conversation twice",
+            "apply a callback once, by (`agent_turn_id`, `tool_call_id`)",
+        )
+        .expected("one tool message for the call")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// The model was told the result of the call.
+pub fn told(frames: &[Frame], view: View<'_>) -> Judgement {
+    told_text(frames, view, &view.call.token)
+}
+
+/// The model was told something as the outcome of the call.
+pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
+    let hint =
+        "give the model a message of the role `tool` with the call's id and what the tool.result card holds";
+    let last = seen::nexts(frames, view.turn).last();
+    let Some(request) = last else {
+        let finding = Finding::new("the callback had no effect: the model was not asked again", hint)
+            .expected(format!("a tool message with `{text}`"));
+        return Err(with(finding, seen::report(frames, view.call, 0)).into());
+    };
+    let messages = seen::told(request, view.turn, view.call);
+    if messages.iter().any(|message| mentions(message, text)) {
+        return Ok(());
+    }
+    Err(Finding::new("the model was not told the outcome of the call", hint)
+        .expected(format!("a tool message with `{text}`"))
+        .actual(messages.first().copied())
+        .at("/messages")
+        .frame(request)
+        .into())
+}
+
+/// Nowhere in the conversation stands this text.
+pub fn never_told(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
+    match seen::asked(frames, view.turn).find(|frame| mentions(&frame.body["messages"], text)) {
+        None => Ok(()),
+        Some(frame) => Err(Finding::new(
+            "the model was told the result that the callback carries inline",
+            "read the result from the tool.result card; the callback only points to it",
+        )
+        .expected("the card's result, or a failure")
+        .at("/messages")
+        .frame(frame)
+        .into()),
+    }
+}
+
+/// The end of the turn, or what the model is told, says that the call failed.
+pub fn tells_failure(frames: &[Frame], view: View<'_>) -> Judgement {
+    let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
+    if let Some(request) = seen::nexts(frames, view.turn).find(|frame| frame.n > since) {
+        let messages = seen::told(request, view.turn, view.call);
+        let failed =
+            |message: &&Value| mentions(message, "quota_exceeded") || mentions(message, "no more today");
+        if messages.iter().any(failed) {
+            return Ok(());
+        }
+        return Err(card_decides(messages.first().copied()).at("/messages").frame(request).into());
+    }
+    let Some(end) = seen::task(frames, view.turn) else {
+        return Err(Trouble::NotObserved("the runtime publishes no task event".to_owned()));
+    };
+    if seen::failed(end) {
+        return Ok(());
+    }
+    Err(card_decides(end.member("/status")).at("/status").frame(end).into())
+}
+
+fn card_decides(actual: Option<&Value>) -> Finding {
+    Finding::new(
+        "a call whose tool.result card says that it failed is taken for a success",
+        "read success and failure from `status` and `error` of the card; the callback only routes",
+    )
+    .expected("a failure")
+    .actual(actual)
+}
+
+/// The reason of the failure reaches the model or the turn's end.
+pub fn tells_reason(frames: &[Frame], view: View<'_>) -> Judgement {
+    let tells = |value: &Value| mentions(value, "quota_exceeded") || mentions(value, &view.call.token);
+    let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
+    let next = seen::nexts(frames, view.turn).find(|frame| frame.n > since);
+    let in_next = next.is_some_and(|frame| seen::tool_messages(frame, view.turn).into_iter().any(tells));
+    let end = seen::task(frames, view.turn);
+    let in_end = end.is_some_and(|frame| tells(&frame.body));
+    let in_deliverable = seen::deliverable(frames, view.turn).is_some_and(|frame| tells(&frame.body));
+    if in_next || in_end || in_deliverable {
+        return Ok(());
+    }
+    let Some(frame) = next.or(end) else {
+        return Err(Trouble::NotObserved("the turn neither went on nor ended".to_owned()));
+    };
+    Err(Finding::new(
+        "the reason of the failure got lost",
+        "pass `error.code` and `error.message` of the tool.result card on to the model, or into the task event",
+    )
+    .expected("quota_exceeded, or the error's message")
+    .frame(frame)
+    .into())
+}
+
+/// Two turns of the same kind had conversations of the same form.
+pub fn alike(frames: &[Frame], first: (View<'_>, &ToolCall), second: (View<'_>, &ToolCall)) -> Judgement {
+    let form = |(view, call): (View<'_>, &ToolCall)| -> Option<Vec<String>> {
+        let request = seen::nexts(frames, view.turn).next()?;
+        let messages = request.body.get("messages")?.as_array()?;
+        let begin = messages.iter().rposition(|message| mentions(message, &view.turn.mark))?;
+        let of = |message: &Value| {
+            let role = message["role"].as_str().unwrap_or_default().to_owned();
+            let id = message.get("tool_call_id").and_then(Value::as_str);
+            let own = id.is_some() && (id == Some(call.model_id.as_str()) || id == Some(call.id()));
+            if own { format!("{role} of the call") } else { role }
+        };
+        Some(messages[begin..].iter().map(of).collect())
+    };
+    let (Some(first), Some(other)) = (form(first), form(second)) else {
+        return Err(Trouble::NotObserved("the model was not asked again in both turns".to_owned()));
+    };
+    if first == other {
+        return Ok(());
+    }
+    Err(Finding::new(
+        "without `step_id` the turn does not go on where it goes on with it",
+        "find the place of a result by turn and call; `step_id` in the callback is for replay only",
+    )
+    .expected(Value::from(other))
+    .actual(Some(&Value::from(first)))
+    .into())
+}
+
+/// The store still holds the override in the card.
+pub fn card_keeps_control(
+    frames: &[Frame],
+    view: View<'_>,
+    stored: Option<&Value>,
+    expected: &str,
+) -> Judgement {
+    let id = view.call.card.get("card_id");
+    let changed = saved_cards(frames).filter(|(_, card)| card.get("card_id") == id).last();
+    let card = changed.map(|(_, card)| card).or(stored);
+    let value = card.and_then(|card| card.pointer("/content/result/__cg_control/after_execution"));
+    if value.and_then(Value::as_str) == Some(expected) {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        "the tool.result card no longer shows the override that was applied",
+        "leave the card as the tool saved it",
+    )
+    .expected(expected)
+    .actual(value)
+    .at("/content/result/__cg_control/after_execution");
+    Err(with(finding, changed.map(|(frame, _)| frame)).into())
+}
+
+/// The code of the timeout that the runtime itself found.
+pub fn timeout_code(frames: &[Frame], view: View<'_>) -> Judgement {
+    const COMMON: [&str; 4] = ["auth_failed", "bad_request", "upstream_unavailable", "internal_error"];
+    let id = view.call.id();
+    let saved = saved_cards(frames)
+        .filter(|(_, card)| card_type(card) == Some("tool.result") && call_id(card) == Some(id))
+        .last();
+    let told =
+        seen::nexts(frames, view.turn).last().map(|frame| (frame, seen::told(frame, view.turn, view.call)));
+    let own = saved.and_then(|(frame, card)| Some((frame, card.pointer("/content/error/code")?.as_str()?)));
+    let hint = "fail a call that is not answered in time with a tool.result card whose `error.code` is `tool_timeout`";
+    if let Some((frame, code)) = own {
+        if code.trim().is_empty() || COMMON.contains(&code) {
+            return Err(Finding::new("a call that ran into its deadline has another situation's code", hint)
+                .expected("tool_timeout")
+                .actual(Some(&Value::from(code)))
+                .at("/card/content/error/code")
+                .frame(frame)
+                .into());
+        }
+        return Ok(());
+    }
+    let Some((frame, messages)) = told else {
+        let finding =
+            Finding::new("a call that is not answered leaves its turn waiting beyond the deadline", hint);
+        return Err(with(finding, frames.iter().find(|frame| frame.kind == Kind::Command)).into());
+    };
+    let wrong = |message: &&&Value| COMMON.iter().any(|code| mentions(message, code));
+    match messages.iter().find(wrong) {
+        Some(message) => {
+            Err(Finding::new("a call that ran into its deadline has another situation's code", hint)
+                .expected("tool_timeout")
+                .actual(Some(message))
+                .frame(frame)
+                .into())
+        }
+        None if messages.is_empty() || saved.is_some() => {
+            Err(Finding::new("a call that ran into its deadline has no code", hint)
+                .expected("tool_timeout")
+                .frame(frame)
+                .into())
+        }
+        None => Ok(()),
+    }
+}

@@ -1,0 +1,68 @@
+//! An agent runtime under test: the worker that turns a model's tool call into a card and a command, and the execution
+//! service that takes the report and goes on with the turn (UTP §3, §4).
+//!
+//! The suite is the model (`model`), the tools, the card store and the roster (`utp::platform`). `reach` is how the
+//! runtime is asked for something, `session` what is known of it, `scene` one scenario's turns and calls, `seen` what a
+//! transcript shows of them; `judge`, `steps` and `world` are as in the other families.
+
+pub mod judge;
+pub mod model;
+pub mod reach;
+pub mod scene;
+pub mod seen;
+pub mod session;
+mod steps;
+pub mod turn;
+pub mod world;
+
+use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::protocol::Protocol;
+use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+
+/// Who sends UTP commands: worker and execution.
+#[derive(Debug)]
+pub struct Runtime;
+
+/// What can be certified.
+const PROFILES: [Profile; 2] = [
+    Profile {
+        id: "utp.execution",
+        title: "Execution service",
+        about: "Takes callbacks into the Inbox, wakes the agent, and resumes or ends its turn.",
+        peers: "tools, model, card store",
+        is_complete: true,
+    },
+    Profile {
+        id: "utp.worker",
+        title: "Worker",
+        about: "Turns a model's tool call into a card and a command.",
+        peers: "tools, model, card store",
+        is_complete: true,
+    },
+];
+
+impl Family for Runtime {
+    fn id(&self) -> &'static str {
+        "utp.runtime"
+    }
+
+    fn profiles(&self) -> &'static [Profile] {
+        &PROFILES
+    }
+
+    fn protocol(&self) -> &'static dyn Protocol {
+        &super::setup::Utp
+    }
+
+    fn vocabulary(&self) -> &'static dyn Vocabulary {
+        &WorldOf::<world::World>::NEW
+    }
+
+    fn waits(&self) -> u8 {
+        1
+    }
+
+    fn naming(&self) -> &'static dyn Naming {
+        &super::naming::Made
+    }
+}

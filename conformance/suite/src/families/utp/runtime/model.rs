@@ -1,0 +1,316 @@
+//! The language model that the suite plays for a runtime: an OpenAI-compatible `POST /v1/chat/completions`, scripted by
+//! turn.
+//!
+//! A turn is known by its mark, a word in its instruction. Which answer is due follows from the conversation that the
+//! runtime sends, not from how often it asks: a runtime that asks again gets the same answer.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+
+use crate::families::utp::platform::{Desk, Project};
+use crate::net::http_server::{Asked, HttpServer, Reply};
+use crate::transcript::{Kind, Message, lock};
+
+/// The built-in workflow tool of a worker (UTP intro).
+pub const SUBMIT: &str = "submit_result";
+/// Header that names the turn of a request, in the transcript.
+pub const TURN: &str = "turn";
+/// Header with the number of tool rounds that a request has behind it, in the transcript.
+pub const ROUND: &str = "round";
+/// What every mark begins with.
+const MARK: &str = "mark-";
+
+/// A tool call that the model asks for.
+#[derive(Clone, Debug)]
+pub struct Wish {
+    /// The model's id of the call.
+    pub id: String,
+    /// The tool.
+    pub tool: String,
+    /// Arguments as text, as a model gives them.
+    pub arguments: String,
+}
+
+/// How the model ends a turn.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ending {
+    /// With a text.
+    #[default]
+    Text,
+    /// With `submit_result`.
+    Submit,
+}
+
+/// What the model does in one turn.
+#[derive(Clone, Debug)]
+pub struct Script {
+    /// The turn's project.
+    pub project: Arc<Project>,
+    /// Tool calls, round by round.
+    pub rounds: Vec<Vec<Wish>>,
+    /// What comes after them.
+    pub ending: Ending,
+    /// What the end says.
+    pub last_words: String,
+}
+
+/// A running model.
+pub struct Model {
+    /// None where a run is judged again, in which nobody asks.
+    server: Option<HttpServer>,
+    room: Arc<Room>,
+}
+
+#[derive(Default)]
+struct Room {
+    desk: OnceLock<Arc<Desk>>,
+    scripts: Mutex<BTreeMap<String, Script>>,
+}
+
+impl std::fmt::Debug for Model {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Model").finish_non_exhaustive()
+    }
+}
+
+impl Model {
+    /// Listens at `listen`, or on a free port.
+    ///
+    /// # Errors
+    /// Why it cannot listen there.
+    pub async fn start(listen: Option<&str>) -> Result<Self, String> {
+        let room = Arc::<Room>::default();
+        let own = Arc::clone(&room);
+        let server = HttpServer::start(listen, Arc::new(move |asked| own.answer(&asked))).await?;
+        Ok(Self { server: Some(server), room })
+    }
+
+    /// A model that nobody asks, for a run that is judged again.
+    pub(super) fn unasked() -> Self {
+        Self { server: None, room: Arc::default() }
+    }
+
+    /// The base URL that a runtime is told.
+    pub fn url(&self) -> String {
+        format!("{}/v1", self.server.as_ref().map(HttpServer::url).unwrap_or_default())
+    }
+
+    /// From now on what is said is written down in the projects of this desk.
+    pub fn attend(&self, desk: &Arc<Desk>) {
+        // A model serves one run; a second desk would be another run's.
+        let _ = self.room.desk.set(Arc::clone(desk));
+    }
+
+    /// Says what the model does in the turn with this mark.
+    pub fn script(&self, mark: &str, script: Script) {
+        lock(&self.room.scripts).insert(mark.to_owned(), script);
+    }
+}
+
+/// The mark of the nth turn of a project.
+pub fn mark(unique: &str, number: usize) -> String {
+    format!("{MARK}{unique}-{number}")
+}
+
+impl Room {
+    fn answer(&self, asked: &Asked) -> Reply {
+        let path = asked.bare_path();
+        if path.ends_with("/models") {
+            return Reply::json(
+                200,
+                &json!({"object": "list", "data": [{"id": "suite", "object": "model"}]}),
+            );
+        }
+        if !path.ends_with("/chat/completions") {
+            let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
+            return Reply::json(404, &error);
+        }
+        let Some((mark, script)) = self.find(&asked.body) else {
+            return spoken(&asked.body, text("There is nothing to do."));
+        };
+        let Some(desk) = self.desk.get() else { return Reply::Close };
+        let round = rounds(&asked.body, &mark);
+        let channel = format!("{} for {}", asked.channel(), script.project.id);
+        let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
+        let request = Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Model,
+            channel: channel.clone(),
+            headers: headers.clone(),
+            body: asked.body.clone(),
+        };
+        let Some(request) = desk.incoming(&script.project, request).into_iter().next() else {
+            return Reply::Hang;
+        };
+        let reply = Message {
+            direction: Direction::ToTarget,
+            kind: Kind::ModelReply,
+            channel,
+            headers,
+            body: next(&script, round, &request.body),
+        };
+        match desk.outgoing(&script.project, reply).pop() {
+            Some(reply) => spoken(&asked.body, reply.body),
+            None => Reply::Hang,
+        }
+    }
+
+    /// The turn that a conversation belongs to: the one whose mark was said last.
+    fn find(&self, body: &Value) -> Option<(String, Script)> {
+        let scripts = lock(&self.scripts);
+        let messages = body.get("messages")?.as_array()?;
+        messages.iter().rev().find_map(|message| {
+            let text = message.to_string();
+            let mark = text.match_indices(MARK).filter_map(|(at, _)| known(&text[at..], &scripts)).last()?;
+            Some((mark.clone(), scripts.get(&mark)?.clone()))
+        })
+    }
+}
+
+/// The mark at the beginning of a text, if it is one of these.
+fn known(text: &str, scripts: &BTreeMap<String, Script>) -> Option<String> {
+    let end =
+        text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(text.len());
+    let mark = text[..end].trim_end_matches('-');
+    scripts.contains_key(mark).then(|| mark.to_owned())
+}
+
+/// Rounds of tool calls that a conversation has behind it since the instruction with this mark.
+fn rounds(body: &Value, mark: &str) -> usize {
+    let Some(messages) = body.get("messages").and_then(Value::as_array) else { return 0 };
+    let begin = messages
+        .iter()
+        .rposition(|message| message["role"] == "user" && message["content"].to_string().contains(mark));
+    messages
+        .iter()
+        .skip(begin.unwrap_or_default())
+        .filter(|message| message["role"] == "assistant")
+        .filter(|message| message["tool_calls"].as_array().is_some_and(|calls| !calls.is_empty()))
+        .count()
+}
+
+/// What the model says next.
+fn next(script: &Script, round: usize, request: &Value) -> Value {
+    let offered = request.get("tools").and_then(Value::as_array);
+    // A request without tools is for something else, such as a title.
+    let Some(offered) = offered.filter(|tools| !tools.is_empty()) else { return text(&script.last_words) };
+    if let Some(wishes) = script.rounds.get(round) {
+        let calls: Vec<Value> = wishes
+            .iter()
+            .map(|wish| {
+                let function = json!({"name": wish.tool, "arguments": wish.arguments});
+                json!({"id": wish.id, "type": "function", "function": function})
+            })
+            .collect();
+        return json!({"role": "assistant", "content": null, "tool_calls": calls});
+    }
+    let submit = offered.iter().find(|tool| tool.pointer("/function/name") == Some(&json!(SUBMIT)));
+    match (script.ending, submit) {
+        (Ending::Submit, Some(tool)) if round == script.rounds.len() => {
+            let arguments = filled(tool.pointer("/function/parameters"), &script.last_words);
+            let function = json!({"name": SUBMIT, "arguments": arguments.to_string()});
+            let id = format!("call_submit_{}", script.project.name.unique);
+            let calls = json!([{"id": id, "type": "function", "function": function}]);
+            json!({"role": "assistant", "content": null, "tool_calls": calls})
+        }
+        _ => text(&script.last_words),
+    }
+}
+
+/// Arguments that fit a schema, as far as a model can know.
+fn filled(parameters: Option<&Value>, words: &str) -> Value {
+    let Some(properties) = parameters.and_then(|schema| schema.get("properties")?.as_object()) else {
+        return json!({"result": words});
+    };
+    let value = |schema: &Value| match schema.get("type").and_then(Value::as_str) {
+        Some("object") => json!({"text": words}),
+        Some("array") => json!([]),
+        Some("integer" | "number") => json!(1),
+        Some("boolean") => json!(true),
+        _ => match schema.get("enum").and_then(Value::as_array).and_then(|values| values.first()) {
+            Some(first) => first.clone(),
+            None => json!(words),
+        },
+    };
+    properties
+        .iter()
+        .map(|(name, schema)| (name.clone(), value(schema)))
+        .collect::<serde_json::Map<_, _>>()
+        .into()
+}
+
+fn text(words: &str) -> Value {
+    json!({"role": "assistant", "content": words})
+}
+
+/// The answer on the wire: whole, or in pieces where that was asked for.
+pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
+    let called = message.get("tool_calls").is_some();
+    let reason = if called { "tool_calls" } else { "stop" };
+    let head = json!({"id": "chatcmpl-suite", "created": 1_767_225_600, "model": "suite"});
+    let with = |object: &str, choice: Value| {
+        let mut body = head.clone();
+        body["object"] = json!(object);
+        body["choices"] = json!([choice]);
+        body
+    };
+    if request.get("stream") != Some(&Value::Bool(true)) {
+        let mut body =
+            with("chat.completion", json!({"index": 0, "message": message, "finish_reason": reason}));
+        body["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
+        return Reply::json(200, &body);
+    }
+    let mut delta = message;
+    if let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) {
+        for (index, call) in calls.iter_mut().enumerate() {
+            call["index"] = json!(index);
+        }
+    }
+    let chunks = [
+        json!({"index": 0, "delta": delta, "finish_reason": null}),
+        json!({"index": 0, "delta": {}, "finish_reason": reason}),
+    ];
+    let mut stream = String::new();
+    for choice in chunks {
+        stream.push_str("data: ");
+        stream.push_str(&with("chat.completion.chunk", choice).to_string());
+        stream.push_str("\n\n");
+    }
+    stream.push_str("data: [DONE]\n\n");
+    Reply::text(200, "text/event-stream", &stream)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rounds_are_counted_from_the_turns_own_instruction() {
+        let called = json!({"role": "assistant", "content": null, "tool_calls": [{"id": "c"}]});
+        let body = json!({"messages": [
+            {"role": "user", "content": "mark-a-1"}, called.clone(), {"role": "tool", "content": "x"},
+            {"role": "user", "content": "do mark-a-2 please"}, called, {"role": "tool", "content": "y"},
+        ]});
+        assert_eq!(rounds(&body, "mark-a-2"), 1);
+        assert_eq!(rounds(&body, "mark-a-1"), 2);
+    }
+
+    #[test]
+    fn a_call_can_be_streamed() {
+        let call = json!({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]});
+        let Reply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
+            panic!("a response")
+        };
+        let text = String::from_utf8(body).expect("text");
+        assert!(text.contains("\"index\":0") && text.ends_with("data: [DONE]\n\n"), "{text}");
+    }
+
+    #[test]
+    fn arguments_follow_the_offered_schema() {
+        let schema = json!({"properties": {"status": {"enum": ["done"]}, "result": {"type": "string"}}});
+        assert_eq!(filled(Some(&schema), "w"), json!({"status": "done", "result": "w"}));
+    }
+}

@@ -1,0 +1,164 @@
+//! How a runtime is asked for something: over the bus, or over HTTP (`docs/bindings.md`).
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use async_nats::{Client, HeaderMap, Request};
+use bytes::Bytes;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::engine::environment;
+use crate::engine::pace::heartbeat;
+use crate::families::utp::platform::nats;
+use crate::transcript::Message;
+
+/// Bytes of an answer that are read.
+const MAX_ANSWER: usize = 8 * 1024 * 1024;
+
+/// Where a runtime is asked over the bus. Below `l0.v1` the suite itself is the platform, for other roles of the target.
+const BELOW: &str = "runtime.v1";
+
+/// The way to a runtime.
+#[derive(Clone, Debug)]
+pub(super) enum Reach {
+    /// Request and reply.
+    Nats(Client),
+    /// Below a base URL.
+    Http {
+        /// Without a trailing slash.
+        base: String,
+        /// Keeps connections.
+        client: reqwest::Client,
+    },
+    /// To nobody, in a run that is judged again.
+    Nowhere {
+        /// Whether it was HTTP.
+        is_http: bool,
+    },
+}
+
+/// What a runtime is asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Errand {
+    /// `turns.start`.
+    Turn,
+    /// `report`.
+    Report,
+    /// `inbox.list`.
+    Inbox,
+}
+
+/// What it answers.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Answered {
+    /// Whether it did as it was asked.
+    pub accepted: bool,
+    /// HTTP status, or the number of the error header; 200 where there is none.
+    pub status: u16,
+    /// JSON where it is JSON, else the text.
+    pub body: Value,
+}
+
+impl Reach {
+    pub(super) fn http(base: &str) -> Self {
+        Self::Http { base: base.trim_end_matches('/').to_owned(), client: reqwest::Client::new() }
+    }
+
+    pub(super) fn is_http(&self) -> bool {
+        matches!(self, Self::Http { .. } | Self::Nowhere { is_http: true })
+    }
+
+    /// The channel of an errand, as transcripts name it.
+    pub(super) fn channel(&self, errand: Errand, project: &str, channel_id: &str, agent_id: &str) -> String {
+        match (self, errand) {
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Turn) => {
+                format!("{BELOW}.{project}.{channel_id}.turns.start")
+            }
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Report) => {
+                format!("{BELOW}.{project}.{channel_id}.report")
+            }
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Inbox) => {
+                format!("{BELOW}.{project}.inbox.list")
+            }
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Turn) => {
+                format!("POST /projects/{project}/channels/{channel_id}/turns")
+            }
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Report) => {
+                format!("POST /projects/{project}/channels/{channel_id}/reports")
+            }
+            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Inbox) => {
+                format!("GET /projects/{project}/agents/{agent_id}/inbox")
+            }
+        }
+    }
+
+    /// Sends a message and takes the answer; `None` when none comes in time.
+    pub(super) async fn ask(&self, message: &Message, within: Duration) -> Option<Answered> {
+        match self {
+            Self::Nats(client) => Box::pin(over_nats(client, message, within)).await,
+            Self::Http { base, client } => Box::pin(over_http(client, base, message, within)).await,
+            Self::Nowhere { .. } => None,
+        }
+    }
+}
+
+async fn over_nats(client: &Client, message: &Message, within: Duration) -> Option<Answered> {
+    let mut headers = HeaderMap::new();
+    for (name, value) in &message.headers {
+        headers.insert(name.as_str(), value.as_str());
+    }
+    let mut request = Request::new().payload(Bytes::from(message.body.to_string())).timeout(None);
+    if !headers.is_empty() {
+        request = request.headers(headers);
+    }
+    let asked = client.send_request(message.channel.clone(), request);
+    let reply = heartbeat::within(within, asked).await?.ok()?;
+    let own = nats::headers(&reply);
+    let code = own.get("nats-service-error-code").and_then(|code| code.parse().ok());
+    let failed = code.is_some() || own.contains_key("nats-service-error");
+    let body = nats::body(&reply.payload);
+    Some(answered(code.unwrap_or(if failed { 500 } else { 200 }), body))
+}
+
+async fn over_http(
+    client: &reqwest::Client,
+    base: &str,
+    message: &Message,
+    within: Duration,
+) -> Option<Answered> {
+    let (method, path) = message.channel.split_once(' ')?;
+    let url = format!("{base}{path}");
+    let mut request = if method == "GET" { client.get(url) } else { client.post(url).json(&message.body) };
+    for (name, value) in &message.headers {
+        request = request.header(name.as_str(), value.as_str());
+    }
+    let exchange = async {
+        let mut response = request.send().await.inspect_err(|error| environment::note(error)).ok()?;
+        let status = response.status().as_u16();
+        let mut bytes = Vec::new();
+        while let Some(chunk) = response.chunk().await.ok()? {
+            bytes.extend_from_slice(&chunk);
+            if bytes.len() > MAX_ANSWER {
+                return None;
+            }
+        }
+        Some(answered(status, nats::body(&bytes)))
+    };
+    heartbeat::within(within, exchange).await.flatten()
+}
+
+fn answered(status: u16, body: Value) -> Answered {
+    let refused = body.get("error").is_some_and(|error| !error.is_null());
+    Answered { accepted: (200..300).contains(&status) && !refused, status, body }
+}
+
+/// Headers that carry a trace.
+pub(super) fn traced(traceparent: &str) -> BTreeMap<String, String> {
+    BTreeMap::from([("traceparent".to_owned(), traceparent.to_owned())])
+}
+
+/// The body with which an Inbox is asked for.
+pub(super) fn whose_inbox(agent_id: &str) -> Value {
+    json!({"agent_id": agent_id})
+}

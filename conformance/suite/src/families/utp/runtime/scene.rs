@@ -1,0 +1,411 @@
+//! One scenario with a runtime: its project, its turns and their calls, and the I/O around them.
+//!
+//! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+
+use super::model;
+use super::model::{Ending, Script, Wish};
+use super::reach::{Answered, Errand, traced, whose_inbox};
+use super::seen;
+use super::seen::Behaviour;
+use super::session::RuntimeSession;
+use super::turn::{Row, ToolCall, Turn};
+use crate::engine::by_hand::ByHand;
+use crate::families::utp::platform::Project;
+use crate::transcript;
+use crate::transcript::{Frame, Kind, Message};
+
+/// Tools that calls are made of, in order: name and target.
+const TOOLS: [(&str, &str); 4] = [
+    ("tide_table", "tides.lookup"),
+    ("harbour_log", "logs.read"),
+    ("moon_phase", "sky.moon"),
+    ("wind_rose", "sky.wind"),
+];
+/// The agent of turns that show that the runtime is alive. A runtime may run one turn of an agent at a time.
+const SENTINEL: &str = "ag_sentinel";
+/// Records of an Inbox that are looked at.
+const MAX_RECORDS: usize = 200;
+
+/// Why a scene does not come to where it should be.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Stuck {
+    /// The turn was not started.
+    NotStarted(Option<Value>),
+    /// No command came for a call.
+    NoCommand(usize),
+    /// Calls of one answer are not under way together.
+    OneByOne,
+}
+
+/// The state of one scenario.
+#[derive(Debug)]
+pub struct Scene {
+    /// The scenario's own project.
+    pub project: Arc<Project>,
+    /// Its turns.
+    pub turns: Vec<Turn>,
+    /// Calls of all turns.
+    pub calls: Vec<ToolCall>,
+    /// How turns end.
+    pub ending: Ending,
+    /// Whether the roster names the runtime's own workers, who consume what the Inbox holds.
+    pub is_served: bool,
+    started: usize,
+}
+
+impl Scene {
+    /// A scene with nothing in it.
+    pub fn bare(session: &RuntimeSession, project: Arc<Project>) -> Self {
+        project.let_target_call();
+        let mut scene = Self {
+            project,
+            turns: Vec::new(),
+            calls: Vec::new(),
+            ending: Ending::Text,
+            is_served: true,
+            started: 0,
+        };
+        scene.add_turn(session);
+        scene
+    }
+
+    /// A further turn of the scenario's agent; it is not started yet.
+    pub fn add_turn(&mut self, session: &RuntimeSession) -> usize {
+        let number = self.turns.len() + 1;
+        let unique = format!("{}{}", self.project.name.unique, self.project.name.suffix);
+        let turn = Turn::new(&self.project.name, number, model::mark(&unique, number));
+        self.project.assign(&turn.agent_id, &session.worker_target);
+        self.turns.push(turn);
+        number - 1
+    }
+
+    /// A call of a tool of this kind in the last turn.
+    pub fn plan_call(&mut self, session: &RuntimeSession, after_execution: &str) -> usize {
+        let (name, target) = TOOLS[self.calls.len() % TOOLS.len()];
+        let row = Row::external(&session.ground.version, name, target, after_execution);
+        self.plan(row, None)
+    }
+
+    /// A call of this tool in the last turn; its arguments hold the call's token unless others are given.
+    pub fn plan(&mut self, row: Row, arguments: Option<Value>) -> usize {
+        let turn = self.turns.len() - 1;
+        let mut call = ToolCall::new(&self.project.name, turn, self.calls.len() + 1, row, Value::Null);
+        call.arguments = arguments.unwrap_or_else(|| json!({"harbour": "Brest", "token": call.token}));
+        self.calls.push(call);
+        self.calls.len() - 1
+    }
+
+    /// Has the runtime start a turn, whose calls are planned.
+    pub async fn start_turn(
+        &mut self,
+        session: &RuntimeSession,
+        turn: usize,
+        within: Duration,
+    ) -> Result<(), Stuck> {
+        for call in self.calls.iter().filter(|call| call.turn == turn) {
+            self.project.seed_tool(&call.row.value(&self.project.id));
+        }
+        let own = &self.turns[turn];
+        session.model.script(&own.mark, self.script(turn));
+        let headers = traced(&own.trace.to_string());
+        let message = self.message(session, Errand::Turn, turn, headers, own.request());
+        self.started = self.started.max(turn + 1);
+        let answer = self.ask(session, message, Kind::TurnReply, within).await;
+        let body = answer.as_ref().map(|answer| answer.body.clone());
+        let Some(answer) = answer.filter(|answer| answer.accepted) else {
+            return Err(Stuck::NotStarted(body));
+        };
+        let own = &mut self.turns[turn];
+        if let Some(id) = answer.body.get("agent_turn_id").and_then(Value::as_str) {
+            id.clone_into(&mut own.id);
+        }
+        if let Some(epoch) = answer.body.get("turn_epoch") {
+            own.epoch = epoch.clone();
+        }
+        Ok(())
+    }
+
+    /// How the last that was asked for was refused, if it was: the request, the status and the body.
+    pub(super) fn refusal(&self) -> Option<String> {
+        let name = &self.project.name;
+        self.project.transcript.with(|frames| {
+            let is_answer = |frame: &&Frame| matches!(frame.kind, Kind::TurnReply | Kind::ReportReply);
+            let last = frames.iter().rev().find(is_answer)?;
+            let status = last.headers.get(crate::net::wire::STATUS)?;
+            let body = match &last.body {
+                Value::Null => "no body".to_owned(),
+                body => format!("`{}`", transcript::shorten(body)),
+            };
+            let channel = last.channel.replace(&name.unique, &name.stable);
+            Some(format!("`{channel}` was answered {status} with {body}"))
+        })
+    }
+
+    fn script(&self, turn: usize) -> Script {
+        let mut rounds: Vec<Vec<Wish>> = Vec::new();
+        for call in self.calls.iter().filter(|call| call.turn == turn) {
+            rounds.resize_with(rounds.len().max(call.round + 1), Vec::new);
+            let arguments = call.arguments.as_str().map_or_else(|| call.arguments.to_string(), str::to_owned);
+            let tool = call.row.tool_name.clone();
+            rounds[call.round].push(Wish { id: call.model_id.clone(), tool, arguments });
+        }
+        let project = Arc::clone(&self.project);
+        Script {
+            project,
+            rounds,
+            ending: self.ending,
+            last_words: format!("That was all of turn {}.", turn + 1),
+        }
+    }
+
+    /// Starts the turns that are not under way, and waits for the commands of their first answers.
+    pub async fn wait_for_commands(&mut self, session: &RuntimeSession) -> Result<(), Stuck> {
+        while self.started < self.turns.len() {
+            self.start_turn(session, self.started, session.pace.answer).await?;
+        }
+        let first: Vec<usize> = (0..self.calls.len())
+            .filter(|call| self.calls[*call].round == 0 && self.calls[*call].command.is_none())
+            .collect();
+        let side_by_side = first.iter().any(|call| {
+            first.iter().any(|other| other != call && self.calls[*other].turn == self.calls[*call].turn)
+        });
+        if side_by_side && session.baseline.parallel == Some(false) {
+            let came = self.await_command(session, first[0], session.pace.answer).await;
+            return Err(if came { Stuck::OneByOne } else { Stuck::NoCommand(first[0]) });
+        }
+        for call in first {
+            if !self.await_command(session, call, session.pace.answer).await {
+                return Err(Stuck::NoCommand(call));
+            }
+        }
+        Ok(())
+    }
+
+    /// Waits for the command of a call, and prepares what the tool says to it.
+    pub async fn await_command(&mut self, session: &RuntimeSession, call: usize, within: Duration) -> bool {
+        let own = self.calls[call].clone();
+        let turn = self.turns[own.turn].clone();
+        let project = self.project.id.clone();
+        let find = |frames: &[Frame]| {
+            let frame = seen::command(frames, &project, &turn, &own)?;
+            let card = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)).cloned();
+            Some((frame.body.clone(), card))
+        };
+        let waiting = self.project.transcript.wait(within, find);
+        let Some((command, card)) = session.ground.unless_ended(waiting).await else { return false };
+        let own = &mut self.calls[call];
+        own.command = Some(command);
+        own.prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
+        true
+    }
+
+    /// Acts as if a command had come, for an execution service that has no worker.
+    pub fn make_up(&mut self, call: usize) {
+        let turn = self.turns[self.calls[call].turn].clone();
+        let own = &mut self.calls[call];
+        own.command = Some(json!({
+            "agent_id": turn.agent_id, "agent_turn_id": turn.id, "turn_epoch": 6, "tool_call_id": own.model_id,
+        }));
+        own.prepare_answer(&self.project.id, &turn, call + 1, None);
+    }
+
+    /// Prepares what the tool says once more, without the fault that it had.
+    pub fn correct(&mut self, call: usize) {
+        let turn = self.turns[self.calls[call].turn].clone();
+        let own = self.calls[call].clone();
+        let card = self.project.transcript.with(|frames| seen::call_card(frames, &own).cloned());
+        self.calls[call].prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
+    }
+
+    /// How messages of the scenario are sent by hand.
+    pub fn by_hand(&self) -> ByHand {
+        let cards = self.calls.iter().map(|call| call.card.clone()).collect();
+        crate::families::utp::by_hand::by_hand(&self.project.id, cards)
+    }
+
+    /// Saves the result card of a call and reports its callback.
+    pub async fn report(&mut self, session: &RuntimeSession, call: usize) -> Option<Answered> {
+        let own = &self.calls[call];
+        if own.card.is_object() {
+            self.project.seed_card(&own.card);
+        }
+        let message = self.message(session, Errand::Report, own.turn, own.headers.clone(), own.report());
+        self.ask(session, message, Kind::ReportReply, session.pace.answer).await
+    }
+
+    /// Reports a call, and reads the Inbox as soon as its agent is woken, whether the report is answered by then or not.
+    pub async fn report_and_look(&self, session: &RuntimeSession, call: usize) {
+        let own = &self.calls[call];
+        self.project.seed_card(&own.card);
+        let message = self.message(session, Errand::Report, own.turn, own.headers.clone(), own.report());
+        let turn = &self.turns[own.turn];
+        let looking = async {
+            if self.wait(session, |frames| seen::wakeups(frames, turn, own).next().is_some()).await {
+                self.read_inbox(session, own.turn).await;
+            }
+        };
+        futures::join!(self.ask(session, message, Kind::ReportReply, session.pace.answer), looking);
+    }
+
+    /// Reads the Inbox of a call's agent.
+    pub async fn read_inbox(&self, session: &RuntimeSession, turn: usize) -> Option<usize> {
+        let agent = self.turns[turn].agent_id.clone();
+        let message = self.message(session, Errand::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
+        let answer = self.exchange(session, message, session.pace.answer).await?;
+        let body = answer.body;
+        let records = body.get("records").or_else(|| body.get("items")).unwrap_or(&body).as_array()?.clone();
+        let desk = &session.ground.desk;
+        let mut read = 0;
+        for record in records.into_iter().take(MAX_RECORDS) {
+            let message = Message {
+                direction: Direction::FromTarget,
+                kind: Kind::InboxRecord,
+                channel: format!("Inbox of {}", self.project.id),
+                headers: BTreeMap::new(),
+                body: record,
+            };
+            read += desk.incoming(&self.project, message).len();
+        }
+        Some(read)
+    }
+
+    /// What follows the first report of a call. Waits for it.
+    pub async fn behaviour(&self, session: &RuntimeSession, call: usize) -> Behaviour {
+        self.behaviour_within(session, call, session.pace.answer).await
+    }
+
+    /// As [`Scene::behaviour`], with a patience of its own.
+    pub async fn behaviour_within(
+        &self,
+        session: &RuntimeSession,
+        call: usize,
+        within: Duration,
+    ) -> Behaviour {
+        let own = &self.calls[call];
+        let turn = &self.turns[own.turn];
+        let first = |frames: &[Frame]| {
+            let since = seen::report(frames, own, 0)?.n;
+            let next = seen::nexts(frames, turn).map(|frame| frame.n).find(|n| *n > since);
+            let end = seen::end(frames, turn).map(|frame| frame.n).filter(|n| *n > since);
+            match (next, end) {
+                (Some(next), Some(end)) if end < next => Some(Behaviour::End),
+                (Some(_), _) => Some(Behaviour::Next),
+                (None, Some(_)) => Some(Behaviour::End),
+                (None, None) => None,
+            }
+        };
+        let waiting = self.project.transcript.linger(within, first);
+        session.ground.unless_ended(waiting).await.unwrap_or(Behaviour::Stays)
+    }
+
+    /// Waits until something shows, at most as long as an answer may take.
+    pub async fn wait(&self, session: &RuntimeSession, found: impl Fn(&[Frame]) -> bool) -> bool {
+        let waiting = self.project.transcript.wait(session.pace.answer, |frames| found(frames).then_some(()));
+        session.ground.unless_ended(waiting).await.is_some()
+    }
+
+    /// After something that may have no effect: a whole turn of another agent in the same project, and a quiet window.
+    pub async fn settle(&mut self, session: &RuntimeSession) -> bool {
+        let began = Instant::now();
+        let turn = self.add_turn(session);
+        SENTINEL.clone_into(&mut self.turns[turn].agent_id);
+        self.project.assign(SENTINEL, &session.worker_target);
+        let call = self.plan_call(session, "suspend");
+        if !session.resumes() {
+            self.make_up(call);
+            self.started = self.turns.len();
+            let taken = self.report(session, call).await.is_some_and(|answer| answer.accepted);
+            transcript::rest(session.pace.quiet_after(began.elapsed())).await;
+            return taken;
+        }
+        if self.start_turn(session, turn, session.pace.answer).await.is_err()
+            || !self.await_command(session, call, session.pace.answer).await
+        {
+            return false;
+        }
+        self.report(session, call).await;
+        let alive = self.behaviour(session, call).await == session.baseline.suspend;
+        // An early end of the window would need something to wait for; the point is that nothing comes.
+        transcript::rest(session.pace.quiet_after(began.elapsed())).await;
+        alive
+    }
+
+    /// A quiet window, for what must not come after something that was seen.
+    pub async fn quiet(&self, session: &RuntimeSession) {
+        transcript::rest(session.pace.quiet).await;
+    }
+
+    /// Whether the target did anything here.
+    pub fn stirs(&self) -> bool {
+        let stirs = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
+        self.project.transcript.with(stirs)
+    }
+
+    fn message(
+        &self,
+        session: &RuntimeSession,
+        errand: Errand,
+        turn: usize,
+        headers: BTreeMap<String, String>,
+        body: Value,
+    ) -> Message {
+        let turn = &self.turns[turn];
+        let kind = match errand {
+            Errand::Turn => Kind::TurnStart,
+            Errand::Report => Kind::Report,
+            Errand::Inbox => Kind::InboxList,
+        };
+        let channel = session.reach.channel(errand, &self.project.id, &turn.channel, &turn.agent_id);
+        Message { direction: Direction::ToTarget, kind, channel, headers, body }
+    }
+
+    /// Asks for something and writes down the answer.
+    async fn ask(
+        &self,
+        session: &RuntimeSession,
+        message: Message,
+        kind: Kind,
+        within: Duration,
+    ) -> Option<Answered> {
+        let call = message.body.pointer("/payload/tool_call_id").cloned();
+        let channel = message.channel.clone();
+        let answer = self.exchange(session, message, within).await?;
+        let mut body = answer.body.clone();
+        if let (Some(call), Some(body)) = (call, body.as_object_mut()) {
+            // Which call it answers, for whoever reads the transcript.
+            body.insert("correlation_id".to_owned(), call);
+        }
+        let headers = BTreeMap::from([(crate::net::wire::STATUS.to_owned(), answer.status.to_string())]);
+        let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
+        session.ground.desk.incoming(&self.project, message);
+        Some(answer)
+    }
+
+    async fn exchange(
+        &self,
+        session: &RuntimeSession,
+        message: Message,
+        within: Duration,
+    ) -> Option<Answered> {
+        let mut answer = None;
+        // A report and a look into the Inbox may be under way together.
+        let told = format!("answer to {:?}", message.kind);
+        for message in session.ground.desk.outgoing(&self.project, message) {
+            let asked = session.reach.ask(&message, within);
+            let own = session.ground.unless_ended(asked);
+            let own = self.project.transcript.heard(&told, own).await;
+            answer = answer.or(own);
+        }
+        if answer.is_none() {
+            self.project.transcript.note_silence();
+        }
+        answer
+    }
+}

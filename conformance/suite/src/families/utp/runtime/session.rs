@@ -1,0 +1,390 @@
+//! A session with an agent runtime, and what was found out about it before the first scenario: that a tool call of the
+//! model comes out as a command, how fast that is, and what follows a plain `suspend` and a plain `terminate`.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use super::model::Model;
+use super::reach::Reach;
+use super::scene::Scene;
+use super::seen;
+use super::seen::Behaviour;
+use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::protocol;
+use crate::engine::session::Session;
+use crate::families::utp::ground::Ground;
+use crate::families::utp::manifest::UtpTable;
+use crate::families::utp::session::SessionError;
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// Where a runtime's workers listen unless the manifest says otherwise.
+const WORKER_TARGET: &str = "worker_generic";
+/// Longest time between two turns that are started in the hope of a command.
+const RETRY: Duration = Duration::from_secs(4);
+
+/// What a session is opened with.
+pub struct RuntimePlan {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// The model.
+    pub model: Arc<Model>,
+    /// The manifest's table.
+    pub table: UtpTable,
+    /// Base URL of a runtime that is reached over HTTP.
+    pub url: Option<String>,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// How long the target may take until it answers.
+    pub ready_within: Duration,
+}
+
+/// An open session.
+pub struct RuntimeSession {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// The model.
+    pub model: Arc<Model>,
+    /// Waiting times.
+    pub pace: Pace,
+    /// Where its workers listen.
+    pub worker_target: String,
+    /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
+    pub secret: Option<String>,
+    /// After how long it reports a timeout, where it does.
+    pub deadline: Option<Duration>,
+    pub(super) reach: Reach,
+    capabilities: BTreeSet<String>,
+    /// How it behaves where the documents leave that open.
+    pub baseline: Baseline,
+    works: bool,
+    /// How it refused the last that it was asked for before the first scenario, if it did.
+    refusal: Option<String>,
+}
+
+/// What was found out about a runtime's own ways.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Baseline {
+    /// What follows a plain `suspend`.
+    pub suspend: Behaviour,
+    /// What follows a plain `terminate`.
+    pub terminate: Behaviour,
+    /// How often it asks the model again after a plain `suspend`.
+    pub asks: usize,
+    /// Whether two calls of one answer of the model are under way together; none where that was not seen.
+    pub parallel: Option<bool>,
+    /// Whether the Inbox still shows a record that a turn has gone on with.
+    pub keeps_consumed: bool,
+}
+
+impl std::fmt::Debug for RuntimeSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("RuntimeSession").field("works", &self.works).finish_non_exhaustive()
+    }
+}
+
+/// What was found out about a runtime before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct RuntimeFound {
+    pace: Pace,
+    worker_target: String,
+    secret: Option<String>,
+    deadline: Option<Duration>,
+    is_http: bool,
+    capabilities: BTreeSet<String>,
+    baseline: Baseline,
+    works: bool,
+}
+
+impl RuntimeFound {
+    /// What of it cannot have been found out about the target of this table.
+    pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
+        let declared = capabilities(table, self.secret.is_some());
+        let differs = self.capabilities.symmetric_difference(&declared).next()?;
+        let has =
+            |own: &BTreeSet<String>| if own.contains(differs) { "declares" } else { "does not declare" };
+        Some(format!(
+            "its target {} the capability `{differs}`, and that of the manifest {} it",
+            has(&self.capabilities),
+            has(&declared)
+        ))
+    }
+}
+
+impl RuntimeSession {
+    /// What was found out.
+    pub fn found(&self) -> RuntimeFound {
+        RuntimeFound {
+            pace: self.pace,
+            worker_target: self.worker_target.clone(),
+            secret: self.secret.clone(),
+            deadline: self.deadline,
+            is_http: self.reach.is_http(),
+            capabilities: self.capabilities.clone(),
+            baseline: self.baseline,
+            works: self.works,
+        }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(ground: &Arc<Ground>, found: RuntimeFound) -> Arc<Self> {
+        Arc::new(Self {
+            ground: Arc::clone(ground),
+            model: Arc::new(Model::unasked()),
+            pace: found.pace,
+            worker_target: found.worker_target,
+            secret: found.secret,
+            deadline: found.deadline,
+            reach: Reach::Nowhere { is_http: found.is_http },
+            capabilities: found.capabilities,
+            baseline: found.baseline,
+            works: found.works,
+            refusal: None,
+        })
+    }
+
+    /// Waits for the runtime and learns how it behaves.
+    pub fn open(plan: RuntimePlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
+        let execution = plan.table.execution.as_ref();
+        let deadline = execution.and_then(|own| own.deadline_seconds);
+        let mut session = Self {
+            capabilities: capabilities(&plan.table, plan.secret.is_some()),
+            worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
+            deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+            reach: match (plan.url, plan.ground.client()) {
+                (Some(url), _) => Reach::http(&url),
+                (None, Some(client)) => Reach::Nats(client.clone()),
+                (None, None) => Reach::Nowhere { is_http: false },
+            },
+            // Until it is calibrated; a target that never does its work keeps this one.
+            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
+            ground: plan.ground,
+            secret: plan.secret,
+            model: plan.model,
+            baseline: Baseline {
+                suspend: Behaviour::Stays,
+                terminate: Behaviour::Stays,
+                asks: 1,
+                parallel: None,
+                keeps_consumed: true,
+            },
+            works: false,
+            refusal: None,
+        };
+        if session.resumes() || session.calls() {
+            let latency = session.await_command(plan.ready_within).await?;
+            session.works = latency.is_some();
+            session.pace = Pace::calibrated(latency.unwrap_or_default(), &plan.limits);
+        } else {
+            // An execution service alone: its Inbox is what shows that it is alive.
+            session.works = session.takes_a_report(plan.ready_within).await?;
+        }
+        if session.works && session.resumes() {
+            Box::pin(session.learn(&plan.limits)).await;
+        } else if session.works && session.calls() {
+            session.baseline.parallel = session.side_by_side().await;
+        }
+        Ok(Arc::new(session))
+    }
+
+    /// Whether a tool call of the model came out as a command.
+    pub fn works(&self) -> bool {
+        self.works
+    }
+
+    /// How the target refused what it was asked for before the first scenario, with the status.
+    pub fn refusal(&self) -> Option<&str> {
+        self.refusal.as_deref()
+    }
+
+    /// Of a target that shows nothing: what it does in a project that nobody named, to be said after what is missing.
+    pub fn elsewhere(&self) -> Option<String> {
+        let stray = self.ground.desk.stray().filter(|_| !self.works)?;
+        Some(format!("; something was sent in the project `{stray}`, which is not that of any turn"))
+    }
+
+    /// Whether the target resumes turns itself.
+    pub fn resumes(&self) -> bool {
+        self.capabilities.contains("resume")
+    }
+
+    /// Whether the target keeps an Inbox.
+    pub fn has_inbox(&self) -> bool {
+        self.capabilities.contains("inbox")
+    }
+
+    /// Whether the target is a worker.
+    pub fn calls(&self) -> bool {
+        self.capabilities.contains("worker")
+    }
+
+    /// What follows a plain call of this kind.
+    pub fn baseline(&self, after_execution: &str) -> Behaviour {
+        if after_execution == "terminate" { self.baseline.terminate } else { self.baseline.suspend }
+    }
+
+    /// Starts turns until a command comes. `None` when the target reacts and never sends one.
+    async fn await_command(&mut self, within: Duration) -> Result<Option<Duration>, SessionError> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(250);
+        let mut stirred = false;
+        for attempt in 1.. {
+            let project = self.ground.project(&format!("readiness of the runtime {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            let asked = Instant::now();
+            scene.plan_call(self, "suspend");
+            let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
+            stirred |= started.is_ok() || scene.stirs();
+            self.refusal = started.is_err().then(|| scene.refusal()).flatten();
+            if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
+                return Ok(Some(asked.elapsed()));
+            }
+            stirred |= scene.stirs();
+            if let Some(ended) = self.ground.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            if started.is_err() {
+                // Nobody answers yet: there is nothing to wait for but time.
+                tokio::time::sleep(pause.min(within.saturating_sub(began.elapsed()))).await;
+            }
+            pause = (pause * 2).min(RETRY);
+        }
+        if stirred {
+            return Ok(None);
+        }
+        let tool_name = "turns.start".to_owned();
+        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
+    }
+
+    /// Whether an execution service takes a report.
+    async fn takes_a_report(&mut self, within: Duration) -> Result<bool, SessionError> {
+        let began = Instant::now();
+        for attempt in 1.. {
+            let project = self.ground.project(&format!("readiness of the execution service {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            scene.plan_call(self, "suspend");
+            scene.make_up(0);
+            if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
+                return Ok(true);
+            }
+            self.refusal = scene.refusal();
+            if let Some(ended) = self.ground.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        Ok(false)
+    }
+
+    /// What follows a plain call of each kind, and whether calls are made side by side.
+    async fn learn(&mut self, limits: &PaceLimits) {
+        let began = Instant::now();
+        let (suspend, terminate, parallel) =
+            futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
+        let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
+        self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
+        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
+        self.pace = Pace::calibrated(slowest, limits);
+    }
+
+    async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
+        let project = self.ground.project(&format!("baseline of {after_execution}"));
+        let mut scene = Scene::bare(self, project);
+        let call = scene.plan_call(self, after_execution);
+        if scene.wait_for_commands(self).await.is_err() {
+            return (Behaviour::Stays, 1, true);
+        }
+        scene.report(self, call).await;
+        let behaviour = scene.behaviour(self, call).await;
+        let mut keeps_consumed = true;
+        if behaviour == Behaviour::Next {
+            scene.quiet(self).await;
+            if self.capabilities.contains("inbox") && scene.read_inbox(self, 0).await.is_some() {
+                let own = &scene.calls[call];
+                keeps_consumed =
+                    scene.project.transcript.with(|frames| !seen::records(frames, own).is_empty());
+            }
+        }
+        let own = scene.turns[0].clone();
+        let asks = scene.project.transcript.with(|frames| seen::nexts(frames, &own).count());
+        (behaviour, asks.max(1), keeps_consumed)
+    }
+
+    /// Whether two calls of one answer are made together, or the second only once the first has its result.
+    ///
+    /// A worker alone goes on for others, so that its second call does not come is all that there is to see.
+    async fn side_by_side(&self) -> Option<bool> {
+        let mut scene = Scene::bare(self, self.ground.project("two calls of one answer"));
+        scene.plan_call(self, "suspend");
+        scene.plan_call(self, "suspend");
+        scene.start_turn(self, 0, self.pace.answer).await.ok()?;
+        if !scene.await_command(self, 0, self.pace.answer).await {
+            return None;
+        }
+        if scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await {
+            return Some(true);
+        }
+        if !self.resumes() {
+            return Some(false);
+        }
+        scene.report(self, 0).await;
+        let comes_then = scene.await_command(self, 1, self.pace.answer).await;
+        // One that makes the first call only tells the model so.
+        (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
+    }
+}
+
+fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
+    let worker = table.worker.as_ref();
+    let execution = table.execution.as_ref();
+    let declared = [
+        ("worker", worker.is_some()),
+        ("worker.builtins", worker.is_some_and(|own| own.builtins.unwrap_or(true))),
+        ("resume", execution.is_some_and(|own| own.resume.unwrap_or(true))),
+        ("inbox", execution.is_some_and(|own| own.inbox.unwrap_or(true))),
+        ("environment", has_secret),
+        ("deadline", execution.is_some_and(|own| own.deadline_seconds.is_some())),
+    ];
+    declared.into_iter().filter(|(_, there)| *there).map(|(name, _)| name.to_owned()).collect()
+}
+
+impl Session for RuntimeSession {
+    fn capabilities(&self) -> BTreeSet<String> {
+        self.capabilities.clone()
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        self.secret.clone().into_iter().collect()
+    }
+
+    fn idle(&self, _: &str) -> Option<&'static str> {
+        (!self.works())
+            .then_some("no tool call of the model came out as a command, so nothing counts as a pass")
+    }
+
+    fn snapshot(&self) -> Value {
+        protocol::snapshot(&self.found())
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.ground.close().boxed()
+    }
+}

@@ -1,0 +1,178 @@
+//! When: the model calls, the tool reports.
+
+use cucumber::{given, when};
+use serde_json::json;
+
+use crate::engine::judge::{Alternative, Cause, Trouble};
+use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::seen::Behaviour;
+use crate::families::utp::runtime::world::World;
+
+#[when("the model calls the tool")]
+async fn calls(world: &mut World) -> Step {
+    world.called().await
+}
+
+#[when("the model calls the tool, if the worker lets it")]
+async fn calls_perhaps(world: &mut World) -> Step {
+    let Err(halt) = world.called().await else { return Ok(()) };
+    if matches!(world.core().trouble, Some(Trouble::Broken(_))) {
+        world.core_mut().trouble = None;
+        world.settled().await?;
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::NoCall.seen_in(seen::requests(&frames, &own))));
+    }
+    Err(halt)
+}
+
+#[when("the tool is called and answered, and the turn runs on")]
+async fn answered_and_runs(world: &mut World) -> Step {
+    world.called().await?;
+    report(world, 0).await?;
+    run_to_end(world).await
+}
+
+#[when("the turn runs")]
+async fn runs(world: &mut World) -> Step {
+    world.called().await?;
+    run_to_end(world).await
+}
+
+/// Waits for the end of the first turn, and a little longer.
+async fn run_to_end(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let turn = scene.turns[0].clone();
+    // What does not come is for the judgement to tell.
+    scene.wait(&session, |frames| seen::end(frames, &turn).is_some()).await;
+    scene.quiet(&session).await;
+    Ok(())
+}
+
+#[when("the tool reports")]
+async fn reports(world: &mut World) -> Step {
+    report(world, 0).await
+}
+
+#[when("the tool reports twice")]
+async fn reports_twice(world: &mut World) -> Step {
+    report(world, 0).await?;
+    followed(world, 0).await?;
+    report(world, 0).await?;
+    world.settled().await
+}
+
+#[when("the first call is reported twice, then the second")]
+async fn first_twice(world: &mut World) -> Step {
+    report(world, 0).await?;
+    report(world, 0).await?;
+    report(world, 1).await?;
+    followed(world, 1).await
+}
+
+#[when("the first call is reported, then again with other members and another card, then the second")]
+async fn first_again_otherwise(world: &mut World) -> Step {
+    report(world, 0).await?;
+    let call = world.call(0)?;
+    let unique = call.card["card_id"].as_str().unwrap_or_default().to_owned();
+    let told = call.clone();
+    call.card["card_id"] = json!(format!("{unique}_b"));
+    call.card["content"]["result"] = json!({"high_water": "another one"});
+    call.callback.insert("tool_result_card_id".to_owned(), json!(format!("{unique}_b")));
+    call.callback.insert("status".to_owned(), json!("partial"));
+    call.card["content"]["status"] = json!("partial");
+    call.callback.insert("x_note".to_owned(), json!("told again"));
+    report(world, 0).await?;
+    *world.call(0)? = told;
+    report(world, 1).await?;
+    followed(world, 1).await
+}
+
+#[when("the first call is reported and then the second")]
+async fn both(world: &mut World) -> Step {
+    report(world, 0).await?;
+    report(world, 1).await?;
+    followed(world, 1).await
+}
+
+#[given("the second call was reported")]
+async fn second_reported(world: &mut World) -> Step {
+    report(world, 1).await?;
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let (call, own) = (scene.calls[1].clone(), scene.turns[0].clone());
+    // Its wakeup is not the one that is judged.
+    scene.wait(&session, |frames| seen::wakeups(frames, &own, &call).next().is_some()).await;
+    scene.quiet(&session).await;
+    Ok(())
+}
+
+#[when("the second call is reported")]
+async fn second(world: &mut World) -> Step {
+    report(world, 1).await?;
+    world.settled().await
+}
+
+#[when("the first turn ends and the further turn makes its call")]
+async fn next_turn(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    // The further turn comes after the first one; it is planned already.
+    let second = scene.turns.len() - 1;
+    let own: Vec<usize> = (0..scene.calls.len()).filter(|call| scene.calls[*call].turn == second).collect();
+    scene.start_turn(&session, 0, session.pace.answer).await.ok();
+    scene.await_command(&session, 0, session.pace.answer).await;
+    report(world, 0).await?;
+    followed(world, 0).await?;
+    let scene = world.scene()?;
+    let turn = scene.turns[0].clone();
+    scene.wait(&session, |frames| seen::end(frames, &turn).is_some()).await;
+    world.called().await?;
+    for call in own {
+        report(world, call).await?;
+        followed(world, call).await?;
+    }
+    Ok(())
+}
+
+#[when("the deadline of the call passes")]
+async fn deadline(world: &mut World) -> Step {
+    let session = world.session()?;
+    let patience = session.deadline.unwrap_or_default() + session.pace.answer;
+    let scene = world.scene()?;
+    let turn = scene.turns[0].clone();
+    let passed = |frames: &[crate::transcript::Frame]| {
+        (seen::nexts(frames, &turn).next().is_some() || seen::end(frames, &turn).is_some()).then_some(())
+    };
+    // What does not come is for the judgement to tell.
+    match scene.project.transcript.wait(patience, passed).await {
+        Some(()) => Ok(()),
+        None => world.unless_ended().await,
+    }
+}
+
+/// Reports a call. Whether the runtime takes the report is part of what is judged.
+async fn report(world: &mut World, call: usize) -> Step {
+    let session = world.session()?;
+    world.call(call)?;
+    let answer = world.scene()?.report(&session, call).await;
+    if session.ground.lost_broker() {
+        let message = "the connection to the broker was lost".to_owned();
+        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+    }
+    if answer.is_none() {
+        world.unless_ended().await?;
+    }
+    Ok(())
+}
+
+/// Gives what follows a report the time to come.
+async fn followed(world: &mut World, call: usize) -> Step {
+    let session = world.session()?;
+    if session.resumes() && world.scene()?.behaviour(&session, call).await == Behaviour::Stays {
+        world.unless_ended().await?;
+    }
+    Ok(())
+}

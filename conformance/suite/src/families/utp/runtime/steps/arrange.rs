@@ -1,0 +1,178 @@
+//! Given: a runtime, its tools, and what the model wants.
+
+use cucumber::given;
+use serde_json::{Value, json};
+
+use super::CallKind;
+use crate::engine::parameters::Json;
+use crate::engine::world::Step;
+use crate::families::utp::runtime::model::Ending;
+use crate::families::utp::runtime::turn::Row;
+use crate::families::utp::runtime::world::World;
+use crate::transcript::Kind;
+
+#[given("an agent runtime")]
+fn runtime(world: &mut World) -> Step {
+    world.open_scene()
+}
+
+#[given(expr = "a model that calls a {kind} tool")]
+fn calls_tool(world: &mut World, kind: CallKind) -> Step {
+    let session = world.session()?;
+    world.scene()?.plan_call(&session, &kind.0);
+    Ok(())
+}
+
+#[given(expr = "a model that calls the PMO built-in {string} with {json}")]
+fn calls_builtin(world: &mut World, builtin: String, arguments: Json) -> Step {
+    let session = world.session()?;
+    let row = Row::builtin(&session.ground.version, &builtin, &arguments.0);
+    world.scene()?.plan(row, Some(arguments.0));
+    Ok(())
+}
+
+#[given("a model that submits its result")]
+fn submits(world: &mut World) -> Step {
+    world.scene()?.ending = Ending::Submit;
+    Ok(())
+}
+
+#[given(expr = "the tool {string} is registered on {string}")]
+fn registered_on(world: &mut World, tool_name: String, target: String) -> Step {
+    let version = world.session()?.ground.version.clone();
+    let row = &mut world.call(0)?.row;
+    row.target_subject = crate::families::utp::subject::usual(&version, &target);
+    row.tool_name = tool_name;
+    Ok(())
+}
+
+#[given(expr = "the tool has the default {string} = {json}")]
+fn default(world: &mut World, name: String, value: Json) -> Step {
+    option(world, "defaults", &name, value.0)
+}
+
+#[given(expr = "the tool fixes {string} = {json}")]
+fn fixed(world: &mut World, name: String, value: Json) -> Step {
+    option(world, "fixed", &name, value.0)
+}
+
+#[given(expr = "the tool takes {string} from the environment variable {string}")]
+fn from_environment(world: &mut World, name: String, variable: String) -> Step {
+    property(world, &name, &json!(""))?;
+    world.call(0)?.row.options["envs"][name] = Value::from(variable);
+    Ok(())
+}
+
+#[given(expr = "the tool requires {string}")]
+fn requires(world: &mut World, name: String) -> Step {
+    world.call(0)?.row.required.push(name);
+    Ok(())
+}
+
+#[given(expr = "the model gives {string} = {json}")]
+fn gives(world: &mut World, name: String, value: Json) -> Step {
+    property(world, &name, &value.0)?;
+    world.call(0)?.arguments[name] = value.0;
+    Ok(())
+}
+
+#[given("the model gives no arguments")]
+fn gives_nothing(world: &mut World) -> Step {
+    world.call(0)?.arguments = json!({});
+    Ok(())
+}
+
+#[given(expr = "the turn runs in channel {string}")]
+fn runs_in_channel(world: &mut World, channel: String) -> Step {
+    world.scene()?.turns[0].channel = channel;
+    Ok(())
+}
+
+#[given(expr = "a turn that waits for a {kind} call")]
+async fn waits(world: &mut World, kind: CallKind) -> Step {
+    calls_tool(world, kind)?;
+    world.called().await
+}
+
+#[given(expr = "a turn that waits for a {kind} call and a {kind} call")]
+async fn waits_for_two(world: &mut World, first: CallKind, second: CallKind) -> Step {
+    calls_tool(world, first)?;
+    calls_tool(world, second)?;
+    world.called().await
+}
+
+#[given("a turn whose model makes another call after the first")]
+async fn two_rounds(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    scene.plan_call(&session, "suspend");
+    let second = scene.plan_call(&session, "suspend");
+    scene.calls[second].round = 1;
+    world.called().await
+}
+
+#[given("a further turn of the agent, whose model gives its call the same id")]
+fn same_id(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    scene.add_turn(&session);
+    let second = scene.plan_call(&session, "suspend");
+    scene.calls[second].row = scene.calls[0].row.clone();
+    let first = scene.calls[0].model_id.clone();
+    scene.calls[second].model_id = first;
+    Ok(())
+}
+
+#[given("another agent's turn that waits for a suspend call too")]
+async fn second_agent(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let turn = scene.add_turn(&session);
+    "ag_second".clone_into(&mut scene.turns[turn].agent_id);
+    scene.project.assign("ag_second", &session.worker_target);
+    scene.plan_call(&session, "suspend");
+    world.called().await
+}
+
+#[given("a turn that waits for a call which nobody will answer")]
+async fn never_answered(world: &mut World) -> Step {
+    let session = world.session()?;
+    let call = world.scene()?.plan_call(&session, "suspend");
+    let seconds = session.deadline.unwrap_or_default().as_secs_f64();
+    world.call(call)?.row.options["suspend_timeout_seconds"] = json!(seconds);
+    world.called().await
+}
+
+#[given(expr = "the agent is served by {string} from now on")]
+async fn served_by(world: &mut World, target: String) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let agent = scene.turns[0].agent_id.clone();
+    scene.project.assign(&agent, &target);
+    scene.is_served = false;
+    if scene.project.transcript.with(|frames| frames.iter().any(|frame| frame.kind == Kind::Report)) {
+        // A wakeup for an earlier report, looked up before this moment, may be on its way.
+        scene.quiet(&session).await;
+    }
+    Ok(())
+}
+
+/// Sets a member of `options.args`, and makes it a parameter.
+fn option(world: &mut World, which: &str, name: &str, value: Value) -> Step {
+    property(world, name, &value)?;
+    let row = &mut world.call(0)?.row;
+    row.options["args"][which][name] = value;
+    Ok(())
+}
+
+fn property(world: &mut World, name: &str, value: &Value) -> Step {
+    let kind = match value {
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "integer",
+        _ => "string",
+    };
+    // Null must be a value that the schema allows.
+    let schema = json!({"type": [kind, "null"]});
+    world.call(0)?.row.properties.entry(name).or_insert(schema);
+    Ok(())
+}

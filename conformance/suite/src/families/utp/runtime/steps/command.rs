@@ -1,0 +1,145 @@
+//! Then: what the worker sent, and the card that it points to.
+
+use cucumber::then;
+
+use crate::engine::judge::Alternative;
+use crate::engine::parameters::Json;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::runtime::judge::{arguments, command};
+use crate::families::utp::runtime::model::SUBMIT;
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::world::World;
+
+#[then(expr = "the command carries {string}")]
+fn carries(world: &mut World, member: String) -> Step {
+    world.judge_calls(|frames, view| command::carries(frames, view, &member))
+}
+
+#[then("the command goes out on the tool's subject")]
+fn on_subject(world: &mut World) -> Step {
+    world.judge_calls(command::is_on_target_subject)
+}
+
+#[then("nothing of the call goes anywhere else")]
+async fn nowhere_else(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.scene()?.quiet(&session).await;
+    let calls = world.scene()?.calls.clone();
+    world.judge_calls(|frames, view| command::is_nowhere_else(frames, view, &calls))
+}
+
+#[then("its subject has the usual form")]
+fn usual_form(world: &mut World) -> Step {
+    world.judge_call(0, command::has_usual_form)
+}
+
+#[then("the subject names the turn's project")]
+fn names_project(world: &mut World) -> Step {
+    world.judge_call(0, |frames, view| command::has_token(frames, view, 2, view.project))
+}
+
+#[then(expr = "the subject names channel {string}")]
+fn names_channel(world: &mut World, channel: String) -> Step {
+    world.judge_call(0, |frames, view| command::has_token(frames, view, 3, &channel))
+}
+
+#[then("the command's after_execution is the registered one")]
+fn registered(world: &mut World) -> Step {
+    world.judge_call(0, command::follows_registration)
+}
+
+#[then("the command holds no parameters")]
+fn inlines_nothing(world: &mut World) -> Step {
+    world.judge_calls(command::inlines_nothing)
+}
+
+#[then("the tool.call card was there before the command")]
+fn card_first(world: &mut World) -> Step {
+    world.judge_calls(command::card_is_readable)
+}
+
+#[then("the tool.call card holds a ToolCallContent")]
+fn typed(world: &mut World) -> Step {
+    world.judge_calls(command::card_is_typed)
+}
+
+#[then(expr = "the card's argument {string} is {json}")]
+fn argument(world: &mut World, name: String, value: Json) -> Step {
+    world.judge_call(0, |frames, view| arguments::is(frames, view, &name, &value.0))
+}
+
+#[then(expr = "the card's argument {string} holds the call's {string}")]
+fn filled(world: &mut World, name: String, variable: String) -> Step {
+    world.judge_call(0, |frames, view| arguments::is_filled(frames, view, &name, &variable))
+}
+
+#[then(expr = "the model is shown neither {string} nor {string}")]
+fn hidden(world: &mut World, name: String, value: String) -> Step {
+    world.judge_call(0, |frames, view| arguments::is_hidden(frames, view, &name, &value))
+}
+
+#[then(expr = "the card says that {string} comes from {string}")]
+fn names_variable(world: &mut World, name: String, variable: String) -> Step {
+    world.judge_call(0, |frames, view| arguments::names_variable(frames, view, &name, &variable))
+}
+
+#[then("no card holds the variable's value")]
+async fn secret_in_no_card(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.scene()?.quiet(&session).await;
+    let secret = session.secret.clone().unwrap_or_default();
+    world.judge_call(0, |frames, view| arguments::is_in_no_card(frames, view, &secret))
+}
+
+#[then(expr = "the card's argument {string} brings no value of the environment or of the tool")]
+fn brings_nothing(world: &mut World, name: String) -> Step {
+    let secret = world.session()?.secret.clone().unwrap_or_else(|| "no secret".to_owned());
+    world.judge_call(0, |frames, view| {
+        arguments::brings_nothing(frames, view, &name, &[&secret, &view.call.row.tool_name])
+    })
+}
+
+#[then("submit_result goes to nobody")]
+fn submits_nothing(world: &mut World) -> Step {
+    submitted(world)?;
+    let scene = world.scene()?;
+    let frames = scene.project.transcript.frames();
+    let judgement = command::submits_nothing(&frames, &scene.project.id, &scene.turns[0], &scene.calls);
+    world.judge(judgement)
+}
+
+#[then("the turn ends with what was submitted")]
+async fn ends_submitted(world: &mut World) -> Step {
+    submitted(world)?;
+    super::turn::ended_for_good(world).await?;
+    let scene = world.scene()?;
+    let (turn, frames) = (scene.turns[0].clone(), scene.project.transcript.frames());
+    world.judge(crate::families::utp::runtime::judge::turn::is_submitted(&frames, &turn))
+}
+
+#[then("it is noted whether the command names its tool")]
+fn note_tool_name(world: &mut World) -> Step {
+    note_member(world, "tool_name")
+}
+
+#[then("it is noted whether the command names its context box")]
+fn note_context_box(world: &mut World) -> Step {
+    note_member(world, "context_box_id")
+}
+
+fn note_member(world: &mut World, member: &str) -> Step {
+    let command = world.call(0)?.command.clone().unwrap_or_default();
+    let there = command.get(member).is_some_and(|value| !value.is_null());
+    world.note(format!("the command {} `{member}`", if there { "carries" } else { "leaves out" }));
+    Ok(())
+}
+
+/// Nothing can be seen of a built-in that the worker does not offer.
+fn submitted(world: &mut World) -> Step {
+    let scene = world.scene()?;
+    let (turn, frames) = (scene.turns[0].clone(), scene.project.transcript.frames());
+    if arguments::is_offered(&frames, &turn, SUBMIT) {
+        return Ok(());
+    }
+    Err(world.halt(Alternative::NoSubmit.seen_in(seen::requests(&frames, &turn))))
+}

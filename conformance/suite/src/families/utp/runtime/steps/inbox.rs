@@ -1,0 +1,161 @@
+//! Then: Inbox and wakeup.
+
+use cucumber::{Parameter, then, when};
+
+use crate::engine::judge::Alternative;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::runtime::judge::inbox;
+use crate::families::utp::runtime::judge::inbox::TraceProperty;
+use crate::families::utp::runtime::judge::{turn, wakeup};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::world::World;
+
+/// Times that an Inbox is read until it shows the record.
+const READINGS: usize = 4;
+
+/// What is asked of a trace.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "runtime_trace",
+    regex = "continues the report's|has a span of its own|is told in a well-formed way"
+)]
+struct Trace(TraceProperty);
+
+impl std::str::FromStr for Trace {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(match text {
+            "continues the report's" => TraceProperty::Continues,
+            "has a span of its own" => TraceProperty::OwnSpan,
+            "is told in a well-formed way" => TraceProperty::WellFormed,
+            other => return Err(format!("a trace cannot be asked whether it {other}")),
+        }))
+    }
+}
+
+#[then("the agent is woken")]
+async fn woken(world: &mut World) -> Step {
+    wait_for_wakeup(world).await?;
+    world.judge_call(0, wakeup::comes)
+}
+
+#[when("the tool reports, and the Inbox is read as soon as the agent is woken")]
+async fn report_and_look(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.call(0)?;
+    world.scene()?.report_and_look(&session, 0).await;
+    world.unless_ended().await
+}
+
+#[then("the Inbox holds the record")]
+fn record_is_there(world: &mut World) -> Step {
+    world.judge_call(0, wakeup::comes)?;
+    world.judge_call(0, inbox::has_record)
+}
+
+#[then(expr = "the Inbox record's {string} is the callback's")]
+async fn keeps(world: &mut World, member: String) -> Step {
+    read(world).await?;
+    world.judge_call(0, |frames, view| inbox::keeps(frames, view, &member))
+}
+
+#[then("the Inbox record is a tool_result message")]
+async fn tool_result(world: &mut World) -> Step {
+    read(world).await?;
+    world.judge_call(0, inbox::is_tool_result)
+}
+
+#[then("the Inbox record is addressed to the agent of the callback")]
+async fn addressed(world: &mut World) -> Step {
+    read(world).await?;
+    world.judge_call(0, inbox::is_addressed)
+}
+
+#[then("the wakeup names the agent of the callback")]
+async fn names_agent(world: &mut World) -> Step {
+    woken(world).await?;
+    world.judge_call(0, wakeup::names_agent)
+}
+
+#[then(expr = "the agent is woken on {string}")]
+async fn woken_on(world: &mut World, target: String) -> Step {
+    wait_for_wakeup(world).await?;
+    world.judge_call(0, |frames, view| wakeup::goes_to(frames, view, &target))
+}
+
+#[then(expr = "it is woken nowhere but on {string}")]
+async fn woken_nowhere_but(world: &mut World, target: String) -> Step {
+    let session = world.session()?;
+    world.scene()?.quiet(&session).await;
+    world.judge_call(0, |frames, view| wakeup::goes_nowhere_but(frames, view, &target))
+}
+
+#[then(expr = "the woken worker's trace {runtime_trace}")]
+async fn trace(world: &mut World, property: Trace) -> Step {
+    wait_for_wakeup(world).await?;
+    if world.session()?.has_inbox() {
+        read(world).await?;
+    }
+    world.judge_call(0, |frames, view| inbox::trace_has(frames, view, property.0))
+}
+
+#[then("it is noted whether the wakeup has a tracestate")]
+async fn note_tracestate(world: &mut World) -> Step {
+    wait_for_wakeup(world).await?;
+    let scene = world.scene()?;
+    let (call, own) = (scene.calls[0].clone(), scene.turns[0].clone());
+    let has = scene.project.transcript.with(|frames| {
+        seen::wakeups(frames, &own, &call).any(|frame| frame.headers.contains_key("tracestate"))
+    });
+    world.note(if has { "the wakeup carries a tracestate" } else { "the wakeup carries no tracestate" });
+    Ok(())
+}
+
+#[then(expr = "the card still overrides with {string}")]
+fn card_keeps_control(world: &mut World, expected: String) -> Step {
+    let scene = world.scene()?;
+    let id = scene.calls[0].card["card_id"].as_str().unwrap_or_default().to_owned();
+    let stored = scene.project.transcript.told("card", || scene.project.card(&id));
+    world.judge_call(0, |frames, view| turn::card_keeps_control(frames, view, stored.as_ref(), &expected))
+}
+
+/// Waits for a wakeup after the report of the call. What does not come is for the judgement to tell.
+async fn wait_for_wakeup(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.call(0)?;
+    let scene = world.scene()?;
+    let (call, own) = (scene.calls[0].clone(), scene.turns[0].clone());
+    if scene.wait(&session, |frames| seen::wakeups(frames, &own, &call).next().is_some()).await {
+        return Ok(());
+    }
+    world.unless_ended().await
+}
+
+/// Reads the Inbox until it shows the record of the call.
+async fn read(world: &mut World) -> Step {
+    let session = world.session()?;
+    wait_for_wakeup(world).await?;
+    let scene = world.scene()?;
+    let call = scene.calls[0].clone();
+    for _ in 0..READINGS {
+        scene.read_inbox(&session, 0).await;
+        if scene.project.transcript.with(|frames| !seen::records(frames, &call).is_empty()) {
+            return Ok(());
+        }
+        scene.quiet(&session).await;
+    }
+    let is_served = scene.is_served;
+    world.unless_ended().await?;
+    if is_served && !session.baseline.keeps_consumed {
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::ConsumedHidden.seen_in(seen::goings_on(&frames, &own))));
+    }
+    let finding = crate::engine::judge::Finding::new(
+        "the Inbox shows no record of the callback",
+        "write every accepted callback into the Inbox of its agent, and show it there (docs/bindings.md)",
+    )
+    .expected("a record with the callback");
+    Err(world.halt(finding.into()))
+}

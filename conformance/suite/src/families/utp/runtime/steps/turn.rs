@@ -1,0 +1,257 @@
+//! Then: how the turn goes on or ends.
+
+use std::time::Duration;
+
+use cucumber::then;
+
+use super::CallKind;
+use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::families::utp::runtime::judge::{refusal, turn};
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::seen::Behaviour;
+use crate::families::utp::runtime::world::{View, World};
+
+#[then("the turn goes on")]
+async fn goes_on(world: &mut World) -> Step {
+    let seen = behaviour(world, 0).await?;
+    world.judge_call(0, |frames, view| turn::does(frames, view, Behaviour::Next, seen))
+}
+
+#[then("the turn ends")]
+async fn ends(world: &mut World) -> Step {
+    let seen = behaviour(world, 0).await?;
+    world.judge_call(0, |frames, view| turn::does(frames, view, Behaviour::End, seen))
+}
+
+#[then("the model is not asked again")]
+async fn asked_no_more(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.scene()?.quiet(&session).await;
+    world.judge_call(0, turn::asks_no_more)
+}
+
+#[then("the turn has a deliverable")]
+async fn delivers(world: &mut World) -> Step {
+    ended_for_good(world).await?;
+    world.judge_call(0, turn::delivers)
+}
+
+/// Waits for the other sign of a turn's end. Event and card may come in either order; what does not come is for the
+/// judgement to tell.
+pub(super) async fn ended_for_good(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let own = scene.turns[0].clone();
+    let both = |frames: &[crate::transcript::Frame]| {
+        (seen::task(frames, &own).is_some() && seen::deliverable(frames, &own).is_some()).then_some(())
+    };
+    let _ = scene.project.transcript.wait(session.pace.late.max(session.pace.quiet), both).await;
+    Ok(())
+}
+
+#[then(expr = "the turn behaves as after a plain {kind}")]
+async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
+    let session = world.session()?;
+    let (expected, other) = (session.baseline(&kind.0), session.baseline(kind.other()));
+    let seen = behaviour(world, 0).await?;
+    world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))
+}
+
+#[then("the override elsewhere is not taken for one")]
+async fn not_terminated(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
+    let session = world.session()?;
+    if session.baseline.suspend == session.baseline.terminate {
+        let frames = world.scene()?.project.transcript.frames();
+        let own = world.scene()?.turns[0].clone();
+        return Err(world.halt(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
+    }
+    world.settled().await?;
+    let scene = world.scene()?;
+    let seen = scene.behaviour_within(&session, 0, session.pace.quiet).await;
+    // Refusing such a card is fine too, and so a turn that ended for it as failed.
+    let own = scene.turns[0].clone();
+    let failed = scene.project.transcript.with(|frames| seen::task(frames, &own).is_some_and(seen::failed));
+    if seen != session.baseline.terminate || failed {
+        return Ok(());
+    }
+    world.judge_call(0, |frames, view| {
+        turn::does_as(frames, view, ("suspend", session.baseline.suspend), session.baseline.terminate, seen)
+    })
+}
+
+#[then("the next call of the model comes out as a command")]
+async fn second_command(world: &mut World) -> Step {
+    let session = world.session()?;
+    if world.scene()?.await_command(&session, 1, session.pace.answer).await {
+        return Ok(());
+    }
+    let seen = behaviour(world, 0).await?;
+    let finding = crate::engine::judge::Finding::new(
+        "after the result the turn did not go on with the model's next call",
+        "after the result of a `suspend` call ask the model again, and make the calls that it answers with",
+    )
+    .expected("a command for the second call")
+    .actual(Some(&serde_json::Value::from(seen.text())));
+    Err(world.halt(finding.into()))
+}
+
+#[then("the turn does not end before the first call is answered")]
+async fn waits_for_first(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let own = scene.turns[0].clone();
+    let early = scene.project.transcript.with(|frames| seen::end(frames, &own).is_some());
+    if early {
+        let finding = crate::engine::judge::Finding::new(
+            "the result of another call ended the turn",
+            "let `terminate` act when the result of that very call arrives",
+        )
+        .expected("a turn that waits for its terminate call");
+        return Err(world.halt(finding.into()));
+    }
+    scene.report(&session, 0).await;
+    let seen = behaviour(world, 0).await?;
+    if seen == Behaviour::Stays {
+        return Err(
+            world.halt(Trouble::NotObserved("the turn did not end with the first call either".to_owned()))
+        );
+    }
+    Ok(())
+}
+
+#[then("the model is told the result")]
+async fn told(world: &mut World) -> Step {
+    behaviour(world, 0).await?;
+    told_of(world, 0)
+}
+
+/// A runtime that does not go on after a plain call tells nobody.
+fn told_of(world: &mut World, call: usize) -> Step {
+    goes_on_at_all(world)?;
+    world.judge_call(call, turn::told)
+}
+
+/// A runtime that never goes on shows nothing by not going on.
+fn goes_on_at_all(world: &mut World) -> Step {
+    if world.session()?.baseline.suspend == Behaviour::Next {
+        return Ok(());
+    }
+    let message = "the runtime does not go on after a plain `suspend`".to_owned();
+    Err(world.halt(Trouble::NotObserved(message)))
+}
+
+#[then("the model is told both results")]
+fn told_both(world: &mut World) -> Step {
+    told_of(world, 0)?;
+    told_of(world, 1)
+}
+
+#[then("the model is told the result once")]
+async fn told_once(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.scene()?.quiet(&session).await;
+    told_of(world, 0)?;
+    world.judge_call(0, turn::told_once)?;
+    world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))
+}
+
+#[then("the further turn is told its own result")]
+fn further_turn(world: &mut World) -> Step {
+    told_of(world, 1)
+}
+
+#[then(expr = "the effect of the {kind} override shows once")]
+async fn override_once(world: &mut World, kind: CallKind) -> Step {
+    let session = world.session()?;
+    let (expected, other) = (session.baseline(&kind.0), session.baseline(kind.other()));
+    let seen = behaviour(world, 0).await?;
+    world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))?;
+    if expected == Behaviour::Next {
+        world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))?;
+        return world.judge_call(0, turn::told_once);
+    }
+    world.judge_call(0, turn::ends_once)
+}
+
+#[then("the call does not succeed by it")]
+async fn not_consumed(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
+    world.settled().await?;
+    world.judge_call(0, refusal::is_not_consumed)
+}
+
+#[then("a correct callback still answers it, unless the failure shows")]
+async fn recovers(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    if scene.behaviour_within(&session, 0, Duration::ZERO).await != Behaviour::Stays {
+        return Ok(());
+    }
+    scene.correct(0);
+    scene.report(&session, 0).await;
+    let seen = behaviour(world, 0).await?;
+    let scene = world.scene()?;
+    if seen == Behaviour::Stays && session.has_inbox() {
+        scene.read_inbox(&session, 0).await;
+    }
+    world.judge_call(0, |frames, view| refusal::leaves_a_way(frames, view, seen))
+}
+
+#[then("the inline result is not used")]
+async fn inline_not_used(world: &mut World) -> Step {
+    goes_on_at_all(world)?;
+    world.settled().await?;
+    world.judge_call(0, |frames, view| turn::never_told(frames, view, "inline-result"))
+}
+
+#[then("the turn takes the call for failed")]
+async fn takes_failed(world: &mut World) -> Step {
+    if behaviour(world, 0).await? == Behaviour::End {
+        ended_for_good(world).await?;
+    }
+    world.judge_call(0, turn::tells_failure)
+}
+
+#[then("the reason of the failure is passed on")]
+async fn tells_reason(world: &mut World) -> Step {
+    if behaviour(world, 0).await? == Behaviour::End {
+        ended_for_good(world).await?;
+    }
+    world.judge_call(0, turn::tells_reason)
+}
+
+#[then("both turns go on in the same place")]
+async fn same_place(world: &mut World) -> Step {
+    behaviour(world, 0).await?;
+    behaviour(world, 1).await?;
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let view = |call: usize| View {
+        project: &scene.project.id,
+        version: &session.ground.version,
+        turn: &scene.turns[scene.calls[call].turn],
+        call: &scene.calls[call],
+    };
+    let judgement = scene
+        .project
+        .transcript
+        .with(|frames| turn::alike(frames, (view(0), &scene.calls[0]), (view(1), &scene.calls[1])));
+    world.judge(judgement)
+}
+
+#[then("the call fails for its deadline")]
+fn timed_out(world: &mut World) -> Step {
+    world.judge_call(0, turn::timeout_code)
+}
+
+/// What follows the report of a call.
+async fn behaviour(world: &mut World, call: usize) -> Result<Behaviour, Halt> {
+    let session = world.session()?;
+    let seen = world.scene()?.behaviour(&session, call).await;
+    if seen == Behaviour::Stays {
+        world.unless_ended().await?;
+    }
+    Ok(seen)
+}

@@ -1,0 +1,262 @@
+//! A turn that the suite starts, and the tool calls that its model makes in it.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use crate::families::utp::call::{AGENT, CHANNEL};
+use crate::families::utp::platform::ProjectName;
+use crate::families::utp::subject;
+use crate::families::utp::trace::Traceparent;
+
+/// What the model's ids of calls begin with.
+pub(super) const MODEL_ID: &str = "call_m";
+/// Step that a turn hangs under.
+const PARENT_STEP: &str = "step_root";
+
+/// A turn of the agent.
+#[derive(Clone, Debug)]
+pub struct Turn {
+    /// Word in its instruction.
+    pub mark: String,
+    /// Who runs it.
+    pub agent_id: String,
+    /// Its id: the suite's, until the runtime says another.
+    pub id: String,
+    /// Its epoch, once the runtime has said it.
+    pub epoch: Value,
+    /// Its channel.
+    pub channel: String,
+    /// Its box.
+    pub context_box_id: String,
+    /// The step that it hangs under.
+    pub parent_step_id: String,
+    /// Its trace.
+    pub trace: Traceparent,
+}
+
+impl Turn {
+    /// The nth turn of a project.
+    pub fn new(name: &ProjectName, number: usize, mark: String) -> Self {
+        let trace = Traceparent::from_seed(&format!("{}{}/turn {number}", name.stable, name.suffix));
+        Self {
+            mark,
+            agent_id: AGENT.to_owned(),
+            id: format!("turn_{number}_{}", name.unique),
+            epoch: json!(1),
+            channel: CHANNEL.to_owned(),
+            context_box_id: format!("box_{number}_{}", name.unique),
+            parent_step_id: PARENT_STEP.to_owned(),
+            trace,
+        }
+    }
+
+    /// What the runtime is asked to start.
+    pub fn request(&self) -> Value {
+        json!({
+            "agent_id": self.agent_id, "agent_turn_id": self.id,
+            "instruction": format!("Look up the tide with the tools that you have. {}", self.mark),
+            "context_box_id": self.context_box_id, "parent_step_id": self.parent_step_id,
+            "trace_id": self.trace.trace_id,
+        })
+    }
+}
+
+/// A row of `resource.tools` as a scenario wants it.
+#[derive(Clone, Debug)]
+pub struct Row {
+    /// The tool's name.
+    pub tool_name: String,
+    /// With its placeholders.
+    pub target_subject: String,
+    /// `suspend` or `terminate`.
+    pub after_execution: String,
+    /// Properties of its parameters.
+    pub properties: Map<String, Value>,
+    /// Names of the required ones.
+    pub required: Vec<String>,
+    /// Its options.
+    pub options: Value,
+}
+
+impl Row {
+    /// An external tool whose subject does not follow from its name.
+    pub fn external(version: &str, tool_name: &str, target: &str, after_execution: &str) -> Self {
+        let text = json!({"type": "string"});
+        let properties = ["harbour", "token"].map(|name| (name.to_owned(), text.clone()));
+        Self {
+            tool_name: tool_name.to_owned(),
+            target_subject: subject::usual(version, target),
+            after_execution: after_execution.to_owned(),
+            properties: properties.into_iter().collect(),
+            required: Vec::new(),
+            options: json!({}),
+        }
+    }
+
+    /// The built-in of a PMO.
+    pub fn builtin(version: &str, tool_name: &str, arguments: &Value) -> Self {
+        let members = arguments.as_object().into_iter().flatten();
+        let properties = members.map(|(name, value)| (name.clone(), json!({"type": type_of(value)})));
+        Self {
+            tool_name: tool_name.to_owned(),
+            target_subject: subject::builtin(version, tool_name),
+            after_execution: "suspend".to_owned(),
+            properties: properties.collect(),
+            required: Vec::new(),
+            options: json!({}),
+        }
+    }
+
+    /// As the store holds it.
+    pub fn value(&self, project_id: &str) -> Value {
+        json!({
+            "project_id": project_id, "tool_name": self.tool_name,
+            "description": "High and low water for a harbour.",
+            "parameters": {"type": "object", "properties": self.properties, "required": self.required},
+            "target_subject": self.target_subject, "after_execution": self.after_execution,
+            "options": self.options,
+        })
+    }
+}
+
+fn type_of(value: &Value) -> &'static str {
+    match value {
+        Value::Array(_) => "array",
+        Value::Object(_) => "object",
+        Value::Bool(_) => "boolean",
+        Value::Number(_) => "number",
+        _ => "string",
+    }
+}
+
+/// A tool call of the model, what the worker made of it, and what the suite answers as the tool.
+#[derive(Clone, Debug)]
+pub struct ToolCall {
+    /// Which turn of the scenario it belongs to.
+    pub turn: usize,
+    /// In which answer of the model it is, from 0.
+    pub round: usize,
+    /// The model's id of it.
+    pub model_id: String,
+    /// The tool.
+    pub row: Row,
+    /// What the model gives.
+    pub arguments: Value,
+    /// Word in the result.
+    pub token: String,
+    /// The command that came, with its channel.
+    pub command: Option<Value>,
+    /// The tool.result card.
+    pub card: Value,
+    /// The callback.
+    pub callback: Map<String, Value>,
+    /// Headers of the report.
+    pub headers: BTreeMap<String, String>,
+}
+
+impl ToolCall {
+    /// A call before the worker has heard of it.
+    pub fn new(name: &ProjectName, turn: usize, number: usize, row: Row, arguments: Value) -> Self {
+        let token = Traceparent::from_seed(&format!("{}{}/call {number}", name.stable, name.suffix));
+        Self {
+            turn,
+            round: 0,
+            model_id: format!("{MODEL_ID}{number}_{}", name.unique),
+            row,
+            arguments,
+            token: format!("tok-{}", &token.trace_id[20..32]),
+            command: None,
+            card: Value::Null,
+            callback: Map::new(),
+            headers: BTreeMap::new(),
+        }
+    }
+
+    /// The id under which the worker knows it: the command's, until then the model's.
+    pub fn id(&self) -> &str {
+        let own = self.command.as_ref().and_then(|command| command.get("tool_call_id")?.as_str());
+        own.unwrap_or(&self.model_id)
+    }
+
+    /// Prepares what the tool says: a success whose result holds the token.
+    pub fn prepare_answer(
+        &mut self,
+        project_id: &str,
+        turn: &Turn,
+        number: usize,
+        call_card: Option<&Value>,
+    ) {
+        let command = self.command.clone().unwrap_or_default();
+        let member = |name: &str, own: Value| {
+            command.get(name).filter(|value| !value.is_null()).cloned().unwrap_or(own)
+        };
+        let unique = turn.mark.trim_start_matches("mark-");
+        let card_id = format!("card_tr_{number}_{unique}");
+        let id = self.id().to_owned();
+        let turn_id = member("agent_turn_id", json!(turn.id));
+        let of_card = |name: &str| call_card.and_then(|card| card["metadata"].get(name)).cloned();
+        let step = of_card("step_id").or_else(|| command.get("step_id").cloned()).unwrap_or(json!("step_1"));
+        let mut metadata = json!({
+            "agent_turn_id": turn_id, "tool_call_id": id, "role": "tool",
+            "function_name": self.row.tool_name, "step_id": step,
+        });
+        for name in ["trace_id", "parent_step_id"] {
+            if let Some(value) = of_card(name) {
+                metadata[name] = value;
+            }
+        }
+        self.card = json!({
+            "card_id": card_id, "project_id": project_id, "type": "tool.result", "author_id": "tool.tides",
+            "created_at": "2031-04-02T10:11:14+00:00", "tool_call_id": id,
+            "content": {
+                "__type__": "ToolResultContent", "status": "success",
+                "after_execution": self.row.after_execution, "result": {"high_water": self.token}, "error": null,
+            },
+            "metadata": metadata,
+        });
+        let members = [
+            ("tool_call_id", json!(id)),
+            ("agent_turn_id", turn_id),
+            ("turn_epoch", member("turn_epoch", turn.epoch.clone())),
+            ("agent_id", member("agent_id", json!(turn.agent_id))),
+            ("tool_result_card_id", json!(card_id)),
+            ("status", json!("success")),
+            ("after_execution", json!(self.row.after_execution)),
+            ("step_id", step),
+        ];
+        self.callback = members.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+        let trace = turn.trace.child(&format!("report {number}"));
+        self.headers = BTreeMap::from([
+            ("traceparent".to_owned(), trace.to_string()),
+            ("CG-Recursion-Depth".to_owned(), "1".to_owned()),
+        ]);
+    }
+
+    /// The report of its callback.
+    pub fn report(&self) -> Value {
+        json!({
+            "message_type": "tool_result", "correlation_id": self.id(), "source_agent_id": "tool.tides",
+            "payload": self.callback,
+        })
+    }
+
+    /// Gives card and callback another status; one that is no success has an error.
+    pub fn set_status(&mut self, status: &str) {
+        self.callback.insert("status".to_owned(), json!(status));
+        self.set_card_status(status);
+    }
+
+    /// Gives the card another status.
+    pub fn set_card_status(&mut self, status: &str) {
+        self.card["content"]["status"] = json!(status);
+        if status == "success" {
+            return;
+        }
+        let (code, message) = ("quota_exceeded", format!("no more today: {}", self.token));
+        self.card["content"]["error"] = json!({"code": code, "message": message, "detail": {}});
+        if status != "partial" {
+            self.card["content"]["result"] = json!({"error_code": code, "error_message": message});
+        }
+    }
+}

@@ -1,0 +1,213 @@
+//! The World of one scenario with a runtime: the stage that all scenarios share, and its scene.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+use serde_json::Value;
+
+use super::scene::{Scene, Stuck};
+use super::session::RuntimeSession;
+use super::turn::{ToolCall, Turn};
+use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::families::utp::judge::seen::mentions;
+use crate::transcript::{Frame, Kind};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    scene: Option<Scene>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let project = self.scene.as_ref().map(|scene| &scene.project);
+        Remains {
+            transcript: project.map(|project| Arc::clone(&project.transcript)),
+            nonce: project.map(|project| project.name.nonce().to_owned()),
+            subject: self.subject(),
+            reproduce: self.scene.as_ref().map(Scene::by_hand),
+            ..Remains::default()
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(scene) = &self.scene {
+            scene.project.retire();
+        }
+    }
+}
+
+/// What a judgement looks at: the scenario's first call and turn, and the project's id.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The project.
+    pub project: &'a str,
+    /// `<ver>` of the subjects.
+    pub version: &'a str,
+    /// The turn of the call.
+    pub turn: &'a Turn,
+    /// The call under test.
+    pub call: &'a ToolCall,
+}
+
+impl World {
+    /// The session with the runtime. Once the broker is lost, nothing more is tried.
+    pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Halt> {
+        let Some(session) = self.core.sessions.get::<RuntimeSession>() else {
+            return Err(self.suite_fault("the scenario needs an agent runtime, and the run has none"));
+        };
+        if session.ground.lost_broker() {
+            let message = "the connection to the broker was lost".to_owned();
+            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+        }
+        Ok(session)
+    }
+
+    /// Opens the scenario's own project.
+    pub fn open_scene(&mut self) -> Step {
+        let session = self.session()?;
+        let project = session.ground.project_of(&self.core.scenario, "", self.core.written());
+        self.scene = Some(Scene::bare(&session, project));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given an agent runtime`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// A call that a step planned.
+    pub fn call(&mut self, index: usize) -> Result<&mut ToolCall, Halt> {
+        if self.scene()?.calls.len() <= index {
+            return Err(self.suite_fault("no step planned a call"));
+        }
+        Ok(&mut self.scene()?.calls[index])
+    }
+
+    /// Has the turns run up to the commands of their first answers; without a worker these are made up.
+    pub async fn called(&mut self) -> Step {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        if !session.resumes() && !session.calls() {
+            (0..scene.calls.len()).for_each(|call| scene.make_up(call));
+            return Ok(());
+        }
+        match scene.wait_for_commands(&session).await {
+            Ok(()) => Ok(()),
+            Err(stuck) => Err(self.stuck(&session, stuck).await),
+        }
+    }
+
+    /// What a target that has ended does not do breaks no rule.
+    pub async fn unless_ended(&mut self) -> Step {
+        let session = self.session()?;
+        let ended = session.ground.target_ended();
+        let ended = self.core.transcript.heard("end of the target", ended).await;
+        match ended {
+            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            None => Ok(()),
+        }
+    }
+
+    /// Why no command came.
+    async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Halt {
+        if let Err(halt) = self.unless_ended().await {
+            return halt;
+        }
+        let trouble = match stuck {
+            Stuck::OneByOne => {
+                let frames = self.scene.as_ref().map(|scene| scene.project.transcript.frames());
+                let command = |frame: &&Frame| frame.kind == Kind::Command;
+                Alternative::OneByOne.seen_in(frames.iter().flatten().filter(command))
+            }
+            Stuck::NotStarted(answer) => not_started(answer.as_ref()).into(),
+            Stuck::NoCommand(_) => no_command().into(),
+        };
+        // A runtime that never made a call shows nothing; one that does owes every call.
+        match trouble {
+            Trouble::Broken(finding) if !session.works() => {
+                let elsewhere =
+                    self.core.transcript.told("elsewhere", || session.elsewhere()).unwrap_or_default();
+                self.halt(Trouble::NotObserved(format!("{}{elsewhere}", finding.message)))
+            }
+            trouble => self.halt(trouble),
+        }
+    }
+
+    /// Judges the nth call over the transcript.
+    pub fn judge_call(
+        &mut self,
+        index: usize,
+        judgement: impl FnOnce(&[Frame], View<'_>) -> Judgement,
+    ) -> Step {
+        let session = self.session()?;
+        self.call(index)?;
+        let scene = self.scene()?;
+        let call = &scene.calls[index];
+        let view = View {
+            project: &scene.project.id,
+            version: &session.ground.version,
+            turn: &scene.turns[call.turn],
+            call,
+        };
+        let judgement = scene.project.transcript.with(|frames| judgement(frames, view));
+        self.judge(judgement)
+    }
+
+    /// Judges every call of the scenario, one after another.
+    pub fn judge_calls(&mut self, judgement: impl Fn(&[Frame], View<'_>) -> Judgement) -> Step {
+        self.call(0)?;
+        (0..self.scene()?.calls.len()).try_for_each(|index| self.judge_call(index, &judgement))
+    }
+
+    /// Nothing more can be expected; a runtime that no longer completes a valid turn has not survived.
+    pub async fn settled(&mut self) -> Step {
+        let session = self.session()?;
+        if self.scene()?.settle(&session).await {
+            return Ok(());
+        }
+        self.unless_ended().await?;
+        let finding = Finding::new(
+            "after this message the runtime no longer completes a valid turn",
+            "fail the call that the message is about and go on; one bad message must not stop the runtime",
+        )
+        .expected("a following turn that goes on after its result");
+        Err(self.halt(if session.works() { finding.into() } else { Trouble::NotObserved(finding.message) }))
+    }
+
+    fn subject(&self) -> Option<Value> {
+        let scene = self.scene.as_ref()?;
+        let call = scene.calls.first()?;
+        // A worker is judged by the turn that it is asked for, an execution service by what is reported to it.
+        if !call.callback.is_empty() {
+            return Some(call.report());
+        }
+        let mark = &scene.turns.get(call.turn)?.mark;
+        let asks = |frame: &&Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, mark);
+        scene.project.transcript.with(|frames| frames.iter().find(asks).map(|frame| frame.body.clone()))
+    }
+}
+
+fn not_started(answer: Option<&Value>) -> Finding {
+    Finding::new(
+        "the runtime did not start a turn that it was asked for",
+        "answer `turns.start` with the ids of the turn, and run it (docs/bindings.md)",
+    )
+    .expected("an answer with `agent_turn_id`")
+    .actual(answer)
+}
+
+fn no_command() -> Finding {
+    Finding::new(
+        "the model called a tool, and no command came for it",
+        "save a tool.call card and publish a command on the tool's `target_subject` for every call of the model",
+    )
+    .expected("a command for the call")
+}

@@ -1,0 +1,338 @@
+//! One scenario with a Tool Service: its project, the call under test, and the I/O around them.
+//!
+//! What a scene does is send and wait; what it saw is judged elsewhere, from the transcript.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+use tokio::sync::OwnedMutexGuard;
+
+use super::by_hand;
+use super::call;
+use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
+use super::judge::seen;
+use super::judge::seen::Calls;
+use super::platform::Project;
+use super::session::{Counter, UtpSession};
+use super::tool::{Role, Tool};
+use crate::engine::by_hand::ByHand;
+use crate::transcript;
+use crate::transcript::{Frame, Kind, Message};
+
+/// For a message to leave this process. A client that has lost its broker keeps messages without end.
+const SEND_DEADLINE: Duration = Duration::from_secs(5);
+
+/// What became of a sentinel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Pulse {
+    /// Its work was done; the call took so long.
+    Steady(Duration),
+    /// It was answered, and the answer does not show its own work.
+    MixedUp,
+    /// No answer came.
+    Silent,
+}
+
+/// The state of one scenario.
+#[derive(Debug)]
+pub struct Scene {
+    /// The scenario's own project.
+    pub project: Arc<Project>,
+    /// The call under test, once it is prepared.
+    pub call: Option<Call>,
+    /// Ids of every other call of the suite in the project: sentinels, readings, comparisons.
+    pub others: Vec<String>,
+    /// Reading of the counter before the command, where the call is for the count probe.
+    pub counted: Option<i64>,
+    turn: Option<OwnedMutexGuard<()>>,
+    /// What a scenario waits for an answer beyond the usual.
+    patience: Duration,
+    /// The row of the call under test, where it is the scenario's own.
+    own: Option<ToolTable>,
+    version: String,
+    tools: std::collections::BTreeMap<Tool, ToolTable>,
+    prepared: u32,
+}
+
+impl Scene {
+    /// A scene with nothing in it.
+    pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
+        project.try_role(session.role);
+        project.assign(AGENT, WORKER_TARGET);
+        project.assign(HELPER, WORKER_TARGET);
+        if session.role == Role::Pmo {
+            // Its built-ins are there whether they are called or not.
+            for table in session.tools.values() {
+                project.seed_tool(&call::row(table, &session.ground.version, &project.id));
+            }
+        }
+        Self {
+            project,
+            call: None,
+            others: Vec::new(),
+            counted: None,
+            turn: None,
+            patience: Duration::ZERO,
+            own: None,
+            version: session.ground.version.clone(),
+            tools: session.tools.clone(),
+            prepared: 0,
+        }
+    }
+
+    /// A complete, valid call for a probe that the target declares.
+    pub fn prepare(&mut self, tool: Tool) -> Call {
+        let table = self.tools[&tool].clone();
+        self.prepared_from(tool, &table)
+    }
+
+    /// As [`Scene::prepare`], with a row of the scenario's own beside the one that all others use.
+    pub fn prepare_own(&mut self, tool: Tool) -> Call {
+        let mut table = self.tools[&tool].clone();
+        table.tool_name.push_str("_own");
+        let call = self.prepared_from(tool, &table);
+        self.own = Some(table);
+        call
+    }
+
+    /// Changes the `options` of the scenario's own row.
+    pub fn configure(&mut self, change: impl FnOnce(&mut Value)) {
+        if let Some(table) = &mut self.own {
+            change(&mut table.options);
+            self.project.seed_tool(&call::row(table, &self.version, &self.project.id));
+        }
+    }
+
+    /// Registers the tool of the call under test with another `after_execution`.
+    pub fn register(&mut self, tool: Tool, after_execution: String) {
+        let own = ToolTable {
+            after_execution: Some(after_execution),
+            ..self.own.clone().unwrap_or_else(|| self.tools[&tool].clone())
+        };
+        self.project.seed_tool(&call::row(&own, &self.version, &self.project.id));
+    }
+
+    /// From now on an answer may take so much longer.
+    pub fn allow(&mut self, patience: Duration) {
+        self.patience = patience;
+    }
+
+    fn prepared_from(&mut self, tool: Tool, table: &ToolTable) -> Call {
+        self.prepared += 1;
+        let seed = format!("{}", self.prepared);
+        let project_id = self.project.id.as_str();
+        self.project.seed_tool(&call::row(table, &self.version, project_id));
+        let call = Call::new(Blueprint {
+            tool,
+            table,
+            version: &self.version,
+            project_id,
+            name: &self.project.name,
+            seed: &seed,
+        });
+        self.project.seed_card(&call.card);
+        if call.proof != call.token {
+            self.project.upstream.expect(&call.token, &call.tool_call_id);
+        }
+        call
+    }
+
+    /// How messages of the scenario are sent by hand.
+    pub fn by_hand(&self) -> ByHand {
+        by_hand::by_hand(&self.project.id, self.call.iter().map(|call| call.card.clone()).collect())
+    }
+
+    /// What the manifest says of a probe.
+    pub fn table(&self, tool: Tool) -> &ToolTable {
+        &self.tools[&tool]
+    }
+
+    /// Publishes a command and records it.
+    pub async fn send(&mut self, session: &UtpSession, call: &Call) {
+        if let Some(agent) = call.agent_id() {
+            self.project.assign_unless_known(agent, WORKER_TARGET);
+        }
+        let message = Message {
+            direction: Direction::ToTarget,
+            kind: Kind::Command,
+            channel: call.subject.clone(),
+            headers: call.headers.clone(),
+            body: Value::Object(call.command.clone()),
+        };
+        self.publish(session, message).await;
+    }
+
+    /// Publishes any message of the worker and records it.
+    pub async fn publish(&mut self, session: &UtpSession, message: Message) {
+        self.project.transcript.record(message.clone());
+        let sending = session.ground.publish(session.ground.desk.wire().outgoing(message));
+        let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
+    }
+
+    /// Calls the echo probe and waits for a sign that its work was done.
+    pub async fn sentinel(&mut self, session: &UtpSession) -> Pulse {
+        self.sentinels(session, 1).await
+    }
+
+    /// So many sentinels at once. The worst of them counts.
+    pub async fn sentinels(&mut self, session: &UtpSession, count: usize) -> Pulse {
+        let calls: Vec<Call> = (0..count).map(|_| self.prepare(session.sentinel())).collect();
+        self.others.extend(calls.iter().flat_map(Call::names));
+        let began = Instant::now();
+        for call in &calls {
+            self.send(session, call).await;
+        }
+        for call in &calls {
+            match self.pulse(session, call).await {
+                Pulse::Steady(_) => {}
+                other => return other,
+            }
+        }
+        Pulse::Steady(began.elapsed())
+    }
+
+    async fn pulse(&self, session: &UtpSession, call: &Call) -> Pulse {
+        let transcript = &self.project.transcript;
+        let began = Instant::now();
+        let reflected = |frames: &[Frame]| seen::reflects(frames, call).then_some(());
+        let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
+        let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
+        if session.ground.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {
+            return Pulse::Silent;
+        }
+        if transcript.with(reflected).is_some() {
+            // Its report follows; waiting for it keeps it out of what comes next. One that does not come is
+            // not the sentinel's business.
+            let _ = transcript.linger(session.pace.quiet, reported).await;
+            return Pulse::Steady(began.elapsed());
+        }
+        // The report is there. A card that follows it may still show the work.
+        let settled = |frames: &[Frame]| {
+            reflected(frames).map(|()| true).or_else(|| seen::is_mixed_up(frames, call).then_some(false))
+        };
+        match transcript.wait(session.pace.late, settled).await {
+            Some(true) => Pulse::Steady(began.elapsed()),
+            _ => Pulse::MixedUp,
+        }
+    }
+
+    /// After a message that may have no effect: a sentinel on the same path, its answer, a quiet window.
+    pub async fn settle(&mut self, session: &UtpSession) -> Pulse {
+        let pulse = self.sentinel(session).await;
+        if let Pulse::Steady(latency) = pulse {
+            let quiet = session.pace.quiet_after(latency);
+            // An early end of the window would need something to wait for; the point is that nothing comes.
+            transcript::rest(quiet).await;
+        }
+        pulse
+    }
+
+    /// Waits for the report of the call under test. `false` when none came in time.
+    pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
+        let patience = session.pace.answer + self.patience;
+        let calls = Calls { subject: call, others: &self.others };
+        let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
+        if session.ground.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
+            return false;
+        }
+        self.card_follows(session, &calls).await;
+        true
+    }
+
+    /// As [`Scene::answer`], of a call that need not be answered.
+    pub async fn late_answer(&self, session: &UtpSession, call: &Call) {
+        let calls = Calls { subject: call, others: &self.others };
+        let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
+        let waiting = self.project.transcript.linger(session.pace.late, found);
+        if session.ground.unless_ended(waiting).await.is_some() {
+            self.card_follows(session, &calls).await;
+        }
+    }
+
+    async fn card_follows(&self, session: &UtpSession, calls: &Calls<'_>) {
+        // A card that comes after its report breaks one rule; the others are judged with the card there.
+        let complete = |frames: &[Frame]| {
+            let report = seen::report(frames, calls)?;
+            seen::card_of(frames, report).map(|_| ())
+        };
+        let _ = self.project.transcript.wait(session.pace.late.max(session.pace.quiet), complete).await;
+    }
+
+    /// Waits for a report of this turn.
+    pub async fn answer_in_turn(&self, session: &UtpSession, turn: &Value) -> bool {
+        let found = |frames: &[Frame]| {
+            let mut reports = frames.iter().filter(|frame| frame.kind == Kind::Report);
+            reports.any(|frame| frame.body.pointer("/payload/agent_turn_id") == Some(turn)).then_some(())
+        };
+        self.project.transcript.wait(session.pace.answer, found).await.is_some()
+    }
+
+    /// Makes a call that counts and reads the number; `None` when the probe gives none.
+    pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
+        // A reading that was late beside others is no reason not to read again alone.
+        let is_first = self.project.transcript.attempt() == 0;
+        if self.project.transcript.told("counter fails", || is_first && session.counter_fails()) {
+            return None;
+        }
+        let read = self.read_counter_once(session).await;
+        if read.is_none() {
+            session.give_up_counter();
+        }
+        read
+    }
+
+    async fn read_counter_once(&mut self, session: &UtpSession) -> Option<i64> {
+        let call = self.prepare(Tool::Count);
+        self.others.extend(call.names());
+        self.send(session, &call).await;
+        let id = call.tool_call_id.as_str();
+        let number = |card: &Value| {
+            let result = card.pointer("/content/result")?;
+            result.pointer(&call.result_pointer).and_then(Value::as_i64)
+        };
+        let pointed =
+            |frames: &[Frame]| Some(number(seen::card_of(frames, seen::outcome(frames, &call)?)?.1));
+        let named = |frames: &[Frame]| {
+            seen::result_cards(frames)
+                .filter(|(_, card)| seen::call_id(card) == Some(id))
+                .filter_map(|(_, card)| number(card))
+                .last()
+        };
+        // The report says which card is the outcome; one that points nowhere still says that it is over.
+        let over = |frames: &[Frame]| {
+            (named(frames).is_some() || seen::outcome(frames, &call).is_some()).then_some(())
+        };
+        let transcript = &self.project.transcript;
+        session.ground.unless_ended(transcript.wait(session.pace.answer, over)).await?;
+        let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
+        match transcript.linger(patience, pointed).await {
+            Some(read) => read,
+            None => transcript.with(named),
+        }
+    }
+
+    /// Reads the counter before the call under test, alone where the counter is shared.
+    pub async fn begin_count(&mut self, session: &UtpSession) -> bool {
+        if session.counter == Counter::Shared {
+            self.turn = Some(Arc::clone(&session.counting).lock_owned().await);
+        }
+        self.counted = self.read_counter(session).await;
+        self.counted.is_some()
+    }
+
+    /// Runs of the count probe since [`Scene::begin_count`], without the two readings.
+    pub async fn runs_counted(&mut self, session: &UtpSession) -> Option<i64> {
+        let before = self.counted?;
+        let after = self.read_counter(session).await?;
+        self.turn = None;
+        // A counter kept for each call answers the same number every time; it shows repeats elsewhere.
+        Some((after - before - 1).max(0))
+    }
+
+    /// The channel of a call, as its subject says.
+    pub fn channel(call: &Call) -> &str {
+        call.subject.split('.').nth(3).unwrap_or(CHANNEL)
+    }
+}

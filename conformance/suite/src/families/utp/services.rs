@@ -1,0 +1,149 @@
+//! What a run shares of the executors of a UTP target: where they are reached, a session for each role, and the
+//! messages that were captured of them.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use futures::FutureExt as _;
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::capture::Capture;
+use super::ground::{Ground, GroundFound};
+use super::judge::late;
+use super::judge::late::Late;
+use super::manifest::UtpTable;
+use super::session::{Liveness, UtpFound, UtpSession};
+use super::setup::tools;
+use super::tool::Role;
+use crate::engine::protocol;
+use crate::engine::protocol::table;
+use crate::engine::session::{Recheck, Session};
+use crate::transcript::lock;
+
+/// The executors under test.
+#[derive(Debug, Default)]
+pub struct Services {
+    /// Broker, platform and process of the target; none where captured messages alone are judged.
+    pub ground: Option<Arc<Ground>>,
+    /// What of it answers commands.
+    pub roles: BTreeMap<Role, Arc<UtpSession>>,
+    /// Captured messages under test.
+    pub capture: Option<Arc<Capture>>,
+    /// What is judged again at the end, by the id of the scenario.
+    pub(super) late: Mutex<BTreeMap<String, Vec<Late>>>,
+}
+
+/// What was found out about the executors before the first scenario.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ServicesFound {
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ground: Option<GroundFound>,
+    /// By profile.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    roles: BTreeMap<String, UtpFound>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    capture: Option<Capture>,
+}
+
+impl Services {
+    /// What a run had that is judged again.
+    ///
+    /// # Errors
+    /// What cannot have been found out about the target of this table.
+    pub(super) fn restore(found: ServicesFound, utp: Option<&UtpTable>, seed: u64) -> Result<Self, String> {
+        let mut services = Self { capture: found.capture.map(Arc::new), ..Self::default() };
+        let Some(ground) = found.ground else { return Ok(services) };
+        let utp = table(utp, "utp")?;
+        if let Some(why) = ground.contradiction(utp) {
+            return Err(why);
+        }
+        let ground = Ground::again(ground, seed);
+        for (profile, found) in &found.roles {
+            let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
+            let session = UtpSession::again(role, tools(role, utp), &ground, found);
+            services.roles.insert(role, session);
+        }
+        services.ground = Some(ground);
+        Ok(services)
+    }
+
+    /// Captured messages alone.
+    pub fn captured(capture: Arc<Capture>) -> Self {
+        Self { capture: Some(capture), ..Self::default() }
+    }
+
+    /// A single executor.
+    pub fn one(ground: Arc<Ground>, session: Arc<UtpSession>) -> Self {
+        Self { ground: Some(ground), roles: [(session.role, session)].into(), ..Self::default() }
+    }
+}
+
+impl Session for Services {
+    fn capabilities(&self) -> BTreeSet<String> {
+        let mut all: BTreeSet<String> =
+            self.roles.values().flat_map(|session| session.capabilities()).collect();
+        if let Some(capture) = &self.capture {
+            all.extend(capture.kinds.iter().map(|kind| format!("capture.{kind}")));
+            all.extend(capture.statuses.iter().map(|status| format!("status.{status}")));
+        }
+        all
+    }
+
+    fn secrets(&self) -> Vec<String> {
+        let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
+        upstream.flat_map(|upstream| upstream.plan.keys.iter().map(|key| key.expose().to_owned())).collect()
+    }
+
+    fn idle(&self, profile: &str) -> Option<&'static str> {
+        let session = self.roles.get(&Role::of(profile)?)?;
+        (session.liveness == Liveness::Stirs).then(|| session.role.never_worked())
+    }
+
+    fn snapshot(&self) -> Value {
+        let roles = self.roles.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
+        protocol::snapshot(&ServicesFound {
+            ground: self.ground.as_ref().map(|ground| ground.found()),
+            roles: roles.collect(),
+            capture: self.capture.as_deref().cloned(),
+        })
+    }
+
+    fn least_jobs(&self) -> usize {
+        self.roles.values().map(|session| session.pace.jobs).max().unwrap_or(1)
+    }
+
+    fn recheck_at(&self) -> Option<Instant> {
+        let wait = self.roles.values().map(|session| session.pace.late).max()?;
+        let last = lock(&self.late).values().flatten().map(Late::since).max()?;
+        Some(last + wait)
+    }
+
+    fn recheck(&self) -> BTreeMap<String, Recheck> {
+        let late = std::mem::take(&mut *lock(&self.late));
+        let (ids, late): (Vec<String>, Vec<Late>) = late
+            .into_iter()
+            .flat_map(|(id, own)| own.into_iter().map(move |late| (id.clone(), late)))
+            .unzip();
+        let mut found = BTreeMap::new();
+        for (id, fault) in ids.into_iter().zip(late::judge_again(&late)) {
+            // The first fault of a scenario is the one that is reported.
+            if let Some(fault) = fault {
+                found.entry(id).or_insert(fault);
+            }
+        }
+        found
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        async {
+            if let Some(ground) = &self.ground {
+                ground.close().await;
+            }
+        }
+        .boxed()
+    }
+}

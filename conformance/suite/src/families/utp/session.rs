@@ -1,0 +1,237 @@
+//! A session with one UTP role under test, and what was found out about it before the first scenario (`readiness` finds
+//! it out). The connection, the platform and the target's process are the `ground` below it.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use futures::future::BoxFuture;
+use serde::{Deserialize, Serialize};
+use thiserror::Error;
+use tokio::sync::Mutex;
+
+use super::call::ToolTable;
+use super::ground::Ground;
+use super::tool::{Role, Tool};
+use super::upstream::Upstream;
+use crate::engine::judge::Cause;
+use crate::engine::pace::{Pace, PaceLimits};
+
+/// What a session is opened with.
+pub struct SessionPlan {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// Which role of the target.
+    pub role: Role,
+    /// What can be called.
+    pub tools: BTreeMap<Tool, ToolTable>,
+    /// Limits of all waiting.
+    pub limits: PaceLimits,
+    /// How long the target may take until it answers.
+    pub ready_within: Duration,
+}
+
+/// What the target showed before the first scenario.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Liveness {
+    /// It did the work of an echo call and reported it.
+    Answers,
+    /// It did the work of an echo call, but no report came.
+    Works,
+    /// It sends something, but never did the work: nothing that it does counts as a pass.
+    Stirs,
+}
+
+/// How the counter of the count probe behaves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Counter {
+    /// One for each project, key or call: scenarios do not disturb each other.
+    Isolated,
+    /// One for all: scenarios that count take turns.
+    Shared,
+}
+
+/// An open session.
+pub struct UtpSession {
+    /// Broker, platform and target.
+    pub ground: Arc<Ground>,
+    /// Which role of the target.
+    pub role: Role,
+    /// What can be called.
+    pub tools: BTreeMap<Tool, ToolTable>,
+    /// Waiting times.
+    pub pace: Pace,
+    /// What the target showed.
+    pub liveness: Liveness,
+    /// How its counter behaves.
+    pub counter: Counter,
+    /// Held by the one scenario that counts, where the counter is shared.
+    pub counting: Arc<Mutex<()>>,
+    counter_failed: AtomicBool,
+}
+
+impl std::fmt::Debug for UtpSession {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("UtpSession").field("role", &self.role).finish_non_exhaustive()
+    }
+}
+
+/// A session that cannot be opened.
+#[derive(Debug, Error)]
+#[non_exhaustive]
+pub enum SessionError {
+    /// The broker does not answer.
+    #[error("no NATS server answers at `{url}`: {reason}")]
+    Broker {
+        /// Without user and password.
+        url: String,
+        /// What the client says.
+        reason: String,
+    },
+    /// The platform cannot be served.
+    #[error("the platform cannot be served: {0}")]
+    Platform(String),
+    /// The target's command cannot be run, or ended at once.
+    #[error("the target cannot be started: {0}")]
+    Start(String),
+    /// Nothing came from the target.
+    #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
+    Silent {
+        /// The echo probe's tool.
+        tool_name: String,
+        /// Its subject.
+        subject: String,
+        /// The deadline.
+        seconds: u64,
+    },
+    /// The echo probe answers elsewhere than the manifest says.
+    #[error(
+        "the echoed arguments are not at `{pointer}` of `content.result`: correct `result_pointer` of `utp.tool-service.probes.echo`"
+    )]
+    Pointer {
+        /// The manifest's pointer.
+        pointer: String,
+    },
+    /// The manifest names no echo probe.
+    #[error(
+        "the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive"
+    )]
+    NoEcho,
+    /// The manifest names no built-in.
+    #[error("the manifest has no `utp.pmo` with a built-in, so nothing can show that the target is alive")]
+    NoBuiltin,
+}
+
+impl SessionError {
+    /// Class of its cause.
+    pub const fn cause(&self) -> Cause {
+        match self {
+            Self::NoEcho | Self::NoBuiltin | Self::Start(_) => Cause::Config,
+            Self::Pointer { .. } => Cause::Fixture,
+            Self::Platform(_) => Cause::Suite,
+            Self::Broker { .. } | Self::Silent { .. } => Cause::Reachability,
+        }
+    }
+}
+
+/// What was found out about a role before the first scenario.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct UtpFound {
+    pace: Pace,
+    liveness: Liveness,
+    counter: Counter,
+}
+
+impl UtpSession {
+    /// What was found out.
+    pub fn found(&self) -> UtpFound {
+        UtpFound { pace: self.pace, liveness: self.liveness, counter: self.counter }
+    }
+
+    /// The session of a run that is judged again.
+    pub fn again(
+        role: Role,
+        tools: BTreeMap<Tool, ToolTable>,
+        ground: &Arc<Ground>,
+        found: &UtpFound,
+    ) -> Arc<Self> {
+        Arc::new(Self {
+            ground: Arc::clone(ground),
+            role,
+            tools,
+            pace: found.pace,
+            liveness: found.liveness,
+            counter: found.counter,
+            counting: Arc::default(),
+            counter_failed: AtomicBool::new(false),
+        })
+    }
+
+    /// Waits for the role and calibrates.
+    pub fn open(plan: SessionPlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
+        Box::pin(Self::opening(plan))
+    }
+
+    async fn opening(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
+        if plan.role.sentinel(&plan.tools).is_none() {
+            return Err(match plan.role {
+                Role::Pmo => SessionError::NoBuiltin,
+                Role::ToolService | Role::OpenApi => SessionError::NoEcho,
+            });
+        }
+        let mut session = Self {
+            ground: plan.ground,
+            role: plan.role,
+            tools: plan.tools,
+            // Until it is calibrated; a target that never does its work keeps this one.
+            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
+            liveness: Liveness::Stirs,
+            counter: Counter::Shared,
+            counting: Arc::default(),
+            counter_failed: AtomicBool::new(false),
+        };
+        let ready = session.await_target(plan.ready_within).await?;
+        session.liveness = ready.liveness;
+        session.pace = Pace::calibrated(ready.latency, &plan.limits);
+        if session.liveness != Liveness::Stirs {
+            session.pace = session.calibrate(&plan.limits, plan.ready_within, ready.latency).await?;
+            session.counter = session.observe_counter().await;
+        }
+        session.ground.desk.projects().iter().for_each(|project| project.retire());
+        Ok(Arc::new(session))
+    }
+
+    /// The tool by which the role shows that it is alive.
+    pub fn sentinel(&self) -> Tool {
+        // It is there: a session without one cannot be opened.
+        self.role.sentinel(&self.tools).unwrap_or(Tool::Echo)
+    }
+
+    /// What the target declares, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> impl Iterator<Item = String> {
+        let own = self.tools.keys().map(|tool| tool.capability().to_owned());
+        own.chain(self.upstream().into_iter().flat_map(Upstream::capabilities))
+    }
+
+    /// What stands behind an OpenAPI executor.
+    pub fn upstream(&self) -> Option<&Upstream> {
+        self.ground.upstream.as_deref().filter(|_| self.role == Role::OpenApi)
+    }
+
+    /// Whether the target declares a tool.
+    pub fn declares(&self, tool: Tool) -> bool {
+        self.tools.contains_key(&tool)
+    }
+
+    /// Whether the count probe has been found to give no number.
+    pub fn counter_fails(&self) -> bool {
+        self.counter_failed.load(Ordering::Relaxed)
+    }
+
+    /// The count probe gives no number; nobody waits for one again.
+    pub fn give_up_counter(&self) {
+        self.counter_failed.store(true, Ordering::Relaxed);
+    }
+}

@@ -1,0 +1,442 @@
+//! How the sessions of a UTP target are opened: its platform and broker, what is played around it, and a session for
+//! each executor; and how they are restored when the run is judged again.
+
+mod captured;
+mod parties;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use futures::future::{FutureExt as _, LocalBoxFuture};
+use serde_json::{Value, json};
+
+use self::parties::Parties;
+use super::Service;
+use super::call::ToolTable;
+use super::capture::{Capture, Exercise};
+use super::ground::{Ground, GroundPlan};
+use super::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
+use super::registry::Registry;
+use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
+use super::runtime::Runtime;
+use super::runtime::model::Model;
+use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
+use super::services::{Services, ServicesFound};
+use super::session::{SessionError, SessionPlan, UtpSession};
+use super::subject;
+use super::target::{Logged, Process, Running, Target};
+use super::tool::{Role, Tool};
+use super::upstream;
+use super::upstream::{Keys, Upstream, UpstreamPlan};
+use crate::engine::manifest::{Section, section};
+use crate::engine::pace::PaceLimits;
+use crate::engine::protocol::{Protocol, Restore, table};
+use crate::engine::session::Sessions;
+use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
+use crate::engine::target;
+use crate::engine::target::{Handing, Launch};
+use crate::net::wire::{Straight, Wire};
+use crate::transcript::lock;
+
+/// UTP: executors, runtimes and registries.
+#[derive(Debug)]
+pub struct Utp;
+
+/// Logs of the target, and of a registry that is started beside it.
+const LOG: &str = "target.log";
+const REGISTRY_LOG: &str = "registry.log";
+
+/// What runs inside this process instead of being started or captured.
+#[derive(Default)]
+pub struct InProcess {
+    /// In place of the manifest's `start`.
+    pub target: Mutex<Option<Box<dyn Target>>>,
+    /// What makes the messages that `utp.schema` captures.
+    pub exercise: Option<&'static dyn Exercise>,
+}
+
+impl Protocol for Utp {
+    fn name(&self) -> &'static str {
+        "utp"
+    }
+
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
+        section::<UtpTable>(table)
+    }
+
+    // What was meant by a text that names no broker.
+    fn explains(&self, pointer: &str, table: &Value) -> bool {
+        pointer == "/utp/nats" && table["nats"].is_string()
+    }
+
+    fn logs(&self) -> &'static [&'static str] {
+        &[LOG, REGISTRY_LOG]
+    }
+
+    fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
+        async move {
+            let (mut opened, registry) = futures::join!(
+                // Boxed, because what the executors keep across their waits is large.
+                Box::pin(open_target(plan)),
+                plan.session(&Registry, open_registry(plan)),
+            );
+            opened.extend(registry);
+            opened
+        }
+        .boxed_local()
+    }
+
+    fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
+        let mut sessions = Sessions::default();
+        let utp = restore.manifest.get::<UtpTable>();
+        let services = match restore.take::<ServicesFound>(&Service)? {
+            Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
+            None => None,
+        };
+        if let Some(found) = restore.take::<RuntimeFound>(&Runtime)? {
+            let utp = table(utp, "utp")?;
+            let ground = services.as_ref().and_then(|services| services.ground.as_ref());
+            let ground = ground.ok_or("it has a runtime and no broker")?;
+            if let Some(why) = found.contradiction(utp) {
+                return Err(why);
+            }
+            sessions.insert(&Runtime, RuntimeSession::again(ground, found));
+        }
+        if let Some(services) = services {
+            sessions.insert(&Service, services);
+        }
+        if let Some(found) = restore.take::<ManagementFound>(&Registry)? {
+            let utp = table(utp, "utp")?;
+            let own = table(utp.registry.clone(), "utp.registry")?;
+            if let Some(why) = found.contradiction(&own) {
+                return Err(why);
+            }
+            let version = utp.protocol_version.clone();
+            sessions.insert(&Registry, ManagementSession::again(own, version, found, restore.seed));
+        }
+        Ok(sessions)
+    }
+}
+
+/// Opens a session with the management API of a manifest.
+async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Blocked> {
+    let utp = plan.manifest.get::<UtpTable>();
+    let Some((utp, own)) = utp.and_then(|utp| Some((utp, utp.registry.clone()?))) else {
+        return Err(lacks("has no table `[utp.registry]`"));
+    };
+    let plan = ManagementPlan {
+        opening: plan.opening(own, REGISTRY_LOG),
+        version: utp.protocol_version.clone(),
+        nats_url: plan.broker_url.to_owned(),
+    };
+    ManagementSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
+}
+
+/// Opens what answers commands and what sends them, and captures messages.
+async fn open_target(plan: &OpenPlan<'_>) -> Opened {
+    let mut opened = Opened::default();
+    let mut services = Services::default();
+    let in_process = plan.in_process.and_then(|own| own.downcast_ref::<InProcess>());
+    let exercise = in_process.and_then(|own| own.exercise);
+    let schema = plan.manifest.get::<UtpTable>().map(|utp| utp.schema.as_ref());
+    let has_file = schema.flatten().is_some_and(|schema| schema.capture.is_some());
+    let captures_itself = plan.selects("utp.schema") && exercise.is_none() && schema.is_some() && !has_file;
+    // The exercise comes first: the Tool Service under test serves every project, and would answer its commands too.
+    if plan.selects("utp.schema") && !captures_itself {
+        take(&mut opened, &mut services, captured::capture(plan, exercise, None).await);
+    }
+    let target = in_process.and_then(|own| lock(&own.target).take());
+    open_executors(plan, target, &mut opened, &mut services, captures_itself).await;
+    if captures_itself {
+        let session = services.roles.get(&Role::ToolService).cloned();
+        let captured = captured::capture(plan, exercise, session.as_deref()).await;
+        take(&mut opened, &mut services, captured);
+    }
+    if services.ground.is_some() || services.capture.is_some() {
+        opened.sessions.insert(&Service, Arc::new(services));
+    }
+    opened
+}
+
+fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, Blocked>) {
+    match captured {
+        Ok(capture) => services.capture = Some(Arc::new(capture)),
+        Err(blocked) => {
+            opened.blocked.entry("utp.schema".to_owned()).or_insert(blocked);
+        }
+    }
+}
+
+/// The profiles that need the platform and the broker.
+pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+
+/// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
+/// without being selected.
+async fn open_executors(
+    plan: &OpenPlan<'_>,
+    target: Option<Box<dyn Target>>,
+    opened: &mut Opened,
+    services: &mut Services,
+    is_captured: bool,
+) {
+    let wanted: Vec<&'static str> = PROFILES
+        .into_iter()
+        .filter(|profile| plan.selects(profile) || (is_captured && *profile == "utp.tool-service"))
+        .collect();
+    if wanted.is_empty() {
+        return;
+    }
+    // One that a caller hands over is started once.
+    let can_start_again = target.is_none();
+    let mut executors = start(plan, target, &wanted, Handing::Held).await;
+    if can_start_again && executors.is_refused_its_port(Handing::Held) {
+        executors.close().await;
+        executors = start(plan, None, &wanted, Handing::Free).await;
+    }
+    if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
+        opened.block("utp.schema", why.clone());
+    }
+    opened.extend(executors.opened);
+    services.ground = executors.ground;
+    services.roles = executors.roles;
+}
+
+/// What was opened with one start of the target.
+#[derive(Default)]
+struct Executors {
+    ground: Option<Arc<Ground>>,
+    roles: BTreeMap<Role, Arc<UtpSession>>,
+    /// A runtime, and why a profile cannot run.
+    opened: Opened,
+    /// Whether the target was told to listen on a port of the suite's choice.
+    was_handed_a_port: bool,
+}
+
+impl Executors {
+    /// Whether the target may not have got the port that it was handed.
+    fn is_refused_its_port(&self, handing: Handing) -> bool {
+        let mut said = self.opened.blocked.values().map(|(_, said)| said);
+        self.was_handed_a_port && said.any(|said| target::is_refused(handing, said))
+    }
+
+    async fn close(&self) {
+        if let Some(ground) = &self.ground {
+            ground.close().await;
+        }
+    }
+
+    fn block(mut self, profiles: &[&str], error: &SessionError) -> Self {
+        self.lack(profiles, error);
+        self
+    }
+
+    fn lack(&mut self, profiles: &[&str], error: &SessionError) {
+        for profile in profiles {
+            self.opened.block(profile, (error.cause(), error.to_string()));
+        }
+    }
+}
+
+/// Starts the target and opens what is wanted of it.
+async fn start(
+    plan: &OpenPlan<'_>,
+    target: Option<Box<dyn Target>>,
+    wanted: &[&'static str],
+    handing: Handing,
+) -> Executors {
+    let mut executors = Executors::default();
+    let Some(table) = plan.manifest.get::<UtpTable>().cloned() else {
+        return executors.block(wanted, &SessionError::NoEcho);
+    };
+    let is_started = target.is_some() || table.start.is_some();
+    let parties = match Parties::gather(wanted, &table, is_started, handing).await {
+        Ok(parties) => parties,
+        Err(message) => return executors.block(wanted, &SessionError::Platform(message)),
+    };
+    executors.was_handed_a_port = parties.port.is_some();
+    let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
+    let laid = Ground::lay(GroundPlan {
+        nats_url: plan.broker_url.to_owned(),
+        version: table.protocol_version.clone(),
+        platform: table.platform,
+        wire: Arc::new(Straight),
+        seed: plan.seed,
+        target,
+        environment: parties.environment.clone(),
+        upstream: parties.upstream.clone(),
+        port: parties.port,
+    });
+    let ground = match laid.await {
+        Ok(ground) => ground,
+        Err(error) => return executors.block(wanted, &error),
+    };
+    executors.ground = Some(Arc::clone(&ground));
+    for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
+        match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
+            Ok(session) => drop(executors.roles.insert(role, session)),
+            Err(error) => executors.lack(&[role.profile()], &error),
+        }
+    }
+    let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
+    if let (Some(model), false) = (parties.model, callers.is_empty()) {
+        let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
+        match RuntimeSession::open(own).await {
+            Ok(session) => executors.opened.sessions.insert(&Runtime, session),
+            Err(error) => executors.lack(&callers, &error),
+        }
+    }
+    executors
+}
+
+/// Profiles of a runtime.
+const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
+
+/// What a runtime is opened with.
+pub fn runtime_plan(
+    table: &UtpTable,
+    ground: &Arc<Ground>,
+    model: Arc<Model>,
+    (url, secret): (Option<String>, Option<String>),
+    limits: PaceLimits,
+) -> RuntimePlan {
+    model.attend(&ground.desk);
+    RuntimePlan {
+        ground: Arc::clone(ground),
+        model,
+        table: table.clone(),
+        url,
+        secret,
+        limits,
+        ready_within: ready_within(table, limits),
+    }
+}
+
+fn ready_within(table: &UtpTable, limits: PaceLimits) -> Duration {
+    table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0))
+}
+
+/// What a role is opened with.
+pub fn session_plan(role: Role, table: &UtpTable, ground: &Arc<Ground>, limits: PaceLimits) -> SessionPlan {
+    SessionPlan {
+        ground: Arc::clone(ground),
+        role,
+        tools: tools(role, table),
+        limits,
+        ready_within: ready_within(table, limits),
+    }
+}
+
+/// What can be called of a role.
+pub(super) fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
+    match role {
+        Role::ToolService => {
+            let probes = table.tool_service.iter().flat_map(|service| &service.probes);
+            probes.map(|(name, probe): (&ProbeName, _)| (Tool::from(*name), ToolTable::from(probe))).collect()
+        }
+        Role::Pmo => table.pmo.as_ref().map(|pmo| builtins(pmo, &table.protocol_version)).unwrap_or_default(),
+        Role::OpenApi => {
+            table.openapi.as_ref().map(|own| jina(own, &table.protocol_version)).unwrap_or_default()
+        }
+    }
+}
+
+fn builtins(pmo: &PmoTable, version: &str) -> BTreeMap<Tool, ToolTable> {
+    Builtin::ALL
+        .into_iter()
+        .filter(|builtin| pmo.has(*builtin))
+        .map(|builtin| {
+            let table = ToolTable {
+                tool_name: builtin.name().to_owned(),
+                target_subject: Some(subject::builtin(version, builtin.name())),
+                arguments: pmo.arguments.get(&builtin).cloned(),
+                options: json!({}),
+                ..ToolTable::default()
+            };
+            (Tool::from(builtin), table)
+        })
+        .collect()
+}
+
+fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
+    [(Tool::Search, "search", "s.jina.ai"), (Tool::Reader, "reader", "r.jina.ai")]
+        .into_iter()
+        .filter(|(_, mode, _)| own.modes.as_ref().is_none_or(|modes| modes.iter().any(|own| own == mode)))
+        .map(|(tool, mode, host)| {
+            let table = ToolTable {
+                tool_name: format!("jina_{mode}"),
+                target_subject: Some(
+                    own.target_subject.clone().unwrap_or_else(|| subject::usual(version, "jina")),
+                ),
+                options: upstream::options(mode, host),
+                ..ToolTable::default()
+            };
+            (tool, table)
+        })
+        .collect()
+}
+
+/// What an upstream is started with for the executor of a manifest.
+pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
+    UpstreamPlan {
+        listen: own.upstream.clone(),
+        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
+        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        service_envs: own.service_envs,
+        has_log: is_started || own.log.is_some(),
+    }
+}
+
+/// The target as the manifest describes it.
+fn described(plan: &OpenPlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn Target> {
+    let base = &plan.manifest.directory;
+    let Some(command) = &utp.start else {
+        return match utp.openapi.as_ref().and_then(|own| own.log.as_ref()) {
+            Some(log) => Box::new(Logged::new(base.join(log))),
+            None => Box::new(Running),
+        };
+    };
+    let directory = utp.working_dir.as_ref().map_or_else(|| base.clone(), |own| base.join(own));
+    let log = plan.log(LOG);
+    log.hide(made_up.iter().cloned());
+    let launch = Launch {
+        command: command.clone(),
+        directory,
+        environment: utp.env.clone(),
+        removed: Vec::new(),
+        log,
+    };
+    Box::new(Process::new(launch))
+}
+
+/// What stands around a target on a bench.
+#[derive(Default)]
+pub struct Bystanders {
+    /// What it is told.
+    pub environment: BTreeMap<String, String>,
+    /// What stands behind an OpenAPI executor.
+    pub upstream: Option<Arc<Upstream>>,
+}
+
+/// A ground for one mutant: the target stands there already, behind this wire.
+pub async fn crooked(
+    table: &UtpTable,
+    nats_url: String,
+    wire: Arc<dyn Wire>,
+    seed: u64,
+    target: Box<dyn Target>,
+    around: Bystanders,
+) -> Result<Arc<Ground>, SessionError> {
+    Ground::lay(GroundPlan {
+        nats_url,
+        version: table.protocol_version.clone(),
+        platform: table.platform,
+        wire,
+        seed,
+        target,
+        environment: around.environment,
+        upstream: around.upstream,
+        port: None,
+    })
+    .await
+}

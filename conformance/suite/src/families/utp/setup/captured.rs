@@ -1,0 +1,77 @@
+//! Where captured messages come from: a file of the manifest, an exercise, or the probes of a Tool Service.
+
+use crate::families::utp::manifest::UtpTable;
+use std::sync::Arc;
+
+use async_nats::ConnectOptions;
+
+use crate::engine::judge::Cause;
+use crate::engine::setup::{Blocked, OpenPlan};
+use crate::families::utp::capture::{Capture, Exercise};
+use crate::families::utp::credentials;
+use crate::families::utp::judge::seen;
+use crate::families::utp::scene::Scene;
+use crate::families::utp::session::{Liveness, UtpSession};
+use crate::families::utp::tool::Tool;
+use crate::transcript::{Frame, Kind};
+
+/// Captured messages: of the manifest's file, of the exercise, or of the Tool Service's own probes.
+pub(super) async fn capture(
+    plan: &OpenPlan<'_>,
+    exercise: Option<&dyn Exercise>,
+    session: Option<&UtpSession>,
+) -> Result<Capture, Blocked> {
+    let utp = plan.manifest.get::<UtpTable>();
+    let table = utp.and_then(|utp| utp.schema.clone()).unwrap_or_default();
+    if let Some(file) = &table.capture {
+        let path = plan.manifest.directory.join(file);
+        return Capture::read(&path, &table).map_err(|error| (Cause::Config, error.to_string()));
+    }
+    if let (Some(exercise), Some(utp)) = (exercise, utp) {
+        let reach = |reason: String| (Cause::Reachability, reason);
+        let client = credentials::of_url(ConnectOptions::new(), plan.broker_url)
+            .connect(plan.broker_url)
+            .await
+            .map_err(|error| reach(error.to_string()))?;
+        return Capture::watch(&client, plan.broker_url, &utp.protocol_version, &table, exercise)
+            .await
+            .map_err(|error| reach(error.to_string()));
+    }
+    match session {
+        Some(session) => Ok(of_probes(session).await),
+        None => Err((
+            Cause::Config,
+            "there is nothing to capture: name a file with `[utp.schema] capture`, or a Tool Service"
+                .to_owned(),
+        )),
+    }
+}
+
+/// Calls the probes once and captures what the Tool Service sends.
+async fn of_probes(session: &UtpSession) -> Capture {
+    let project = session.ground.project("capture");
+    let mut scene = Scene::bare(session, Arc::clone(&project));
+    let mut statuses = vec!["success".to_owned()];
+    for probe in [Tool::Echo, Tool::Ctl, Tool::Fail] {
+        if !session.declares(probe) {
+            continue;
+        }
+        if probe == Tool::Fail {
+            statuses.push("failed".to_owned());
+        }
+        let call = scene.prepare(probe);
+        scene.send(session, &call).await;
+        let calls = seen::Calls { subject: &call, others: &scene.others };
+        let own = |frame: &Frame| frame.text("/payload/tool_call_id") == Some(call.tool_call_id.as_str());
+        let answered =
+            |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
+        let patience =
+            if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
+        // What does not come is not captured, and then not observed.
+        let _ = project.transcript.wait(patience, answered).await;
+        scene.others.extend(call.names());
+    }
+    let frames: Vec<Frame> =
+        project.transcript.frames().into_iter().filter(|frame| frame.kind != Kind::Command).collect();
+    Capture::of_frames(&frames, statuses)
+}

@@ -1,0 +1,82 @@
+//! What the suite plays around a UTP target beside the platform and the broker.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::{CALLERS, upstream_plan};
+use crate::engine::target::{Handing, Port};
+use crate::families::utp::manifest::{PlatformKind, UtpTable};
+use crate::families::utp::runtime::model::Model;
+use crate::families::utp::upstream::Upstream;
+
+/// The variable that a parameter is taken from.
+const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
+
+/// The parties that the suite plays beside the platform, and what a started target is told of them.
+#[derive(Default)]
+pub(super) struct Parties {
+    pub(super) model: Option<Arc<Model>>,
+    pub(super) upstream: Option<Arc<Upstream>>,
+    /// Base URL of a runtime that is reached over HTTP.
+    pub(super) url: Option<String>,
+    /// What a started target finds in `CALLMARK_PARAM_KEY`.
+    pub(super) secret: Option<String>,
+    /// Where the runtime is told to listen.
+    pub(super) port: Option<Port>,
+    pub(super) environment: BTreeMap<String, String>,
+}
+
+impl Parties {
+    /// What a started target must not write into its log.
+    pub(super) fn secrets(&self) -> Vec<String> {
+        let keys = self.upstream.iter().flat_map(|upstream| upstream.plan.keys.iter());
+        keys.map(|key| key.expose().to_owned()).chain(self.secret.clone()).collect()
+    }
+
+    /// Starts those that the wanted profiles need.
+    ///
+    /// # Errors
+    /// Why one cannot be started.
+    pub(super) async fn gather(
+        wanted: &[&str],
+        table: &UtpTable,
+        is_started: bool,
+        handing: Handing,
+    ) -> Result<Self, String> {
+        let mut parties = Self::default();
+        if let Some(own) = table.openapi.as_ref().filter(|_| wanted.contains(&"utp.openapi")) {
+            let upstream = Upstream::start(upstream_plan(own, is_started)).await;
+            let upstream = upstream.map_err(|error| format!("no upstream: {error}"))?;
+            parties.environment.insert("CALLMARK_UPSTREAM_URL".to_owned(), upstream.url());
+            parties.environment.extend(upstream.plan.keys.environment());
+            parties.upstream = Some(upstream);
+        }
+        let known = parties.environment.get(PARAM_KEY).cloned();
+        let mut tell = |name: &str, value: String| drop(parties.environment.insert(name.to_owned(), value));
+        if CALLERS.iter().any(|profile| wanted.contains(profile)) {
+            let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
+            tell("CALLMARK_MODEL_URL", model.url());
+            if is_started {
+                let secret = known.unwrap_or_else(|| crate::families::utp::ground::made_up("param"));
+                tell(PARAM_KEY, secret.clone());
+                parties.secret = Some(secret);
+            } else {
+                parties.secret =
+                    table.openapi.as_ref().and_then(|own| own.environment.get(PARAM_KEY).cloned());
+            }
+            parties.model = Some(model);
+            if table.platform == PlatformKind::Http {
+                let url = if let Some(url) = &table.runtime.url {
+                    url.clone()
+                } else {
+                    let port = parties.port.insert(Port::take(handing)?);
+                    let address = port.address();
+                    tell("CALLMARK_LISTEN", address.clone());
+                    format!("http://{address}")
+                };
+                parties.url = Some(url);
+            }
+        }
+        Ok(parties)
+    }
+}

@@ -1,0 +1,185 @@
+//! When: the worker sends something.
+
+use std::sync::Arc;
+
+use callmark_reports::record::Direction;
+use cucumber::{Parameter, when};
+use serde_json::{Value, json};
+
+use crate::engine::world::{Halt, Step};
+use crate::families::utp::capture::CapturedKind;
+use crate::families::utp::world::World;
+use crate::transcript::{Frame, Kind, Message};
+
+/// What is sent in place of a command.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "garbage", regex = "malformed JSON|a JSON list|an empty payload|a large payload")]
+enum Garbage {
+    Malformed,
+    List,
+    Empty,
+    Large,
+}
+
+impl std::str::FromStr for Garbage {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(match text {
+            "malformed JSON" => Self::Malformed,
+            "a JSON list" => Self::List,
+            "an empty payload" => Self::Empty,
+            "a large payload" => Self::Large,
+            other => return Err(format!("`{other}` is nothing to send")),
+        })
+    }
+}
+
+impl Garbage {
+    fn body(self) -> Value {
+        match self {
+            Self::Malformed => json!("{\"agent_id\": \"ag_pilot\", \"agent_turn_id\": "),
+            Self::List => json!([1, 2, 3]),
+            Self::Empty => json!(""),
+            // Below the usual limit of a broker, and no JSON.
+            Self::Large => Value::from("x".repeat(512 * 1024)),
+        }
+    }
+}
+
+/// Other commands that are under way together.
+const AT_A_TIME: usize = 5;
+
+#[when("the worker sends the command")]
+async fn send(world: &mut World) -> Step {
+    world.send().await
+}
+
+#[when("the worker sends the command twice in a row")]
+async fn send_twice_in_a_row(world: &mut World) -> Step {
+    world.send().await?;
+    world.answered().await?;
+    if world.call()?.is_bound_to_fail() {
+        // A service may note that a call has failed only when its report was taken.
+        world.alive().await?;
+    }
+    world.send().await?;
+    world.settled().await
+}
+
+#[when(expr = "the worker sends the command and repeats it after {int} others")]
+async fn repeat_after_others(world: &mut World, others: usize) -> Step {
+    world.send().await?;
+    world.answered().await?;
+    // A few at a time: one after another takes too long where the tool is slow.
+    for sent in (0..others).step_by(AT_A_TIME) {
+        world.alive_after(AT_A_TIME.min(others - sent)).await?;
+    }
+    world.send().await?;
+    world.settled().await
+}
+
+#[when("the worker sends the command twice at once")]
+async fn send_twice_at_once(world: &mut World) -> Step {
+    let card = card_id(world)?;
+    let project = Arc::clone(&world.scene()?.project);
+    project.hold(&card);
+    let sent = send_while_held(world).await;
+    project.release();
+    sent?;
+    world.answered().await?;
+    world.settled().await
+}
+
+async fn send_while_held(world: &mut World) -> Step {
+    world.send().await?;
+    card_asked_for(world).await?;
+    world.send().await
+}
+
+#[when(expr = "the worker sends the command and the caller moves to {string} before the answer")]
+async fn send_and_move(world: &mut World, worker_target: String) -> Step {
+    let agent = world.call()?.agent_id().unwrap_or_default().to_owned();
+    let card = card_id(world)?;
+    let project = Arc::clone(&world.scene()?.project);
+    project.hold(&card);
+    let asked = async {
+        world.send().await?;
+        card_asked_for(world).await
+    }
+    .await;
+    project.assign(&agent, &worker_target);
+    project.release();
+    asked?;
+    world.answered().await
+}
+
+#[when(expr = "the worker sends {garbage} in place of the command")]
+async fn send_garbage(world: &mut World, garbage: Garbage) -> Step {
+    let session = world.session()?;
+    let call = world.call()?.clone();
+    let message = Message {
+        direction: Direction::ToTarget,
+        kind: Kind::Command,
+        channel: call.subject,
+        headers: call.headers,
+        body: garbage.body(),
+    };
+    world.scene()?.publish(&session, message).await;
+    Ok(())
+}
+
+#[when("the worker sends a command for a missing card")]
+async fn send_for_missing_card(world: &mut World) -> Step {
+    let session = world.session()?;
+    let scene = world.scene()?;
+    let mut call = scene.prepare(session.sentinel());
+    call.set("tool_call_card_id", json!("card_that_is_not_there"));
+    scene.send(&session, &call).await;
+    Ok(())
+}
+
+#[when("the tool commands are examined")]
+fn examine_commands(world: &mut World) -> Step {
+    examine(world, CapturedKind::Command)
+}
+
+#[when("the callbacks are examined")]
+fn examine_callbacks(world: &mut World) -> Step {
+    examine(world, CapturedKind::Callback)
+}
+
+#[when("the tool rows are examined")]
+fn examine_rows(world: &mut World) -> Step {
+    examine(world, CapturedKind::Tool)
+}
+
+fn examine(world: &mut World, kind: CapturedKind) -> Step {
+    let entries = world.capture()?.of_kind(kind);
+    world.examine(entries);
+    Ok(())
+}
+
+/// Waits until the target has asked for the card of the call: from then on the call is running.
+async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
+    let session = world.session()?;
+    let card_id = card_id(world)?;
+    let asked = |frames: &[Frame]| {
+        frames
+            .iter()
+            .any(|frame| {
+                frame.kind == Kind::CardsGet
+                    && crate::families::utp::judge::seen::mentions(&frame.body, &card_id)
+            })
+            .then_some(())
+    };
+    let project = Arc::clone(&world.scene()?.project);
+    // A target that never asks has its own finding; here it only means that there is nothing to wait for.
+    let _ = project.transcript.wait(session.pace.answer, asked).await;
+    Ok(())
+}
+
+/// The id of the call's card.
+fn card_id(world: &mut World) -> Result<String, Halt> {
+    Ok(world.call()?.card["card_id"].as_str().unwrap_or_default().to_owned())
+}

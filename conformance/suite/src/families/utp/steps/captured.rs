@@ -1,0 +1,65 @@
+//! Then: captured messages.
+
+use cucumber::then;
+
+use super::Status;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::capture::CapturedKind;
+use crate::families::utp::judge::callback::MEMBERS;
+use crate::families::utp::judge::captured;
+use crate::families::utp::world::World;
+
+#[then(expr = "every command carries {string}")]
+fn commands_carry(world: &mut World, member: String) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::commands_carry(&entries, &member))
+}
+
+#[then("every subject has the form of a tool command")]
+fn commands_have_form(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::commands_have_form(&entries))
+}
+
+#[then("every callback names suspend or terminate")]
+fn callbacks_name_after_execution(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::callbacks_name_after_execution(&entries))
+}
+
+#[then(expr = "a call that ended as {status} is called back as {status}")]
+fn callbacks_keep_status(world: &mut World, ended: Status, called_back: Status) -> Step {
+    debug_assert_eq!(ended.0, called_back.0, "the features name one status twice");
+    let cards = world.capture()?.of_kind(CapturedKind::Card);
+    let callbacks = world.entries()?;
+    world.judge(captured::callbacks_keep_status(&callbacks, &cards, &ended.0))
+}
+
+#[then("it is noted which extension fields there are")]
+fn note_extensions(world: &mut World) -> Step {
+    let names = captured::extensions(&world.entries()?, &MEMBERS);
+    world.note(if names.is_empty() {
+        "no callback has an extension field".to_owned()
+    } else {
+        format!("extension fields of callbacks: {}", names.join(", "))
+    });
+    Ok(())
+}
+
+#[then(expr = "every row carries {string}")]
+fn rows_carry(world: &mut World, field: String) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_carry(&entries, &field))
+}
+
+#[then("every row belongs to its project")]
+fn rows_belong(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_belong(&entries))
+}
+
+#[then("every row's subject is unexpanded")]
+fn rows_unexpanded(world: &mut World) -> Step {
+    let entries = world.entries()?;
+    world.judge(captured::rows_unexpanded(&entries))
+}

@@ -1,0 +1,110 @@
+//! Then: the tool.result card.
+
+use cucumber::then;
+
+use crate::engine::judge::Alternative;
+use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::judge::{card, repeat, seen};
+use crate::families::utp::world::World;
+
+#[then("a tool.result card is written for the call")]
+fn is_written(world: &mut World) -> Step {
+    world.judge_call(card::is_written)
+}
+
+#[then("the result shows the arguments of the card")]
+async fn shows_work(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::shows_work)
+}
+
+#[then("the result shows nothing of the earlier arguments")]
+async fn shows_nothing_earlier(world: &mut World) -> Step {
+    // A tool that needs arguments may refuse the call, with or without an answer.
+    world.settled_unmixed().await?;
+    // The call took over the token of the earlier one, whose arguments are the ones to look for.
+    let token = world.call()?.token.clone();
+    world.judge_call(|frames, calls| card::shows_nothing_of(frames, calls, &token))
+}
+
+#[then("the tool.result card has no error")]
+fn has_no_error(world: &mut World) -> Step {
+    world.judge_call(card::has_no_error)
+}
+
+#[then("the tool.result card was saved before the report")]
+async fn precedes_report(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::precedes_report)
+}
+
+#[then("the callback points to the tool.result card of the call")]
+async fn is_addressed(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::is_addressed)
+}
+
+#[then("the outcome is in the tool.result card only")]
+async fn holds_outcome(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::holds_outcome)
+}
+
+#[then("the tool.result card is a ToolResultContent")]
+async fn is_typed(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::is_typed)
+}
+
+#[then(expr = "the tool.result card inherits {string}")]
+async fn inherits(world: &mut World, member: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| card::inherits(frames, calls, &member))
+}
+
+#[then(expr = "the tool.result card, if there is one, inherits {string}")]
+async fn any_inherits(world: &mut World, member: String) -> Step {
+    world.lingered().await?;
+    world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
+        Some(_) => card::inherits(frames, calls, &member),
+        None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),
+    })
+}
+
+#[then(expr = "the tool.result card's {string} is not the command's")]
+async fn is_not_backfilled(world: &mut World, member: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| card::is_not_backfilled(frames, calls, &member))
+}
+
+#[then(expr = "the result overrides with {string}")]
+async fn overrides(world: &mut World, after_execution: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| card::keeps_control(frames, calls, &after_execution))
+}
+
+#[then("it is noted whether the result overrides")]
+async fn note_override(world: &mut World) -> Step {
+    world.answered().await?;
+    let overrides = seen::saved_cards(&world.frames())
+        .any(|(_, card)| card.pointer("/content/result/__cg_control/after_execution").is_some());
+    world.note(if overrides { "the result holds an override" } else { "the result holds no override" });
+    Ok(())
+}
+
+#[then("the tool has run once")]
+async fn has_one_effect(world: &mut World) -> Step {
+    let runs = world.runs().await?;
+    world.judge_call(|frames, calls| repeat::has_one_effect(frames, calls, runs))
+}
+
+#[then("the call has one tool.result card")]
+fn has_one_card(world: &mut World) -> Step {
+    world.judge_call(repeat::has_one_card)
+}
+
+#[then("the call of the other turn is answered on its own")]
+async fn is_another_call(world: &mut World) -> Step {
+    world.answered_in_turn().await?;
+    world.judge_call(repeat::is_another_call)
+}

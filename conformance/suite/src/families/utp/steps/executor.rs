@@ -1,0 +1,340 @@
+//! An OpenAPI executor: its tools, the upstream behind it, what it asks and what it keeps to itself.
+
+use std::str::FromStr;
+
+use callmark_reports::record::Direction;
+use cucumber::{Parameter, given, then};
+use serde_json::{Value, json};
+
+use super::arrange::keep_card;
+use crate::engine::judge::{Cause, Trouble};
+use crate::engine::parameters::Json;
+use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::families::utp::judge::late::LateCheck;
+use crate::families::utp::judge::{card, upstream};
+use crate::families::utp::tool::{Role, Tool};
+use crate::families::utp::upstream::{Key, Manner, Variable};
+use crate::families::utp::world::World;
+use crate::net::wire::{CALL, SCENARIO};
+use crate::transcript::{Kind, Message};
+
+/// `search` or `reader`.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "mode", regex = "search|reader")]
+struct Mode(Tool);
+
+impl FromStr for Mode {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        match text {
+            "search" => Ok(Self(Tool::Search)),
+            "reader" => Ok(Self(Tool::Reader)),
+            other => Err(format!("`{other}` is no mode")),
+        }
+    }
+}
+
+/// One of the variables that hold keys.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "variable", regex = "JINA_API_KEY|CALLMARK_ALT_KEY|CALLMARK_PARAM_KEY|CALLMARK_SERVICE_KEY")]
+struct KeyVariable(Variable);
+
+impl FromStr for KeyVariable {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let found = Variable::ALL.into_iter().find(|variable| variable.name() == text);
+        found.map(Self).ok_or_else(|| format!("`{text}` holds no key"))
+    }
+}
+
+/// What the upstream does.
+#[derive(Clone, Debug, Parameter)]
+#[param(
+    name = "manner",
+    regex = r"answers with status \d+|redirects with status \d+ to \S+|never answers|closes the connection"
+)]
+struct UpstreamManner(Manner);
+
+impl FromStr for UpstreamManner {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is no status"));
+        Ok(Self(match text.split(' ').collect::<Vec<_>>().as_slice() {
+            ["answers", .., "200"] => Manner::Answers,
+            ["answers", .., status] => Manner::Refuses(number(status)?),
+            ["redirects", "with", "status", status, "to", url] => {
+                Manner::Redirects(number(status)?, (*url).to_owned())
+            }
+            ["never", "answers"] => Manner::Hangs,
+            ["closes", ..] => Manner::Closes,
+            _ => return Err(format!("an upstream cannot do `{text}`")),
+        }))
+    }
+}
+
+/// A literal that looks like a key; no environment holds it.
+const LITERAL: &str = "literal-key";
+
+#[given("an OpenAPI executor")]
+fn executor(world: &mut World) -> Step {
+    world.open_scene(Role::OpenApi)
+}
+
+#[given("a live OpenAPI executor")]
+async fn live_executor(world: &mut World) -> Step {
+    world.open_scene(Role::OpenApi)?;
+    world.alive().await
+}
+
+#[given(expr = "a {mode} command")]
+fn command(world: &mut World, mode: Mode) -> Step {
+    world.prepare_own(mode.0)
+}
+
+#[given(expr = "a {mode} command was answered")]
+async fn answered_command(world: &mut World, mode: Mode) -> Step {
+    world.prepare_own(mode.0)?;
+    world.send().await?;
+    world.answered().await
+}
+
+#[given(expr = "its row's {string} is {json}")]
+fn row_option(world: &mut World, pointer: String, value: Json) -> Step {
+    let value = match value.0 {
+        Value::String(text) => Value::from(filled(world, &text)?),
+        other => other,
+    };
+    if pointer == "/jina/base_url"
+        && let Some(host) =
+            value.as_str().and_then(|text| url::Url::parse(text).ok()?.host_str().map(str::to_owned))
+    {
+        world.scene()?.project.upstream.watch(&host);
+    }
+    world.scene()?.configure(|options| put(options, &pointer, value));
+    Ok(())
+}
+
+#[given(expr = "its row lacks {string}")]
+fn row_lacks(world: &mut World, pointer: String) -> Step {
+    let (parent, member) = pointer.rsplit_once('/').unwrap_or_default();
+    world.scene()?.configure(|options| {
+        if let Some(members) = options.pointer_mut(parent).and_then(Value::as_object_mut) {
+            members.remove(member);
+        }
+    });
+    Ok(())
+}
+
+#[given(expr = "the tool.call card's argument {string} is {string}")]
+fn card_argument(world: &mut World, name: String, text: String) -> Step {
+    let text = filled(world, &text)?;
+    world.call()?.card["content"]["arguments"][name] = Value::from(text);
+    keep_card(world)
+}
+
+#[given(expr = "the upstream {manner}")]
+fn upstream_does(world: &mut World, manner: UpstreamManner) -> Step {
+    let session = world.session()?;
+    let manner = match manner.0 {
+        Manner::Redirects(status, url) => {
+            let url = filled(world, &url)?;
+            if let Some(host) = url.split('/').nth(2) {
+                world.scene()?.project.upstream.watch(host);
+            }
+            Manner::Redirects(status, url)
+        }
+        other => other,
+    };
+    if manner == Manner::Hangs
+        && let Some(timeout) = session.upstream().and_then(|upstream| upstream.plan.timeout)
+    {
+        world.scene()?.allow(timeout);
+    }
+    let call = world.call()?;
+    call.obstructed = manner != Manner::Answers;
+    let token = call.token.clone();
+    world.scene()?.project.upstream.answer(&token, &manner);
+    Ok(())
+}
+
+#[then(expr = "{string} is asked for it")]
+async fn is_asked(world: &mut World, host: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| upstream::asks(frames, calls, &host, true))
+}
+
+#[then(expr = "{string} is asked for it, if any host is")]
+async fn is_asked_if_any(world: &mut World, host: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| upstream::asks(frames, calls, &host, false))
+}
+
+#[then(expr = "the call reaches {string} and succeeds")]
+async fn reaches(world: &mut World, host: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| upstream::reaches(frames, calls, &host))
+}
+
+#[then("the result shows what the upstream says to the card's arguments")]
+async fn brings_answer(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(card::shows_work)
+}
+
+#[then("the call is answered, and not as a success")]
+async fn fails(world: &mut World) -> Step {
+    world.answered_anyway().await?;
+    world.judge_call(upstream::fails)
+}
+
+#[then(expr = "the request's {word} is {string}")]
+async fn is_made_as(world: &mut World, part: String, expected: String) -> Step {
+    world.answered().await?;
+    let expected = filled(world, &expected)?;
+    world.judge_call(|frames, calls| upstream::is_made_as(frames, calls, &part, &expected))
+}
+
+#[then(expr = "the request is made with the key in {variable}")]
+async fn authenticates(world: &mut World, variable: KeyVariable) -> Step {
+    world.answered().await?;
+    let (key, known) = (key(world, variable.0)?, keys(world)?);
+    world.judge_call(|frames, calls| upstream::authenticates(frames, calls, &key, &known))
+}
+
+#[then("no request is made with the literal key")]
+async fn uses_no_literal(world: &mut World) -> Step {
+    // A target may refuse such a call, with or without an answer.
+    world.lingered().await?;
+    let literal = filled(world, "{literal}")?;
+    world.judge_call(|frames, calls| upstream::uses_no_literal(frames, calls, &literal))
+}
+
+#[then(expr = "the request's parameter {string} is the value of {variable}")]
+async fn passes(world: &mut World, parameter: String, variable: KeyVariable) -> Step {
+    world.answered().await?;
+    let key = key(world, variable.0)?;
+    world.judge_call(|frames, calls| upstream::passes(frames, calls, &parameter, &key))
+}
+
+#[then(expr = "nothing that the executor sends holds the value of {variable}")]
+async fn is_kept_secret(world: &mut World, variable: KeyVariable) -> Step {
+    world.answered().await?;
+    world.settled().await?;
+    let key = key(world, variable.0)?;
+    let frames = world.frames();
+    world.judge(upstream::is_kept_secret(&frames, &key))?;
+    world.judge_later(LateCheck::KeepsSecret(key))
+}
+
+#[then(expr = "the log does not hold the value of {variable}")]
+async fn is_not_logged(world: &mut World, variable: KeyVariable) -> Step {
+    world.answered().await?;
+    world.settled().await?;
+    let key = key(world, variable.0)?;
+    let is_empty = read_log(world, &key).await?;
+    let frames = world.frames();
+    world.judge(upstream::is_not_logged(&frames, &key, is_empty))
+}
+
+#[then("no host is asked that is not allowed")]
+async fn stays_allowed(world: &mut World) -> Step {
+    world.lingered().await?;
+    world.judge_call(upstream::stays_allowed)?;
+    world.judge_call(upstream::has_no_foreign_success)?;
+    world.judge_later(LateCheck::StaysAllowed)
+}
+
+#[then("the redirect is not followed")]
+async fn follows_nothing(world: &mut World) -> Step {
+    world.lingered().await?;
+    let landing = filled(world, "{landing}")?;
+    world.judge_call(|frames, calls| upstream::follows_nothing(frames, calls, &landing))?;
+    world.judge_later(LateCheck::FollowsNothing(landing))
+}
+
+#[then("it is noted whether the service's own configuration takes part")]
+async fn note_service_configuration(world: &mut World) -> Step {
+    world.answered().await?;
+    let session = world.session()?;
+    let service = session.upstream().and_then(|upstream| upstream.plan.keys.of(Variable::Service).cloned());
+    let mut found = None;
+    world.judge_call(|frames, calls| {
+        found = upstream::overrides(frames, calls, "api_key", service.as_ref());
+        Ok(())
+    })?;
+    world.note(match found {
+        Some(_) => "the service's own configuration takes part",
+        None => "no configuration of the service's own takes part",
+    });
+    Ok(())
+}
+
+/// Fills in what differs from call to call.
+fn filled(world: &mut World, text: &str) -> Result<String, Halt> {
+    let token = world.call()?.token.clone();
+    Ok(text
+        .replace("{landing}", &format!("landed-{token}"))
+        .replace("{literal}", &format!("{LITERAL}-{token}"))
+        .replace("{token}", &token))
+}
+
+/// Sets a member; objects on the way there are made.
+fn put(value: &mut Value, pointer: &str, to: Value) {
+    let mut place = value;
+    for member in pointer.split('/').skip(1) {
+        if !place.is_object() {
+            *place = json!({});
+        }
+        place = &mut place[member];
+    }
+    *place = to;
+}
+
+/// The key in a variable.
+fn key(world: &mut World, variable: Variable) -> Result<Key, Halt> {
+    let known = keys(world)?;
+    match known.into_iter().find(|key| key.variable == variable) {
+        Some(key) => Ok(key),
+        None => Err(world.suite_fault("the scenario uses a key that it does not ask for with `@cap:`")),
+    }
+}
+
+fn keys(world: &mut World) -> Result<Vec<Key>, Halt> {
+    let session = world.session()?;
+    Ok(session.upstream().map(|upstream| upstream.plan.keys.iter().cloned().collect()).unwrap_or_default())
+}
+
+/// Takes the lines of the log that hold a key into the transcript; all others are the target's own affair.
+/// Gives back whether there was no line at all.
+async fn read_log(world: &mut World, key: &Key) -> Result<bool, Halt> {
+    let session = world.session()?;
+    let project = std::sync::Arc::clone(&world.scene()?.project);
+    let log = session.ground.log().await;
+    let is_empty = project.transcript.told("log", || log.as_ref().map(|log| log.trim().is_empty()));
+    let Some(is_empty) = is_empty else {
+        let message = "the target's log cannot be read".to_owned();
+        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Config, message }));
+    };
+    let log = log.unwrap_or_default();
+    let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];
+    let forms = key.forms();
+    for line in log.lines() {
+        let message = Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Log,
+            channel: "log".to_owned(),
+            headers: headers.clone().into(),
+            body: Value::from(line),
+        };
+        for message in session.ground.desk.wire().incoming(message) {
+            let text = message.body.as_str().unwrap_or_default();
+            if forms.iter().any(|form| text.contains(form)) {
+                project.transcript.record(message);
+            }
+        }
+    }
+    Ok(is_empty)
+}

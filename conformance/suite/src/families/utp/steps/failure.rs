@@ -1,0 +1,93 @@
+//! Then: failed tool.result cards.
+
+use cucumber::then;
+
+use crate::engine::judge::Alternative;
+use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::families::utp::judge::{errors, seen, upstream};
+use crate::families::utp::world::World;
+use crate::transcript::Frame;
+
+#[then(expr = "the failed card has {string}")]
+async fn has_member(world: &mut World, member: String) -> Step {
+    world.answered().await?;
+    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+}
+
+#[then(expr = "the failed card, if there is one, has {string}")]
+async fn any_has_member(world: &mut World, member: String) -> Step {
+    any_failed_card(world).await?;
+    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+}
+
+#[then("the failed card has its detail in place")]
+async fn has_detail(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(errors::has_detail_in_place)
+}
+
+#[then("the failed card, if there is one, has its detail in place")]
+async fn any_has_detail(world: &mut World) -> Step {
+    any_failed_card(world).await?;
+    world.judge_call(errors::has_detail_in_place)
+}
+
+#[then(expr = "the call fails with code {string}")]
+async fn fails_with(world: &mut World, code: String) -> Step {
+    fails_with_one_of(world, &[&code]).await
+}
+
+#[then(expr = "the call fails with code {string} or {string}")]
+async fn fails_with_either(world: &mut World, code: String, other: String) -> Step {
+    fails_with_one_of(world, &[&code, &other]).await
+}
+
+async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
+    // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
+    let call = world.call()?;
+    if call.obstructed && call.tool.asks_upstream() {
+        world.answered_anyway().await?;
+        world.judge_call(upstream::fails)?;
+    } else if call.is_bound_to_fail() {
+        world.answered().await?;
+    } else {
+        any_failed_card(world).await?;
+    }
+    let mut own = None;
+    world.judge_call(|frames, calls| {
+        own = errors::has_code(frames, calls, codes)?;
+        Ok(())
+    })?;
+    if let Some(note) = own {
+        world.note(note);
+    }
+    Ok(())
+}
+
+#[then("all failed cards have the same structure")]
+async fn is_uniform(world: &mut World) -> Step {
+    world.settled().await?;
+    all_refused(world).await?;
+    world.judge_call(|frames, calls| match errors::failed_cards(frames) {
+        0 | 1 => Err(Alternative::FewFailures.seen_in(seen::life_after(frames, calls))),
+        _ => errors::is_uniform(frames),
+    })
+}
+
+/// Gives the failed cards of two commands the chance to come.
+async fn all_refused(world: &mut World) -> Step {
+    let session = world.session()?;
+    let both = |frames: &[Frame]| (errors::failed_cards(frames) >= 2).then_some(());
+    // None need come, so that none came is not judged here.
+    let _ = world.scene()?.project.transcript.linger(session.pace.late, both).await;
+    Ok(())
+}
+
+/// Waits for what may come; a refused command need not be answered.
+async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
+    world.lingered().await?;
+    world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
+        Some(_) => Ok(()),
+        None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),
+    })
+}

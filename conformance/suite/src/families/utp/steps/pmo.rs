@@ -1,0 +1,151 @@
+//! A PMO: its built-ins, and what becomes of the children that they start.
+
+use std::convert::Infallible;
+use std::str::FromStr;
+use std::time::Instant;
+
+use cucumber::{Parameter, given, then, when};
+
+use super::Status;
+use crate::engine::world::Step;
+use crate::families::utp::judge::callback::STATUSES;
+use crate::families::utp::judge::children;
+use crate::families::utp::judge::seen;
+use crate::families::utp::manifest::Builtin;
+use crate::families::utp::platform::{Fate, Order};
+use crate::families::utp::tool::Role;
+use crate::families::utp::world::World;
+use crate::transcript::Frame;
+
+/// Children of one call that are ended one by one; a PMO that starts more is given up.
+const MAX_CHILDREN: usize = 32;
+
+/// `delegate_async` and so on.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "builtin", regex = "provision_agent|delegate_async|launch_principal|ask_expert|fork_join")]
+struct BuiltinName(Builtin);
+
+impl FromStr for BuiltinName {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = Builtin::ALL.into_iter().find(|builtin| builtin.name() == text);
+        known.map(Self).ok_or_else(|| format!("`{text}` is no built-in"))
+    }
+}
+
+/// What the platform does with what a built-in asks for.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "obstacle", regex = "refuses|answers with nonsense")]
+struct Obstacle(Fate);
+
+impl FromStr for Obstacle {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(if text == "refuses" { Fate::Refused } else { Fate::Nonsense }))
+    }
+}
+
+/// Which of several children is done first.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "order", regex = "first|last")]
+struct Ends(Order);
+
+impl FromStr for Ends {
+    type Err = Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(if text == "first" { Order::FirstStarted } else { Order::LastStarted }))
+    }
+}
+
+#[given("a PMO")]
+fn pmo(world: &mut World) -> Step {
+    world.open_scene(Role::Pmo)
+}
+
+#[given("a live PMO")]
+async fn live_pmo(world: &mut World) -> Step {
+    world.open_scene(Role::Pmo)?;
+    world.alive().await
+}
+
+#[given("a command for a built-in")]
+async fn command(world: &mut World) -> Step {
+    let sentinel = world.session()?.sentinel();
+    world.prepare(sentinel).await
+}
+
+#[given("a command for a built-in was answered")]
+async fn answered_command(world: &mut World) -> Step {
+    command(world).await?;
+    world.send().await?;
+    world.answered().await
+}
+
+#[given(expr = "a command for {builtin}")]
+async fn command_for(world: &mut World, builtin: BuiltinName) -> Step {
+    world.prepare(builtin.0.into()).await
+}
+
+#[given(expr = "the platform {obstacle} what the built-in asks for")]
+fn obstructed(world: &mut World, obstacle: Obstacle) -> Step {
+    decide(world, obstacle.0)
+}
+
+#[given(expr = "its children end as {status}")]
+fn children_end_as(world: &mut World, status: Status) -> Step {
+    let status = STATUSES.into_iter().find(|known| *known == status.0).unwrap_or_default();
+    decide(world, Fate::Ends(status))
+}
+
+fn decide(world: &mut World, fate: Fate) -> Step {
+    let call = world.call()?;
+    // A call whose children do not do what they were asked to need not succeed.
+    call.obstructed = !matches!(fate, Fate::Ends("success") | Fate::Waits);
+    let token = call.token.clone();
+    world.scene()?.project.decide_children(&token, fate);
+    Ok(())
+}
+
+#[when(expr = "the worker sends the command and the child that was started {order} ends first")]
+async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
+    decide(world, Fate::Waits)?;
+    world.send().await?;
+    let session = world.session()?;
+    let call = world.call()?.clone();
+    let scene = world.scene()?;
+    let project = scene.project.clone();
+    let reported = |frames: &[Frame]| seen::outcome(frames, &call).map(|_| ());
+    let began = Instant::now();
+    for _ in 0..MAX_CHILDREN {
+        let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));
+        let waiting = session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits));
+        let one = async { waiting.await.is_some() };
+        let waiting = project.transcript.heard("a child waits", one).await;
+        // The others of them, and an answer that does not wait, are given the time to come.
+        let window = session.pace.quiet_after(began.elapsed());
+        let early = project.transcript.linger(window, reported).await;
+        let end = || session.ground.desk.end_child(&project, order.0);
+        if !waiting || early.is_some() || !project.transcript.told("a child ends", end) {
+            break;
+        }
+    }
+    // What still waits when the call has been answered ends too.
+    let end = || session.ground.desk.end_child(&project, order.0);
+    while project.transcript.told("a child ends", end) {}
+    Ok(())
+}
+
+#[then("the arguments of the card show in what the built-in does")]
+async fn shows_work(world: &mut World) -> Step {
+    world.worked().await?;
+    world.judge_call(children::shows_work)
+}
+
+#[then("the call is answered after its last child")]
+async fn answered_last(world: &mut World) -> Step {
+    world.answered().await?;
+    world.judge_call(children::answered_last)
+}

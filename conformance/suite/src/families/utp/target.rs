@@ -1,0 +1,144 @@
+//! The target of a UTP run, as one thing that is started with the platform and ends with it.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use futures::future::BoxFuture;
+
+use super::manifest::PlatformKind;
+use crate::engine::target::{Launch, MAX_LOG, Offspring, Pipes, read_end};
+
+/// What a target finds around it when it is started.
+#[derive(Clone, Debug)]
+pub struct Surroundings {
+    /// The broker.
+    pub nats_url: String,
+    /// The HTTP binding of the platform.
+    pub platform_url: String,
+    /// Which binding the manifest names.
+    pub platform: PlatformKind,
+    /// `<ver>` of the subjects.
+    pub version: String,
+    /// Everything else that it is told, by the names of `docs/bindings.md`.
+    pub environment: BTreeMap<String, String>,
+}
+
+/// Something that can be certified.
+pub trait Target: Send + Sync {
+    /// Starts it. The text of an error tells what to change.
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>>;
+
+    /// What there is to say when it ended by itself.
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>>;
+
+    /// What it has logged, where that can be read.
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    /// Ends it.
+    fn stop(&mut self) -> BoxFuture<'_, ()>;
+}
+
+/// A target that runs already.
+#[derive(Debug)]
+pub struct Running;
+
+impl Target for Running {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A target that runs already and writes its log to a file.
+#[derive(Debug)]
+pub struct Logged {
+    log: PathBuf,
+    /// What stood there before the run says nothing about it.
+    from: u64,
+}
+
+impl Logged {
+    /// A target with this log.
+    pub fn new(log: PathBuf) -> Self {
+        let from = std::fs::metadata(&log).map_or(0, |file| file.len());
+        Self { log, from }
+    }
+}
+
+impl Target for Logged {
+    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async {
+            match std::fs::File::open(&self.log) {
+                Ok(_) => Ok(()),
+                Err(error) => Err(format!("its log `{}` cannot be read: {error}", self.log.display())),
+            }
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { read_end(&self.log, self.from, MAX_LOG) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+/// A target that the suite starts with a command line and ends with the run.
+#[derive(Debug)]
+pub struct Process {
+    launch: Launch,
+    running: Option<Offspring>,
+}
+
+impl Process {
+    /// A target that is not started yet.
+    pub fn new(launch: Launch) -> Self {
+        Self { launch, running: None }
+    }
+}
+
+impl Target for Process {
+    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async move {
+            self.launch.log.clear();
+            let mut told = vec![
+                ("CALLMARK_NATS_URL", around.nats_url.as_str()),
+                ("CALLMARK_PLATFORM_URL", &around.platform_url),
+                ("CALLMARK_PROTOCOL_VERSION", &around.version),
+            ];
+            told.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
+            self.running = Some(self.launch.spawn(&told, Pipes::None)?);
+            Ok(())
+        })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.running.as_mut()?.ended() })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.launch.log.exposed() })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {
+            if let Some(mut running) = self.running.take() {
+                running.stop().await;
+            }
+        })
+    }
+}

@@ -1,0 +1,114 @@
+//! The upstream that the suite plays for an OpenAPI executor (Guide §4): one HTTP server that answers for every host.
+//!
+//! In reading order: `keys` (what the environment holds), `script` (how the calls of a project are answered), `asked` (a
+//! request, whatever its form), `server` (connections). It accepts whatever can be read and judges nothing; which hosts
+//! may be asked is for `judge::upstream`. Deliberately absent: TLS, and any answer that repeats a key.
+
+mod asked;
+mod keys;
+mod script;
+mod server;
+
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex, Weak};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+use tokio::task::JoinSet;
+
+use super::platform::Desk;
+use crate::net::http_connections;
+use crate::transcript::lock;
+
+pub use keys::{Key, Keys, Variable};
+pub use script::{Manner, Script, proof};
+
+/// The two hosts that an executor may ask (Guide §4).
+pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];
+
+/// What an upstream is started with, and what is known of the executor before it.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+pub struct UpstreamPlan {
+    /// `host:port`; a free port of the loopback address when absent.
+    pub listen: Option<String>,
+    /// What the executor's environment holds.
+    pub keys: Keys,
+    /// After how long the executor gives up an upstream that does not answer.
+    pub timeout: Option<Duration>,
+    /// Whether its own configuration maps `api_key` to [`Variable::Service`].
+    pub service_envs: bool,
+    /// Whether its log can be read.
+    pub has_log: bool,
+}
+
+/// The upstream of a run. It ends when it is dropped.
+#[derive(Debug)]
+pub struct Upstream {
+    /// What is known of the executor.
+    pub plan: UpstreamPlan,
+    address: SocketAddr,
+    desk: Arc<Mutex<Weak<Desk>>>,
+    _tasks: JoinSet<()>,
+}
+
+impl Upstream {
+    /// Listens, and answers from now on; whose requests are whose is known once a desk is attached.
+    ///
+    /// # Errors
+    /// When the address cannot be listened on.
+    pub async fn start(plan: UpstreamPlan) -> std::io::Result<Arc<Self>> {
+        let listener = http_connections::listen(plan.listen.as_deref()).await?;
+        let address = listener.local_addr()?;
+        let desk: Arc<Mutex<Weak<Desk>>> = Arc::default();
+        let mut tasks = JoinSet::new();
+        tasks.spawn(server::serve(listener, Arc::clone(&desk)));
+        Ok(Arc::new(Self { plan, address, desk, _tasks: tasks }))
+    }
+
+    /// An upstream that does not listen, for a run that is judged again.
+    pub(in crate::families::utp) fn unheard(plan: UpstreamPlan) -> Arc<Self> {
+        let address = SocketAddr::from(([127, 0, 0, 1], 0));
+        Arc::new(Self { plan, address, desk: Arc::default(), _tasks: JoinSet::new() })
+    }
+
+    /// The projects whose requests are recorded.
+    pub fn attach(&self, desk: &Arc<Desk>) {
+        *lock(&self.desk) = Arc::downgrade(desk);
+    }
+
+    /// Base URL, without a trailing slash.
+    pub fn url(&self) -> String {
+        format!("http://{}", self.address)
+    }
+
+    /// What the executor declares beside its modes, as `@cap:` tags name it.
+    pub fn capabilities(&self) -> impl Iterator<Item = String> + use<> {
+        let knows = |variable: Variable| self.plan.keys.of(variable).is_some();
+        [
+            ("jina.key", knows(Variable::Default)),
+            ("jina.auth_env", knows(Variable::Named)),
+            ("jina.envs", knows(Variable::Parameter)),
+            (
+                "jina.service_envs",
+                self.plan.service_envs && knows(Variable::Parameter) && knows(Variable::Service),
+            ),
+            ("jina.timeout", self.plan.timeout.is_some()),
+            ("jina.log", self.plan.has_log),
+        ]
+        .into_iter()
+        .filter(|(_, there)| *there)
+        .map(|(name, _)| name.to_owned())
+    }
+}
+
+/// The options of a tool of this mode, as far as every scenario has them: those of the Guide's example, and the way in
+/// which a reader is asked is its executor's own affair.
+pub fn options(mode: &str, host: &str) -> Value {
+    let mut jina = json!({"mode": mode, "base_url": format!("https://{host}")});
+    if mode == "search" {
+        jina["path"] = json!("/search");
+        jina["method"] = json!("GET");
+    }
+    json!({"jina": jina})
+}

@@ -1,0 +1,161 @@
+//! How the upstream answers the calls of one project. A call is known by its token, wherever in a request it stands.
+
+use std::sync::Mutex;
+
+use serde_json::{Value, json};
+use sha2::{Digest, Sha256};
+
+use super::asked::Asked;
+use crate::spec::library::hex;
+use crate::transcript::lock;
+
+/// What a token begins with.
+const TOKEN: &str = "tok-";
+/// Characters of a token.
+const TOKEN_LENGTH: usize = 16;
+
+/// What the upstream does with the requests of a call.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Manner {
+    /// Answers, with a word that nobody else knows.
+    #[default]
+    Answers,
+    /// Answers with this status and an error.
+    Refuses(u16),
+    /// Sends elsewhere with this status: a URL, in which `{upstream}` stands for the upstream's own.
+    Redirects(u16, String),
+    /// Does not answer.
+    Hangs,
+    /// Closes the connection.
+    Closes,
+}
+
+/// What the upstream says to who asks for `token`: the sign that it was asked.
+pub fn proof(token: &str) -> String {
+    format!("{TOKEN}{}", &hex(&Sha256::digest(format!("found/{token}").as_bytes()))[..TOKEN_LENGTH - 4])
+}
+
+/// The calls of one project, and what the upstream does with their requests.
+#[derive(Debug, Default)]
+pub struct Script {
+    calls: Mutex<Vec<Known>>,
+    hosts: Mutex<Vec<String>>,
+}
+
+#[derive(Clone, Debug)]
+struct Known {
+    token: String,
+    call_id: String,
+    manner: Manner,
+    asked: u32,
+}
+
+impl Script {
+    /// A call of the project may ask.
+    pub fn expect(&self, token: &str, call_id: &str) {
+        let (token, call_id) = (token.to_owned(), call_id.to_owned());
+        let known = Known { token, call_id, manner: Manner::Answers, asked: 0 };
+        lock(&self.calls).push(known);
+    }
+
+    /// What becomes of a call's requests from now on.
+    pub fn answer(&self, token: &str, manner: &Manner) {
+        for known in lock(&self.calls).iter_mut().filter(|known| known.token == token) {
+            manner.clone_into(&mut known.manner);
+        }
+    }
+
+    /// Requests for this host are the project's also when they name no call.
+    pub fn watch(&self, host: &str) {
+        lock(&self.hosts).push(host.to_owned());
+    }
+
+    /// Whether requests for a host are the project's.
+    pub(super) fn watches(&self, host: &str) -> bool {
+        lock(&self.hosts).iter().any(|own| own == host)
+    }
+
+    /// The call that a request is for, what becomes of it, and how many came before it.
+    pub(super) fn find(&self, tokens: &[String]) -> Option<(String, Manner, u32)> {
+        let mut calls = lock(&self.calls);
+        let known = calls.iter_mut().find(|known| tokens.contains(&known.token))?;
+        let before = known.asked;
+        known.asked += 1;
+        Some((known.call_id.clone(), known.manner.clone(), before))
+    }
+}
+
+/// Every token in a text.
+pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
+    text.match_indices(TOKEN).filter_map(|(at, _)| {
+        let token = text.get(at..at + TOKEN_LENGTH)?;
+        token[TOKEN.len()..].bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| token.to_owned())
+    })
+}
+
+impl Manner {
+    /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
+    ///
+    /// What a search finds differs from time to time, so that a call that is made again shows another result.
+    pub(super) fn reply(&self, asked: &Asked, before: u32) -> Value {
+        match self {
+            Self::Answers => found(asked, before),
+            Self::Refuses(status) => json!({
+                "status": status, "content_type": "application/json",
+                "body": json!({"code": status, "name": "Refused", "message": "the upstream refuses"}).to_string(),
+            }),
+            Self::Redirects(status, to) => {
+                json!({"status": status, "content_type": "text/plain", "location": to, "body": ""})
+            }
+            Self::Hangs => json!({"status": null, "event": "no answer"}),
+            Self::Closes => json!({"status": null, "event": "connection closed"}),
+        }
+    }
+}
+
+/// What was asked for, with the words that only who asked can have. Nothing else of the request is repeated.
+fn found(asked: &Asked, before: u32) -> Value {
+    let words: Vec<String> = asked.subjects().iter().map(|token| proof(token)).collect();
+    let again = if before == 0 { String::new() } else { format!(" Asked for {before} times before.") };
+    let text = format!("Found: {}.{again}", words.join(", "));
+    let page = json!({"title": "A page", "url": "https://example.org/page", "content": text});
+    if asked.wants_json() {
+        let data = if asked.host == "r.jina.ai" { page } else { json!([page]) };
+        let body = json!({"code": 200, "status": 20000, "data": data}).to_string();
+        return json!({"status": 200, "content_type": "application/json", "body": body});
+    }
+    let body = format!("Title: A page\n\nURL Source: https://example.org/page\n\n{text}\n");
+    json!({"status": 200, "content_type": "text/plain; charset=utf-8", "body": body})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tokens_are_found_in_any_text() {
+        let found: Vec<String> =
+            tokens("/a/tok-0123456789ab?q=xtok-ba9876543210&tok-nothex tok-0123").collect();
+        assert_eq!(found, ["tok-0123456789ab", "tok-ba9876543210"]);
+    }
+
+    #[test]
+    fn what_is_found_is_not_what_was_asked_for() {
+        let word = proof("tok-0123456789ab");
+        assert_ne!(word, "tok-0123456789ab");
+        assert_eq!(tokens(&word).collect::<Vec<_>>(), std::slice::from_ref(&word));
+    }
+
+    #[test]
+    fn each_call_is_answered_in_its_own_manner() {
+        let script = Script::default();
+        script.expect("tok-0123456789ab", "call_1");
+        script.expect("tok-ba9876543210", "call_2");
+        script.answer("tok-ba9876543210", &Manner::Refuses(503));
+        let find = |token: &str| script.find(&[token.to_owned()]);
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 0)));
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 1)));
+        assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), Manner::Refuses(503), 0)));
+        assert_eq!(find("tok-ffffffffffff"), None);
+    }
+}

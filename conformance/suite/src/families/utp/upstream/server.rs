@@ -1,0 +1,137 @@
+//! Requests to the upstream: whose they are, and what becomes of them.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, Weak};
+
+use axum::body::Body;
+use axum::http::{Method, Request, Response, StatusCode, header};
+use callmark_reports::record::Direction;
+use hyper::body::Incoming;
+use serde_json::{Value, json};
+use tokio::net::TcpListener;
+
+use super::ALLOWED;
+use super::asked::Asked;
+use super::script::Manner;
+use crate::families::utp::platform::{Desk, Project};
+use crate::net::http_connections;
+use crate::net::http_connections::Closed;
+use crate::net::wire::{CALL, SCENARIO};
+use crate::transcript::{Kind, Message, lock};
+
+/// Bytes of a request body.
+const MAX_BODY: usize = 1024 * 1024;
+/// What who asks for a tunnel is told.
+const PLAIN: &str = "this upstream speaks plain HTTP: send the request itself to CALLMARK_UPSTREAM_URL\n";
+
+/// Answers until it is dropped, and every connection with it.
+pub(super) async fn serve(listener: TcpListener, desk: Arc<Mutex<Weak<Desk>>>) {
+    let Ok(address) = listener.local_addr() else { return };
+    let own = Own { url: format!("http://{address}"), host: address.ip().to_string() };
+    http_connections::serve(listener, move |request| answer(lock(&desk).upgrade(), own.clone(), request))
+        .await;
+}
+
+/// The upstream's own address.
+#[derive(Clone)]
+struct Own {
+    url: String,
+    host: String,
+}
+
+async fn answer(
+    desk: Option<Arc<Desk>>,
+    own: Own,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, Closed> {
+    let (parts, body) = request.into_parts();
+    // Without its body it is recorded all the same: that it was sent is what counts.
+    let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
+    let asked = Asked::of(&parts, &bytes);
+    let is_tunnel = parts.method == Method::CONNECT;
+    let mut reply = Manner::Answers.reply(&asked, 0);
+    for (project, call, manner, before) in desk.iter().flat_map(|desk| owners(desk, &asked, &own)) {
+        let Some(desk) = &desk else { break };
+        for message in desk.wire().incoming(asked.message(&project.id, &call)) {
+            project.transcript.record(message);
+        }
+        reply = told(desk, &project, &call, manner.reply(&asked, before), &own);
+    }
+    if is_tunnel {
+        // What would come through it is TLS, which nobody here speaks.
+        reply = json!({"status": 501, "content_type": "text/plain", "body": PLAIN});
+    }
+    response(&reply).await
+}
+
+/// The projects that a request belongs to, the call it is for, and what becomes of it.
+///
+/// One that names no call belongs to who watches its host. One for a foreign host that nobody watches is everybody's:
+/// an executor has no business there at all.
+fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, Manner, u32)> {
+    let tokens = asked.subjects();
+    let projects = desk.projects();
+    let named: Vec<_> = projects
+        .iter()
+        .filter_map(|project| {
+            let (call, manner, before) = project.upstream.find(&tokens)?;
+            Some((Arc::clone(project), call, manner, before))
+        })
+        .collect();
+    let is_known =
+        ALLOWED.contains(&asked.host.as_str()) || asked.host == own.host || asked.host == "localhost";
+    if !named.is_empty() || !tokens.is_empty() || is_known {
+        return named;
+    }
+    let watching: Vec<_> =
+        projects.iter().filter(|project| project.upstream.watches(&asked.host)).cloned().collect();
+    let everybody = if watching.is_empty() { projects } else { watching };
+    everybody.into_iter().map(|project| (project, String::new(), Manner::Answers, 0)).collect()
+}
+
+/// What really arrives at the executor.
+fn told(desk: &Desk, project: &Project, call: &str, body: Value, own: &Own) -> Value {
+    let headers =
+        BTreeMap::from([(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), call.to_owned())]);
+    let message = Message {
+        direction: Direction::ToTarget,
+        kind: Kind::UpstreamReply,
+        channel: "upstream".to_owned(),
+        headers,
+        body,
+    };
+    project.transcript.record(message.clone());
+    let mut arrived = None;
+    for message in desk.wire().outgoing(message) {
+        match message.kind {
+            Kind::UpstreamReply => arrived = Some(message.body),
+            _ => project.transcript.record(message),
+        }
+    }
+    let mut body = arrived.unwrap_or_else(|| json!({"status": null, "event": "no answer"}));
+    if let Some(location) = body.get("location").and_then(Value::as_str) {
+        body["location"] = Value::from(location.replace("{upstream}", &own.url));
+    }
+    body
+}
+
+async fn response(reply: &Value) -> Result<Response<Body>, Closed> {
+    let text = |member: &str| reply.get(member).and_then(Value::as_str).unwrap_or_default();
+    let status = reply
+        .get("status")
+        .and_then(Value::as_u64)
+        .and_then(|status| u16::try_from(status).ok())
+        .and_then(|status| StatusCode::from_u16(status).ok());
+    let Some(status) = status else {
+        if text("event") == "no answer" {
+            // Until the executor gives up, or the upstream ends.
+            std::future::pending::<()>().await;
+        }
+        return Err(Closed);
+    };
+    let mut response = Response::builder().status(status).header(header::CONTENT_TYPE, text("content_type"));
+    if !text("location").is_empty() {
+        response = response.header(header::LOCATION, text("location"));
+    }
+    response.body(Body::from(text("body").to_owned())).map_err(|_| Closed)
+}

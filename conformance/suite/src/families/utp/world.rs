@@ -1,0 +1,397 @@
+//! The World of one UTP scenario: the stage that all scenarios share, its scene, the messages it examines.
+
+use std::sync::Arc;
+
+use cucumber::World as CucumberWorld;
+
+use super::call::Call;
+use super::capture::{Capture, Entry};
+use super::judge::late::{Late, LateCheck};
+use super::judge::route;
+use super::judge::seen;
+use super::judge::seen::Calls;
+use super::scene::{Pulse, Scene};
+use super::services::Services;
+use super::session::{Liveness, UtpSession};
+use super::tool::{Role, Tool};
+use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
+use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::transcript::{Frame, lock};
+
+/// The state of one scenario.
+#[derive(CucumberWorld, Default)]
+pub struct World {
+    core: Core,
+    role: Option<Role>,
+    scene: Option<Scene>,
+    entries: Option<Vec<Entry>>,
+    late: Vec<Late>,
+}
+
+has_core!(World);
+
+impl FamilyWorld for World {
+    fn remains(&self) -> Remains {
+        let project = self.scene.as_ref().map(|scene| &scene.project);
+        Remains {
+            transcript: project.map(|project| Arc::clone(&project.transcript)),
+            names: Vec::new(),
+            nonce: project.map(|project| project.name.nonce().to_owned()),
+            is_rechecked: !self.late.is_empty(),
+            subject: self.command(),
+            reproduce: self.scene.as_ref().map(Scene::by_hand),
+        }
+    }
+
+    fn leave(&mut self) {
+        if let Some(services) = self.core.sessions.get::<Services>() {
+            // Of a scenario that is run again, the last time counts.
+            lock(&services.late).insert(self.core.scenario.clone(), std::mem::take(&mut self.late));
+        }
+        if let Some(scene) = &self.scene {
+            scene.project.retire();
+        }
+    }
+}
+
+impl World {
+    /// Has a judgement made again when the run is over.
+    pub fn judge_later(&mut self, check: LateCheck) -> Step {
+        let desk = Arc::clone(&self.session()?.ground.desk);
+        let subject = self.call()?.clone();
+        let scene = self.scene()?;
+        let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
+        self.late.push(Late::new(check, subject, others, project, desk));
+        Ok(())
+    }
+
+    /// Everything that was sent and received.
+    pub fn frames(&self) -> Vec<Frame> {
+        self.scene.as_ref().map(|scene| scene.project.transcript.frames()).unwrap_or_default()
+    }
+
+    /// The command under test, as it was or would be sent.
+    fn command(&self) -> Option<serde_json::Value> {
+        let call = self.scene.as_ref()?.call.as_ref()?;
+        Some(serde_json::Value::Object(call.command.clone()))
+    }
+
+    /// Judges the call under test over the transcript.
+    pub fn judge_call(&mut self, judgement: impl FnOnce(&[Frame], &Calls<'_>) -> Judgement) -> Step {
+        self.call()?;
+        let scene = self.scene()?;
+        let Some(subject) = &scene.call else { return Err(Halt) };
+        let calls = Calls { subject, others: &scene.others };
+        let judgement = scene.project.transcript.with(|frames| judgement(frames, &calls));
+        self.judge(judgement)
+    }
+
+    /// The session with the role under test. Once the broker is lost, nothing more is tried.
+    pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
+        let session = self.role.zip(self.core.sessions.get::<Services>());
+        let session = session.and_then(|(role, services)| services.roles.get(&role).cloned());
+        let Some(session) = session else {
+            return Err(self.suite_fault("the scenario needs a target that the run does not have"));
+        };
+        if session.ground.lost_broker() {
+            return Err(self.halt(broker_lost()));
+        }
+        Ok(session)
+    }
+
+    /// Opens the scenario's own project.
+    pub fn open_scene(&mut self, role: Role) -> Step {
+        self.role = Some(role);
+        let session = self.session()?;
+        self.scene = Some(Scene::bare(
+            &session,
+            session.ground.project_of(&self.core.scenario, "", self.core.written()),
+        ));
+        Ok(())
+    }
+
+    /// The scene that the first step opened.
+    pub fn scene(&mut self) -> Result<&mut Scene, Halt> {
+        if self.scene.is_none() {
+            return Err(self.suite_fault("no step opened the scene (`Given a Tool Service`)"));
+        }
+        self.scene.as_mut().ok_or(Halt)
+    }
+
+    /// The call that a step prepared.
+    pub fn call(&mut self) -> Result<&mut Call, Halt> {
+        if self.scene()?.call.is_none() {
+            return Err(self.suite_fault("no step prepared a call (`Given a command for the … probe`)"));
+        }
+        self.scene()?.call.as_mut().ok_or(Halt)
+    }
+
+    /// Prepares the call under test.
+    pub async fn prepare(&mut self, tool: Tool) -> Step {
+        let session = self.session()?;
+        if !session.declares(tool) {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
+        }
+        let scene = self.scene()?;
+        if tool == Tool::Count && !scene.begin_count(&session).await {
+            return Err(self.unusable("its result holds no number at `result_pointer`").await);
+        }
+        let scene = self.scene()?;
+        scene.call = Some(scene.prepare(tool));
+        Ok(())
+    }
+
+    /// Prepares the call under test, with a row of its own.
+    pub fn prepare_own(&mut self, tool: Tool) -> Step {
+        if !self.session()?.declares(tool) {
+            return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
+        }
+        let scene = self.scene()?;
+        scene.call = Some(scene.prepare_own(tool));
+        Ok(())
+    }
+
+    /// Sends the call under test.
+    pub async fn send(&mut self) -> Step {
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        self.scene()?.send(&session, &call).await;
+        Ok(())
+    }
+
+    /// Waits for the report of the call under test. A live target owes one to every valid command.
+    ///
+    /// That a call which cannot succeed is answered is a recommendation with a rule of its own; the other rules
+    /// have nothing to look at when it is not.
+    pub async fn answered(&mut self) -> Step {
+        let fails = self.call()?.is_bound_to_fail();
+        match self.unanswered().await? {
+            None => Ok(()),
+            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if fails => {
+                self.settled().await?;
+                self.judge_call(|frames, calls| {
+                    Err(Alternative::UnansweredFailure.seen_in(seen::life_after(frames, calls)))
+                })
+            }
+            Some(trouble) => Err(self.halt(trouble)),
+        }
+    }
+
+    /// As [`World::answered`], and gives work that comes after its answer the chance to show.
+    pub async fn worked(&mut self) -> Step {
+        self.answered().await?;
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
+        // That none came is for the judgement to tell.
+        let _ = self.scene()?.project.transcript.wait(session.pace.late, shown).await;
+        Ok(())
+    }
+
+    /// Waits for the report of the call under test, whatever the probe.
+    pub async fn answered_anyway(&mut self) -> Step {
+        match self.unanswered().await? {
+            None => Ok(()),
+            Some(trouble) => Err(self.halt(trouble)),
+        }
+    }
+
+    /// As [`World::answered`], for the rules that are about the answer itself: a target that never answers
+    /// breaks them, where all others have nothing to look at.
+    pub async fn reported(&mut self) -> Step {
+        match self.unanswered().await? {
+            None | Some(Trouble::NotObserved(_)) => self.judge_call(route::is_reported),
+            Some(trouble) => Err(self.halt(trouble)),
+        }
+    }
+
+    async fn unanswered(&mut self) -> Result<Option<Trouble>, Halt> {
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        let scene = self.scene()?;
+        if scene.answer(&session, &call).await {
+            return Ok(None);
+        }
+        let frames = scene.project.transcript.frames();
+        let others = scene.others.clone();
+        if let Some(ended) = session.ground.target_ended().await {
+            return Ok(Some(stopped(ended)));
+        }
+        let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
+        Ok(Some(missing(&session, finding)))
+    }
+
+    /// After everything has settled, gives a late answer to a refused command the chance to come.
+    pub async fn lingered(&mut self) -> Step {
+        self.settled().await?;
+        let session = self.session()?;
+        let call = self.call()?.clone();
+        // None need come, so that none came is not judged here.
+        self.scene()?.late_answer(&session, &call).await;
+        Ok(())
+    }
+
+    /// Waits for the report of the call's turn.
+    pub async fn answered_in_turn(&mut self) -> Step {
+        let session = self.session()?;
+        let turn = self.call()?.command.get("agent_turn_id").cloned().unwrap_or_default();
+        // What does not come is for the judgement to tell.
+        let _ = self.scene()?.answer_in_turn(&session, &turn).await;
+        Ok(())
+    }
+
+    /// Proves that the target is alive on the path of the call before anything is concluded from silence.
+    pub async fn alive(&mut self) -> Step {
+        self.alive_after(1).await
+    }
+
+    /// As [`World::alive`], with so many sentinels at once.
+    pub async fn alive_after(&mut self, sentinels: usize) -> Step {
+        let session = self.session()?;
+        match self.scene()?.sentinels(&session, sentinels).await {
+            Pulse::Steady(_) => return Ok(()),
+            Pulse::MixedUp => return Err(self.halt(mixed_up())),
+            Pulse::Silent => {}
+        }
+        if session.ground.lost_broker() {
+            return Err(self.halt(broker_lost()));
+        }
+        let ended = session.ground.target_ended().await;
+        let message = ended.unwrap_or_else(|| {
+            format!("the target did not answer a valid command in this scenario ({IN_TURN})")
+        });
+        Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
+    }
+
+    /// Waits until nothing more can be expected. A target that no longer answers has not survived; one whose
+    /// process has ended is another scenario's business.
+    pub async fn settled(&mut self) -> Step {
+        match self.pulse().await? {
+            Pulse::Steady(_) => Ok(()),
+            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::Silent => {
+                let session = self.session()?;
+                let trouble = match session.ground.target_ended().await {
+                    Some(ended) => stopped(ended),
+                    None => missing(&session, not_survived()),
+                };
+                Err(self.halt(trouble))
+            }
+        }
+    }
+
+    /// As [`World::settled`], for the rules that say that the target survives.
+    pub async fn survived(&mut self) -> Step {
+        match self.pulse().await? {
+            Pulse::Steady(_) => Ok(()),
+            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::Silent => {
+                let session = self.session()?;
+                let ended = session.ground.target_ended().await.map(serde_json::Value::from);
+                Err(self.halt(missing(&session, not_survived().actual(ended.as_ref()))))
+            }
+        }
+    }
+
+    /// As [`World::settled`], for the rules that say whose arguments a call has: the answer of one call to
+    /// another breaks them.
+    pub async fn settled_unmixed(&mut self) -> Step {
+        match self.settled().await {
+            Err(halt) if self.core.trouble == Some(mixed_up()) => {
+                let finding = Finding::new(
+                    MIXED_UP,
+                    "read arguments from the card that the command points to, for every call anew",
+                )
+                .expected("the arguments of its own card in every result");
+                self.core.trouble = Some(finding.into());
+                Err(halt)
+            }
+            settled => settled,
+        }
+    }
+
+    async fn pulse(&mut self) -> Result<Pulse, Halt> {
+        let session = self.session()?;
+        Ok(self.scene()?.settle(&session).await)
+    }
+
+    /// Runs of the counting call, after everything has settled; `None` when the call does not count.
+    pub async fn runs(&mut self) -> Result<Option<i64>, Halt> {
+        let session = self.session()?;
+        let scene = self.scene()?;
+        if scene.counted.is_none() {
+            return Ok(None);
+        }
+        match scene.runs_counted(&session).await {
+            Some(runs) => Ok(Some(runs)),
+            None => Err(self.unusable("it stopped giving a number").await),
+        }
+    }
+
+    /// The count probe cannot be used.
+    async fn unusable(&mut self, why: &str) -> Halt {
+        let Ok(session) = self.session() else { return Halt };
+        let message = format!("the `count` probe cannot be used: {why}");
+        let trouble = match session.ground.target_ended().await {
+            Some(ended) => stopped(ended),
+            None if session.liveness != Liveness::Answers => Trouble::NotObserved(message),
+            None => Trouble::CouldNotRun { cause: Cause::Fixture, message },
+        };
+        self.halt(trouble)
+    }
+
+    /// The captured messages.
+    pub fn capture(&mut self) -> Result<Arc<Capture>, Halt> {
+        let capture = self.core.sessions.get::<Services>().and_then(|services| services.capture.clone());
+        capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
+    }
+
+    /// Takes a selection of the captured messages under test.
+    pub fn examine(&mut self, entries: Vec<Entry>) {
+        self.entries = Some(entries);
+    }
+
+    /// The captured messages under test.
+    pub fn entries(&mut self) -> Result<Vec<Entry>, Halt> {
+        let entries = self.entries.clone();
+        entries.ok_or_else(|| self.suite_fault("no step selected messages of the capture"))
+    }
+}
+
+/// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
+fn missing(session: &UtpSession, finding: Finding) -> Trouble {
+    if session.ground.lost_broker() {
+        return broker_lost();
+    }
+    match session.liveness {
+        Liveness::Answers => finding.into(),
+        Liveness::Works | Liveness::Stirs => Trouble::NotObserved(finding.message),
+    }
+}
+
+fn broker_lost() -> Trouble {
+    let message = "the connection to the broker was lost".to_owned();
+    Trouble::CouldNotRun { cause: Cause::Reachability, message }
+}
+
+fn stopped(ended: String) -> Trouble {
+    Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }
+}
+
+/// What helps a target that is only late because others come before.
+const IN_TURN: &str = "if it works on one command at a time, say `serial = true` under `[utp]`";
+
+/// What is said where a call is answered with the work of another.
+const MIXED_UP: &str = "the target answers a call without its own work, as with another call's result";
+
+fn mixed_up() -> Trouble {
+    Trouble::NotObserved(MIXED_UP.to_owned())
+}
+
+fn not_survived() -> Finding {
+    Finding::new(
+        "after this message the target no longer answers a valid command",
+        format!("log what is wrong with a message and go on; one bad message must not stop the service ({IN_TURN})"),
+    )
+    .expected("an answer to a following valid command")
+}

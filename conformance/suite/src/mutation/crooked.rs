@@ -1,0 +1,488 @@
+//! The crooked wire: does to messages what a mutant says.
+
+use std::collections::{HashMap, HashSet};
+use std::sync::Mutex;
+
+use callmark_reports::record::Direction;
+use serde_json::{Value, json};
+
+use crate::mutation::body::{change, filled, put, remove, with_part};
+use crate::mutation::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Named, Wrap};
+
+use crate::engine::codec::Codec;
+use crate::net::wire::{CALL, SCENARIO, Wire};
+use crate::transcript::{Kind, Message, lock};
+
+/// A wire with the faults of one mutant.
+pub struct Crooked {
+    faults: Vec<Fault>,
+    codec: &'static dyn Codec,
+    memory: Mutex<Memory>,
+}
+
+/// A call: its project and its id as the suite knows it.
+pub(super) type Scope = (String, String);
+
+#[derive(Default)]
+struct Memory {
+    stashed: HashMap<(Scope, String), Value>,
+    seen: HashMap<(Scope, Kind), u32>,
+    held: HashMap<Scope, Vec<Message>>,
+    cards: HashMap<Scope, Value>,
+    passed: HashMap<Kind, u32>,
+    passed_here: HashMap<(String, Kind), u32>,
+    reruns: bool,
+    deaf: HashSet<String>,
+    known: HashSet<String>,
+}
+
+/// How many messages of a kind there were, this one included.
+#[derive(Clone, Copy)]
+struct Count {
+    call: u32,
+    project: u32,
+    wire: u32,
+}
+
+impl Crooked {
+    /// A wire with these faults, which find JSON where the codec puts it.
+    pub fn new(faults: Vec<Fault>, codec: &'static dyn Codec) -> Self {
+        Self { faults, codec, memory: Mutex::default() }
+    }
+
+    fn pass(&self, message: Message) -> Vec<Message> {
+        let mut memory = lock(&self.memory);
+        let message = memory.recall(message);
+        let scope = scope(&message);
+        if message.direction == Direction::ToTarget && memory.deaf.contains(&scope.0) {
+            return Vec::new();
+        }
+        let count = memory.count(&scope, message.kind);
+        if message.kind == Kind::CardSave
+            && let Some(card) = message.body.get("card")
+        {
+            memory.cards.insert(scope.clone(), card.clone());
+        }
+        let original = message.kind;
+        let (message, is_open) = match self.codec.open(message) {
+            Ok(message) => (message, true),
+            Err(message) => (message, false),
+        };
+        let mut passing =
+            Passing { message: Some(message), extra: Vec::new(), repeat: count.call > 1, wrap: None };
+        for fault in self.faults.iter().filter(|fault| fault.on == original) {
+            let holds = passing.message.as_ref().is_some_and(|message| {
+                fault.when.iter().all(|condition| condition.holds(message, count, &scope, &memory))
+            });
+            if holds {
+                for action in &fault.actions {
+                    passing.apply(action, &scope, &mut memory);
+                }
+            }
+        }
+        let mut out = passing.extra;
+        let around = passing.wrap.as_ref().map_or(("", ""), |wrap| (&*wrap.before, &*wrap.after));
+        out.extend(passing.message.map(
+            |message| {
+                if is_open { self.codec.close(message, around) } else { message }
+            },
+        ));
+        if matches!(original, Kind::Report | Kind::Command) {
+            out.extend(memory.held.remove(&scope).unwrap_or_default());
+        }
+        out
+    }
+}
+
+impl Wire for Crooked {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        self.pass(message)
+    }
+
+    fn incoming(&self, message: Message) -> Vec<Message> {
+        self.pass(message)
+    }
+}
+
+/// What the id of a rerun ends with. A second repeat is one of the rerun.
+const RERUN: &str = "~rerun";
+
+impl Memory {
+    fn count(&mut self, scope: &Scope, kind: Kind) -> Count {
+        let one_more = |count: &mut u32| {
+            *count += 1;
+            *count
+        };
+        Count {
+            call: one_more(self.seen.entry((scope.clone(), kind)).or_default()),
+            project: one_more(self.passed_here.entry((scope.0.clone(), kind)).or_default()),
+            wire: one_more(self.passed.entry(kind).or_default()),
+        }
+    }
+
+    /// A message of a rerun looks like one of the call that was run first.
+    fn recall(&self, mut message: Message) -> Message {
+        if message.direction == Direction::FromTarget && self.reruns {
+            forget_reruns(&mut message.body);
+        }
+        message
+    }
+}
+
+fn forget_reruns(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            // Ids that were derived from the rerun's stay distinct; only the bare id is the first call's.
+            if let Some(id) = text.strip_suffix(RERUN) {
+                *text = id.to_owned();
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(forget_reruns),
+        Value::Object(members) => members.values_mut().for_each(forget_reruns),
+        _ => {}
+    }
+}
+
+impl Condition {
+    fn holds(&self, message: &Message, count: Count, scope: &Scope, memory: &Memory) -> bool {
+        let member = |pointer: &str| message.body.pointer(pointer).filter(|value| !value.is_null());
+        match self {
+            Self::Has(pointer) => member(pointer).is_some(),
+            Self::Lacks(pointer) => member(pointer).is_none(),
+            Self::Text(pointer) => member(pointer).is_some_and(Value::is_string),
+            Self::Equals(at) => message.body.pointer(&at.at) == Some(&at.to),
+            Self::Channel(text) => message.channel.contains(text.as_str()),
+            Self::Header(header) => message.headers.get(&header.name) == Some(&header.to),
+            Self::NoHeader(name) => !message.headers.contains_key(name),
+            Self::KeptWide(name) => {
+                memory.stashed.contains_key(&((scope.0.clone(), String::new()), name.clone()))
+            }
+            Self::Kept(name) => memory.stashed.contains_key(&(scope.clone(), name.clone())),
+            Self::KeptIs(kept) => memory.stashed.get(&(scope.clone(), kept.name.clone())) == Some(&kept.to),
+            Self::Nth(number) => *number == count.call,
+            Self::After(number) => count.wire > *number,
+            Self::Busy(number) => count.project > *number,
+        }
+    }
+}
+
+/// A message on its way, what comes before it, and whether its like was there before.
+struct Passing {
+    message: Option<Message>,
+    extra: Vec<Message>,
+    repeat: bool,
+    wrap: Option<Wrap>,
+}
+
+impl Passing {
+    fn apply(&mut self, action: &Action, scope: &Scope, memory: &mut Memory) {
+        let Some(message) = self.message.as_mut() else { return };
+        match action {
+            Action::Drop(pointer) => {
+                remove(&mut message.body, pointer);
+            }
+            Action::Set(at) => {
+                let value = filled(&at.to, &message_ids(scope, &message.body), &message.body);
+                put(&mut message.body, &at.at, value);
+            }
+            Action::Null(pointer) => put(&mut message.body, pointer, Value::Null),
+            Action::Stringify(pointer) => {
+                change(&mut message.body, pointer, |value| Value::from(value.to_string()));
+            }
+            Action::Parse(pointer) => change(&mut message.body, pointer, |value| {
+                let parsed = value.as_str().and_then(|text| serde_json::from_str(text).ok());
+                parsed.unwrap_or_else(|| value.clone())
+            }),
+            Action::Lower(pointer) => change(&mut message.body, pointer, |value| {
+                value.as_str().map_or_else(|| value.clone(), |text| Value::from(text.to_lowercase()))
+            }),
+            Action::Become(value) => message.body = value.clone(),
+            Action::Wrap(wrap) => self.wrap = Some(wrap.clone()),
+            Action::StoreUnshaped => {
+                if message.body.pointer("/params/arguments/output").is_some() {
+                    let mut extra = beside(message);
+                    remove(&mut extra.body, "/params/arguments/output");
+                    remove(&mut message.body, "/params/arguments/store_as");
+                    self.extra.push(extra);
+                }
+            }
+            Action::Header(header) => {
+                message.headers.insert(header.name.clone(), header.to.clone());
+            }
+            Action::HeaderPart(part) => {
+                if let Some(value) = message.headers.get_mut(&part.name) {
+                    *value = with_part(value, part.part, &part.to);
+                }
+            }
+            Action::DropHeader(name) => {
+                message.headers.remove(name);
+            }
+            Action::Channel(replace) => {
+                let to = replace.to.replace("{project_id}", &scope.0);
+                let from = replace.from.replace("{project_id}", &scope.0);
+                message.channel = message.channel.replace(&from, &to);
+            }
+            Action::Swallow => self.message = None,
+            Action::Deafen => {
+                memory.deaf.insert(scope.0.clone());
+            }
+            Action::Twice => {
+                let copy = message.clone();
+                self.extra.push(copy);
+            }
+            Action::Hold => {
+                memory.held.entry(scope.clone()).or_default().extend(self.message.take());
+            }
+            Action::Emit(emit) => {
+                let extra = emitted(emit, message, scope);
+                self.extra.push(extra);
+            }
+            Action::RerunRepeats if self.repeat => {
+                memory.reruns = true;
+                put(&mut message.body, "/tool_call_id", Value::from(format!("{}{RERUN}", scope.1)));
+            }
+            Action::SwallowKnownIds if self.repeat => self.message = None,
+            Action::RerunRepeats | Action::SwallowKnownIds => {}
+            Action::FreshCard => self.fresh_card(memory.cards.get(scope).cloned()),
+            Action::Stash(_)
+            | Action::Paste(_)
+            | Action::Measure(_)
+            | Action::Fill(_)
+            | Action::DropKnown(_)
+            | Action::StashHeader(_)
+            | Action::PasteHeader(_) => remember(message, action, scope, memory),
+        }
+    }
+
+    fn fresh_card(&mut self, card: Option<Value>) {
+        let (Some(report), Some(mut card)) = (self.message.as_mut(), card) else { return };
+        let id = format!("{}-again", card["card_id"].as_str().unwrap_or_default());
+        card["card_id"] = Value::from(id.clone());
+        put(&mut report.body, "/payload/tool_result_card_id", Value::from(id));
+        self.extra.push(Message { kind: Kind::CardSave, body: json!({"card": card}), ..report.clone() });
+    }
+}
+
+/// Keeps something of a message for a later one, or gives it what was kept.
+fn remember(message: &mut Message, action: &Action, scope: &Scope, memory: &mut Memory) {
+    let place = |wide: bool, name: &str| {
+        let call = if wide { String::new() } else { scope.1.clone() };
+        ((scope.0.clone(), call), name.to_owned())
+    };
+    let shared = |named: &Named| place(named.wide, &named.name);
+    let key = |named: &HeaderNamed| place(named.wide, &named.name);
+    match action {
+        Action::Stash(named) => {
+            if let Some(value) = message.body.pointer(&named.at) {
+                memory.stashed.insert(shared(named), value.clone());
+            }
+        }
+        Action::Paste(named) => {
+            if let Some(value) = memory.stashed.get(&shared(named)) {
+                put(&mut message.body, &named.at, value.clone());
+            }
+        }
+        Action::Measure(named) => {
+            let length = message.body.pointer(&named.at).map_or(0, |value| value.to_string().len());
+            memory.stashed.insert(shared(named), Value::from(length));
+        }
+        Action::Fill(named) => {
+            let length = memory.stashed.get(&shared(named)).and_then(Value::as_u64).unwrap_or_default();
+            let text = "x".repeat(usize::try_from(length).unwrap_or_default());
+            put(&mut message.body, &named.at, Value::from(text));
+        }
+        Action::DropKnown(pointer) => {
+            if let Some(value) = message.body.pointer(pointer).cloned()
+                && !memory.known.insert(value.to_string())
+            {
+                remove(&mut message.body, pointer);
+            }
+        }
+        Action::StashHeader(named) => {
+            if let Some(value) = message.headers.get(&named.header) {
+                memory.stashed.insert(key(named), Value::from(value.clone()));
+            }
+        }
+        Action::PasteHeader(named) => {
+            if let Some(value) = memory.stashed.get(&key(named)).and_then(Value::as_str) {
+                message.headers.insert(named.header.clone(), value.to_owned());
+            }
+        }
+        _ => {}
+    }
+}
+
+fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
+    let ids = message_ids(scope, &message.body);
+    let body = filled(&emit.body, &ids, &message.body);
+    if emit.kind == Kind::Request {
+        let id = beside(message).body["id"].clone();
+        let mut request = Message { body, ..message.clone() };
+        request.body["id"] = id;
+        return request;
+    }
+    let channel = match filled(&Value::from(emit.channel.clone()), &ids, &message.body) {
+        Value::String(channel) => channel,
+        _ => emit.channel.clone(),
+    };
+    // The end of a child is told to the target; all else that is added is the target's.
+    let direction = if emit.kind == Kind::Task { message.direction } else { Direction::FromTarget };
+    Message { direction, kind: emit.kind, channel, headers: message.headers.clone(), body }
+}
+
+/// Project and agent of a message.
+fn message_ids(scope: &Scope, body: &Value) -> (String, String) {
+    let agent = ["/payload/agent_id", "/agent_id", "/card/author_id"]
+        .iter()
+        .find_map(|pointer| body.pointer(pointer).and_then(Value::as_str));
+    (scope.0.clone(), agent.unwrap_or_default().to_owned())
+}
+
+/// A further request, whose answer nobody waits for.
+fn beside(message: &Message) -> Message {
+    let mut extra = message.clone();
+    let id = extra.body.get("id").and_then(Value::as_i64).unwrap_or_default();
+    extra.body["id"] = Value::from(id + 1_000_000_000);
+    extra
+}
+
+/// What a message is known by.
+pub(super) fn scope(message: &Message) -> Scope {
+    if let Some(scenario) = message.headers.get(SCENARIO) {
+        return (scenario.clone(), message.headers.get(CALL).cloned().unwrap_or_default());
+    }
+    let tokens: Vec<&str> = message.channel.split(['.', ' ', '/']).collect();
+    let project = tokens.iter().find(|token| token.starts_with("prj_")).copied().unwrap_or_default();
+    let pointers = [
+        "/tool_call_id",
+        "/payload/tool_call_id",
+        "/card/tool_call_id",
+        "/card/metadata/tool_call_id",
+        "/cards/0/tool_call_id",
+        "/correlation_id",
+    ];
+    let call = pointers.iter().find_map(|pointer| message.body.pointer(pointer).and_then(Value::as_str));
+    (project.to_owned(), call.unwrap_or_default().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::engine::codec::PlainJson;
+
+    fn report(body: Value) -> Message {
+        Message {
+            direction: Direction::FromTarget,
+            kind: Kind::Report,
+            channel: "l0.v1.prj_1.public.report".to_owned(),
+            headers: std::collections::BTreeMap::default(),
+            body,
+        }
+    }
+
+    fn straight_json(faults: Vec<Fault>) -> Crooked {
+        Crooked::new(faults, &PlainJson)
+    }
+
+    fn fault(text: &str) -> Vec<Fault> {
+        #[derive(serde::Deserialize)]
+        struct Faults {
+            fault: Vec<Fault>,
+        }
+        toml::from_str::<Faults>(text).expect("a sound fault").fault
+    }
+
+    #[test]
+    fn a_fault_changes_what_it_names_and_nothing_else() {
+        let wire = straight_json(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
+        let out = wire.incoming(report(json!({"payload": {"status": "success", "turn_epoch": 6}})));
+        assert_eq!(out.len(), 1);
+        assert_eq!(out[0].body, json!({"payload": {"turn_epoch": 6}}));
+    }
+
+    #[test]
+    fn what_one_call_keeps_another_gets_only_where_it_is_shared() {
+        let check = |wide: &str, expect: Value| {
+            let wire = straight_json(fault(&format!(
+                "[[fault]]\non = \"report\"\nwhen = [{{ has = \"/payload/x\" }}]\n\
+                 do = [{{ stash = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]\n\
+                 [[fault]]\non = \"report\"\nwhen = [{{ lacks = \"/payload/x\" }}]\n\
+                 do = [{{ paste = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]"
+            )));
+            wire.incoming(report(json!({"payload": {"tool_call_id": "call_1", "x": 1}})));
+            let out = wire.incoming(report(json!({"payload": {"tool_call_id": "call_2"}})));
+            assert_eq!(out[0].body["payload"]["x"], expect, "{wide}");
+        };
+        check("", Value::Null);
+        check(", wide = true", json!(1));
+    }
+
+    #[test]
+    fn a_repeat_runs_again_and_its_answer_looks_like_the_first() {
+        let wire = straight_json(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
+        let sent = || {
+            let mut out = wire.outgoing(Message {
+                direction: Direction::ToTarget,
+                kind: Kind::Command,
+                channel: "cg.v1r3.prj_1.public.cmd.tool.x".to_owned(),
+                ..report(json!({"tool_call_id": "call_1"}))
+            });
+            out.remove(0).body
+        };
+        assert_eq!(sent(), json!({"tool_call_id": "call_1"}));
+        let rerun = sent();
+        assert_ne!(rerun, json!({"tool_call_id": "call_1"}));
+        let out = wire.incoming(report(json!({"payload": rerun})));
+        assert_eq!(out[0].body, json!({"payload": {"tool_call_id": "call_1"}}));
+    }
+
+    #[test]
+    fn a_deafened_target_hears_nothing_more_in_its_project() {
+        let wire =
+            straight_json(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
+        let command = |project: &str, body: Value| Message {
+            direction: Direction::ToTarget,
+            kind: Kind::Command,
+            channel: format!("cg.v1r3.{project}.public.cmd.tool.x"),
+            ..report(body)
+        };
+        assert_eq!(wire.outgoing(command("prj_1", json!("no JSON"))).len(), 1);
+        assert!(wire.outgoing(command("prj_1", json!({}))).is_empty());
+        assert_eq!(wire.outgoing(command("prj_2", json!({}))).len(), 1);
+    }
+
+    #[test]
+    fn a_fault_can_wait_for_its_time() {
+        let wire =
+            straight_json(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
+        let passed = |call: &str| wire.incoming(report(json!({"payload": {"tool_call_id": call}}))).len();
+        assert_eq!([passed("call_1"), passed("call_2"), passed("call_3")], [1, 0, 0]);
+    }
+
+    #[test]
+    fn one_part_of_a_header_can_be_replaced() {
+        let wire = straight_json(fault(
+            "[[fault]]\non = \"report\"\n\
+             do = [{ header_part = { name = \"traceparent\", part = 3, to = \"1\" } }]",
+        ));
+        let mut message = report(json!({}));
+        message.headers.insert("traceparent".to_owned(), "00-aa-bb-01".to_owned());
+        assert_eq!(wire.incoming(message)[0].headers["traceparent"], "00-aa-bb-1");
+    }
+
+    #[test]
+    fn a_held_card_follows_its_report() {
+        let wire = straight_json(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
+        let card = Message {
+            kind: Kind::CardSave,
+            channel: "l0.v1.prj_1.cards.save".to_owned(),
+            ..report(json!({"card": {"card_id": "c", "tool_call_id": "call_1"}}))
+        };
+        assert!(wire.incoming(card).is_empty());
+        let out = wire.incoming(report(json!({"payload": {"tool_call_id": "call_1"}})));
+        assert_eq!(
+            out.iter().map(|message| message.kind).collect::<Vec<_>>(),
+            [Kind::Report, Kind::CardSave]
+        );
+    }
+}

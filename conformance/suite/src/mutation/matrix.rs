@@ -1,0 +1,297 @@
+//! The matrix: every mutant against the features of its profile, as far as it reaches.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap, VecDeque};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use callmark_reports::matrix::{Matrix, MutantResult};
+use callmark_reports::record::{Outcome, TargetInfo};
+use futures::future::{BoxFuture, LocalBoxFuture};
+use thiserror::Error;
+use tokio::sync::OnceCell;
+
+use crate::engine::judge::Cause;
+use crate::engine::run::{Library, Quiet, RunPlan, Selection};
+use crate::engine::session::Sessions;
+use crate::mutation::crooked::Crooked;
+use crate::mutation::mutant::{EVERYTHING, Mutant};
+use crate::mutation::reach::{Recording, Traffic};
+use crate::net::wire::Wire;
+use crate::transcript::lock;
+
+/// Makes benches, one for each worker.
+pub trait Workshop: Send + Sync {
+    /// Sets up a bench: a broker, and a correct target.
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>>;
+}
+
+/// A place where a correct target can be put behind a wire.
+pub trait Bench {
+    /// Opens the session of a profile behind `wire`.
+    fn sessions<'a>(
+        &'a mut self,
+        profile: &'a str,
+        wire: Arc<dyn Wire>,
+        patience: Patience,
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>>;
+}
+
+/// How long a target is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    /// As long as the reference needs: most mutants that are killed by silence are silent for good.
+    Short,
+    /// As long as in a run of its own.
+    Full,
+}
+
+/// What a mutant cost.
+#[derive(Clone, Copy, Debug)]
+pub struct Effort {
+    /// From the opening of its session to the close.
+    pub took: Duration,
+    /// Scenarios that it was tried on.
+    pub scenarios: usize,
+    /// Whether it was tried once more, with full patience.
+    pub again: bool,
+}
+
+/// The matrix cannot be made.
+#[derive(Debug, Error)]
+#[error("the sabotage matrix cannot be made: {0}")]
+pub struct MatrixError(String);
+
+/// Runs every mutant, with so many workers side by side. `told` hears of each result and its effort.
+///
+/// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
+/// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
+pub fn run(
+    library: &Arc<Library>,
+    mutants: &[Mutant],
+    workshop: &dyn Workshop,
+    workers: usize,
+    jobs: usize,
+    told: &(dyn Fn(&MutantResult, &Effort) + Sync),
+) -> Result<Matrix, MatrixError> {
+    let queue = Mutex::new(queue(mutants));
+    let again: Mutex<VecDeque<Tried>> = Mutex::default();
+    let results: Mutex<BTreeMap<usize, MutantResult>> = Mutex::default();
+    let failure: Mutex<Option<MatrixError>> = Mutex::default();
+    let traffic = Traffics::default();
+    let work = || -> Result<(), MatrixError> {
+        let fault = |error: &dyn std::fmt::Display| MatrixError(error.to_string());
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .map_err(|error| fault(&error))?;
+        runtime.block_on(async {
+            let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
+            let settle = |index: usize, result: MutantResult, effort: &Effort| {
+                told(&result, effort);
+                lock(&results).insert(index, result);
+            };
+            loop {
+                // Two statements, so that neither queue is held while a mutant is tried.
+                let next = lock(&queue).pop_front();
+                let Some((index, mutant)) = next else { break };
+                let (tried, result) = try_mutant(library, (index, mutant), &mut *bench, jobs, &traffic).await;
+                if result.is_specific() {
+                    settle(index, result, &tried.effort);
+                } else {
+                    lock(&again).push_back(tried);
+                }
+            }
+            loop {
+                let next = lock(&again).pop_front();
+                let Some(tried) = next else { return Ok(()) };
+                let (result, effort) = try_again(library, &tried, &mut *bench, jobs).await;
+                settle(tried.index, result, &effort);
+            }
+        })
+    };
+    std::thread::scope(|scope| {
+        for _ in 0..workers.clamp(1, mutants.len().max(1)) {
+            scope.spawn(|| {
+                if let Err(error) = work() {
+                    lock(&failure).get_or_insert(error);
+                }
+            });
+        }
+    });
+    if let Some(error) = lock(&failure).take() {
+        return Err(error);
+    }
+    let results = std::mem::take(&mut *lock(&results));
+    Ok(Matrix::of(results.into_values().collect()))
+}
+
+/// The mutants of all profiles mixed evenly: some make the target work, others have it waited for, and workers that
+/// wait leave the processor to those that work.
+fn queue(mutants: &[Mutant]) -> VecDeque<(usize, &Mutant)> {
+    let mut sizes: HashMap<&str, usize> = HashMap::new();
+    let places: Vec<usize> = mutants
+        .iter()
+        .map(|mutant| {
+            let size = sizes.entry(&mutant.profile).or_default();
+            *size += 1;
+            *size - 1
+        })
+        .collect();
+    let mut queue: Vec<(usize, &Mutant)> = mutants.iter().enumerate().collect();
+    // Every profile's first, then further down each of them, as far as its length asks for.
+    queue.sort_by_key(|(index, mutant)| {
+        let size = sizes.get(mutant.profile.as_str()).copied().unwrap_or(1);
+        (places[*index] * mutants.len() / size, *index)
+    });
+    queue.into()
+}
+
+/// What passes without a fault, by profile.
+#[derive(Default)]
+struct Traffics(Mutex<HashMap<String, Arc<OnceCell<Option<Traffic>>>>>);
+
+impl Traffics {
+    fn of(&self, profile: &str) -> Arc<OnceCell<Option<Traffic>>> {
+        Arc::clone(lock(&self.0).entry(profile.to_owned()).or_default())
+    }
+}
+
+/// Listens to a profile that runs without a fault; nothing where it cannot run.
+async fn listen(
+    library: &Arc<Library>,
+    profile: &str,
+    bench: &mut dyn Bench,
+    jobs: usize,
+) -> Option<Traffic> {
+    let recording = Arc::new(Recording::default());
+    let sessions =
+        bench.sessions(profile, Arc::clone(&recording) as Arc<dyn Wire>, Patience::Full).await.ok()?;
+    let selection = Selection { profiles: vec![profile.to_owned()], ..Selection::default() };
+    let plan = plan("none", selection, sessions, BTreeMap::new(), jobs);
+    let output = crate::engine::run::run(library, &plan).await;
+    plan.sessions.close().await;
+    Some(Traffic::of(&recording, &output))
+}
+
+/// The scenarios that may end otherwise than they do without the mutant; none where that is all of them. Where any
+/// other rule may notice, none of those needs to be looked at.
+fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Option<BTreeSet<String>> {
+    let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
+    let own = own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
+    if mutant.collateral.contains(EVERYTHING) {
+        return Some(own.collect());
+    }
+    let mut concerned = traffic?.reached(&mutant.fault, library.families.codec(&mutant.profile))?;
+    concerned.extend(own);
+    Some(concerned)
+}
+
+fn plan(
+    name: &str,
+    selection: Selection,
+    sessions: Sessions,
+    blocked: BTreeMap<String, (Cause, String)>,
+    jobs: usize,
+) -> Arc<RunPlan> {
+    Arc::new(RunPlan {
+        selection,
+        sessions,
+        blocked,
+        target: TargetInfo { name: name.to_owned(), version: String::new() },
+        places: BTreeMap::new(),
+        strict: false,
+        jobs,
+        // What is silent is looked at again with full patience.
+        alone: 0,
+        seed: 1,
+        rerun: "callmark sabotage".to_owned(),
+        secrets: Vec::new(),
+        progress: Arc::new(Quiet),
+        memory: Arc::default(),
+    })
+}
+
+/// A mutant that was tried.
+struct Tried<'a> {
+    index: usize,
+    mutant: &'a Mutant,
+    selection: Selection,
+    effort: Effort,
+}
+
+async fn try_mutant<'a>(
+    library: &Arc<Library>,
+    (index, mutant): (usize, &'a Mutant),
+    bench: &mut dyn Bench,
+    jobs: usize,
+    traffic: &Traffics,
+) -> (Tried<'a>, MutantResult) {
+    let traffic = traffic.of(&mutant.profile);
+    let traffic = traffic.get_or_init(|| listen(library, &mutant.profile, bench, jobs)).await;
+    let began = Instant::now();
+    let tags = mutant.spares.as_ref().and_then(|name| format!("not @cap:{name}").parse().ok());
+    let profiles = vec![mutant.profile.clone()];
+    let scenarios = concerned(library, mutant, traffic.as_ref());
+    let selection = Selection { profiles, tags, scenarios, ..Selection::default() };
+    let scenarios = library.select(&selection).len();
+    let result = attempt(library, mutant, bench, jobs, (selection.clone(), Patience::Short)).await;
+    let effort = Effort { took: began.elapsed(), scenarios, again: false };
+    (Tried { index, mutant, selection, effort }, result)
+}
+
+async fn try_again(
+    library: &Arc<Library>,
+    tried: &Tried<'_>,
+    bench: &mut dyn Bench,
+    jobs: usize,
+) -> (MutantResult, Effort) {
+    let began = Instant::now();
+    let how = (tried.selection.clone(), Patience::Full);
+    let result = attempt(library, tried.mutant, bench, jobs, how).await;
+    (result, Effort { took: tried.effort.took + began.elapsed(), again: true, ..tried.effort })
+}
+
+async fn attempt(
+    library: &Arc<Library>,
+    mutant: &Mutant,
+    bench: &mut dyn Bench,
+    jobs: usize,
+    (selection, patience): (Selection, Patience),
+) -> MutantResult {
+    let wire = Arc::new(Crooked::new(mutant.fault.clone(), library.families.codec(&mutant.profile)));
+    let mut blocked = BTreeMap::new();
+    let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
+        Ok(sessions) => sessions,
+        Err(error) => {
+            blocked.insert(mutant.profile.clone(), (Cause::Reachability, error));
+            Sessions::default()
+        }
+    };
+    let plan = plan(&mutant.id, selection, sessions, blocked, jobs);
+    let record = crate::engine::run::run(library, &plan).await.record;
+    plan.sessions.close().await;
+    let broken = |outcome: Outcome| matches!(outcome, Outcome::Failed | Outcome::Warned);
+    let outcome = record
+        .rules
+        .iter()
+        .find(|rule| rule.id == mutant.rule)
+        .map_or(Outcome::NotObserved, |rule| rule.outcome);
+    let collateral: BTreeSet<String> = record
+        .rules
+        .iter()
+        .filter(|rule| rule.id != mutant.rule && broken(rule.outcome))
+        .map(|rule| rule.id.clone())
+        .collect();
+    let declared = |rule: &String| mutant.collateral.contains(rule) || mutant.collateral.contains(EVERYTHING);
+    MutantResult {
+        id: mutant.id.clone(),
+        rule: mutant.rule.clone(),
+        profile: mutant.profile.clone(),
+        does: mutant.does.clone(),
+        killed: broken(outcome),
+        outcome,
+        declared_collateral: mutant.collateral.iter().cloned().collect(),
+        undeclared_collateral: collateral.iter().filter(|rule| !declared(rule)).cloned().collect(),
+        collateral: collateral.into_iter().collect(),
+    }
+}

@@ -1,0 +1,97 @@
+//! How far a mutant reaches: the scenarios whose messages its faults would touch.
+//!
+//! Each profile runs once on a wire that changes nothing and remembers what passed. A mutant's wire then gets the same
+//! messages; where all of them come out as they went in, the scenario would run as it did without the mutant, and need
+//! not run again. What cannot be laid at one scenario's door (a message before the first scenario, a fault that counts
+//! all messages) reaches every scenario.
+//!
+//! Neighbours: `crooked` is the wire, `matrix` runs what is reached, and a mutant's own rule in any case.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Mutex;
+
+use crate::engine::codec::Codec;
+use crate::engine::run::RunOutput;
+use crate::mutation::crooked::{Crooked, scope};
+use crate::mutation::mutant::{Action, Condition, Fault};
+use crate::net::wire::Wire;
+use crate::transcript::{Kind, Message, lock};
+
+/// What some actions are about beside the message that they are done to.
+const REMEMBERED: [Kind; 3] = [Kind::CardSave, Kind::Report, Kind::Command];
+
+/// Whether an action keeps other messages in mind, or lets them get lost later.
+fn looks_around(action: &Action) -> bool {
+    matches!(action, Action::FreshCard | Action::Deafen | Action::Hold | Action::RerunRepeats)
+}
+
+/// Passes everything on, and remembers it.
+#[derive(Debug, Default)]
+pub(super) struct Recording {
+    messages: Mutex<Vec<Message>>,
+}
+
+impl Recording {
+    fn keep(&self, message: Message) -> Vec<Message> {
+        lock(&self.messages).push(message.clone());
+        vec![message]
+    }
+}
+
+impl Wire for Recording {
+    fn outgoing(&self, message: Message) -> Vec<Message> {
+        self.keep(message)
+    }
+
+    fn incoming(&self, message: Message) -> Vec<Message> {
+        self.keep(message)
+    }
+}
+
+/// What passed while a profile ran without any fault.
+#[derive(Debug)]
+pub(super) struct Traffic {
+    messages: Vec<Message>,
+    /// The scenario that a message belongs to, by what the wire knows it by.
+    scenarios: HashMap<String, String>,
+}
+
+impl Traffic {
+    /// Of a run that has ended.
+    pub(super) fn of(recording: &Recording, output: &RunOutput) -> Self {
+        let messages = std::mem::take(&mut *lock(&recording.messages));
+        let mut scenarios = HashMap::new();
+        for (id, frames) in output.transcripts() {
+            for frame in frames {
+                let (own, _) = scope(&frame.into());
+                if !own.is_empty() {
+                    scenarios.entry(own).or_insert_with(|| id.to_owned());
+                }
+            }
+        }
+        Self { messages, scenarios }
+    }
+
+    /// The ids of the scenarios that these faults reach; none where that is all of them.
+    pub(super) fn reached(&self, faults: &[Fault], codec: &'static dyn Codec) -> Option<BTreeSet<String>> {
+        if faults
+            .iter()
+            .flat_map(|fault| &fault.when)
+            .any(|condition| matches!(condition, Condition::After(_)))
+        {
+            return None;
+        }
+        let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
+        let remembered = REMEMBERED.into_iter().filter(|_| around);
+        let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
+        let wire = Crooked::new(faults.to_vec(), codec);
+        let mut reached = BTreeSet::new();
+        for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
+            if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {
+                let (own, _) = scope(message);
+                reached.insert(self.scenarios.get(&own)?.clone());
+            }
+        }
+        Some(reached)
+    }
+}

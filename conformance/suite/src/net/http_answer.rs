@@ -1,0 +1,89 @@
+//! What the suite's plain HTTP clients make of an answer: its body whole and bounded, and in a few words why there is
+//! none.
+//!
+//! Clients whose answers are streams or have deadlines of their own read for themselves.
+
+use futures::StreamExt as _;
+use serde_json::Value;
+
+use crate::engine::environment;
+
+/// The body of an answer, of at most so many bytes.
+pub(crate) async fn body(response: reqwest::Response, most: usize) -> Result<Vec<u8>, String> {
+    let mut body = Vec::new();
+    let mut chunks = response.bytes_stream();
+    while let Some(chunk) = chunks.next().await {
+        body.extend_from_slice(&chunk.map_err(|error| said(&error))?);
+        if body.len() > most {
+            return Err(format!("the answer is longer than {most} bytes"));
+        }
+    }
+    Ok(body)
+}
+
+/// JSON where it is JSON, null where there is nothing, else the text.
+pub(crate) fn value(body: &[u8]) -> Value {
+    if body.is_empty() {
+        return Value::Null;
+    }
+    serde_json::from_slice(body).unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body)))
+}
+
+/// JSON with numbers that JSON does not know (`NaN`, `Infinity`), as strings of these names.
+pub(crate) fn with_odd_numbers(body: &[u8]) -> Option<Value> {
+    let text = std::str::from_utf8(body).ok()?;
+    let mut strict = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut is_text = false;
+    while let Some(letter) = rest.chars().next() {
+        let odd = ["NaN", "-Infinity", "Infinity"].into_iter().find(|odd| !is_text && rest.starts_with(odd));
+        let (taken, shown) = match odd {
+            Some(odd) => (odd.len(), format!("\"{odd}\"")),
+            None if is_text && letter == '\\' => {
+                let taken = rest.char_indices().nth(2).map_or(rest.len(), |(at, _)| at);
+                (taken, rest[..taken].to_owned())
+            }
+            None => {
+                is_text ^= letter == '"';
+                (letter.len_utf8(), letter.to_string())
+            }
+        };
+        strict.push_str(&shown);
+        rest = &rest[taken..];
+    }
+    serde_json::from_str(&strict).ok()
+}
+
+/// What went wrong, without addresses: they differ from run to run.
+pub(crate) fn said(error: &reqwest::Error) -> String {
+    environment::note(error);
+    if error.is_timeout() {
+        "there was no answer in time"
+    } else if error.is_connect() {
+        "no connection can be made"
+    } else {
+        "the connection was closed before the answer was complete"
+    }
+    .to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn an_odd_number_is_read_as_its_name() {
+        let check = |text: &str, expect: Option<Value>| {
+            assert_eq!(with_odd_numbers(text.as_bytes()), expect, "{text}");
+        };
+        check(r#"{"score": NaN}"#, Some(json!({"score": "NaN"})));
+        check(
+            r#"[-Infinity, Infinity, "a NaN \" NaN"]"#,
+            Some(json!(["-Infinity", "Infinity", "a NaN \" NaN"])),
+        );
+        check(r#"{"score": NaN"#, None);
+        check("<html>NaN</html>", None);
+    }
+}

@@ -1,0 +1,7 @@
+//! Connections: wires, parties that are reached over HTTP, addresses.
+
+pub(crate) mod address;
+pub(crate) mod http_answer;
+pub(crate) mod http_connections;
+pub mod http_server;
+pub mod wire;

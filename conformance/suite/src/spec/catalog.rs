@@ -1,0 +1,230 @@
+//! The catalogue: every scenario of `features/`, and which rule it speaks for.
+//!
+//! Outlines are expanded here, so that what is selected, run and reported is one list of cases.
+//! Neighbours: `registry` (the rules), `run` (feeds the selected cases to cucumber).
+
+use std::collections::BTreeSet;
+
+use callmark_reports::record::Level;
+use cucumber::feature::Ext as _;
+use gherkin::{Feature, GherkinEnv, Scenario};
+use thiserror::Error;
+
+use crate::spec::library;
+
+/// One scenario, or one row of an outline.
+#[derive(Clone, Debug)]
+pub struct Case {
+    /// Where it stands; also what events of a run are matched by.
+    pub at: Place,
+    /// Stable id, for example `utp/tool-service/callback/UTP-4.2-05/1`.
+    pub id: String,
+    /// Title with the row's values.
+    pub name: String,
+    /// The profile whose feature it stands in.
+    pub profile: String,
+    /// The rules that it speaks for.
+    pub rules: Vec<String>,
+    /// Set where the case asks for less than its rule's level, by the tag `@level:should`.
+    pub level: Option<Level>,
+    /// What the target must declare, from `@cap:` tags.
+    pub capabilities: BTreeSet<String>,
+    /// All tags, without `@`.
+    pub tags: BTreeSet<String>,
+    feature: usize,
+    rule: Option<usize>,
+    scenario: Scenario,
+}
+
+impl Case {
+    /// The steps with the row's values, the background's first.
+    pub fn scenario(&self) -> &Scenario {
+        &self.scenario
+    }
+}
+
+/// A feature file and a line in it.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Place {
+    /// Relative path, for example `features/utp/tool-service/callback.feature`.
+    pub file: String,
+    /// From 1.
+    pub line: u32,
+}
+
+/// All cases in file order.
+#[derive(Debug)]
+pub struct Catalogue {
+    /// Without their scenarios, which are the cases'.
+    features: Vec<Feature>,
+    cases: Vec<Case>,
+}
+
+impl Catalogue {
+    /// Parses the features that travel inside the binary.
+    pub fn load() -> Result<Self, CatalogueError> {
+        Self::from_files(library::feature_files())
+    }
+
+    /// Parses features from `(path, text)` pairs.
+    pub fn from_files<'a>(
+        files: impl IntoIterator<Item = (String, &'a str)>,
+    ) -> Result<Self, CatalogueError> {
+        let files: Vec<_> = files.into_iter().collect();
+        let parsed = |files: &[(String, &str)]| -> Result<Vec<Feature>, CatalogueError> {
+            files.iter().map(|(path, text)| parsed(path, text)).collect()
+        };
+        // Two at a time, since every run waits for it.
+        let (first, second) = files.split_at(files.len() / 2);
+        let (first, second) = std::thread::scope(|scope| {
+            let second = scope.spawn(|| parsed(second));
+            let first = parsed(first);
+            (first, second.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+        });
+        let mut catalogue = Self { features: Vec::new(), cases: Vec::new() };
+        for ((path, _), feature) in files.iter().zip(first?.into_iter().chain(second?)) {
+            catalogue.add(path, feature).map_err(|message| CatalogueError::new(path, message))?;
+        }
+        Ok(catalogue)
+    }
+
+    /// All cases in file order.
+    pub fn cases(&self) -> &[Case] {
+        &self.cases
+    }
+
+    /// The features again, holding only `cases`: what a run feeds to cucumber.
+    pub fn select(&self, cases: &[&Case]) -> Vec<Feature> {
+        self.features
+            .iter()
+            .enumerate()
+            .filter_map(|(index, whole)| {
+                let own: Vec<_> = cases.iter().filter(|case| case.feature == index).collect();
+                if own.is_empty() {
+                    return None;
+                }
+                let of = |rule: Option<usize>| -> Vec<Scenario> {
+                    own.iter().filter(|case| case.rule == rule).map(|case| case.scenario.clone()).collect()
+                };
+                let mut feature = whole.clone();
+                feature.scenarios = of(None);
+                for (position, rule) in feature.rules.iter_mut().enumerate() {
+                    rule.scenarios = of(Some(position));
+                }
+                feature.rules.retain(|rule| !rule.scenarios.is_empty());
+                Some(feature)
+            })
+            .collect()
+    }
+
+    fn add(&mut self, path: &str, mut feature: Feature) -> Result<(), String> {
+        let index = self.features.len();
+        let profile = feature
+            .tags
+            .iter()
+            .find_map(|tag| tag.strip_prefix("role:"))
+            .ok_or("a feature needs a tag `@role:<profile>`")?
+            .to_owned();
+        let mut groups = vec![(None, Vec::new(), std::mem::take(&mut feature.scenarios))];
+        for (position, rule) in feature.rules.iter_mut().enumerate() {
+            groups.push((Some(position), rule.tags.clone(), std::mem::take(&mut rule.scenarios)));
+        }
+        let mut cases = Vec::new();
+        for (rule, rule_tags, scenarios) in groups {
+            for scenario in scenarios {
+                let mut tags: BTreeSet<String> = feature.tags.iter().cloned().collect();
+                tags.extend(rule_tags.iter().chain(&scenario.tags).cloned());
+                cases.push(case(path, index, rule, scenario, &profile, tags)?);
+            }
+        }
+        number(path, &mut cases);
+        self.cases.extend(cases);
+        self.features.push(feature);
+        Ok(())
+    }
+}
+
+/// A feature with its outlines expanded.
+fn parsed(path: &str, text: &str) -> Result<Feature, CatalogueError> {
+    let fault = |message: String| CatalogueError::new(path, message);
+    let mut feature =
+        Feature::parse(text, GherkinEnv::default()).map_err(|error| fault(error.to_string()))?;
+    feature.path = Some(path.into());
+    feature.expand_examples().map_err(|error| fault(error.to_string()))
+}
+
+/// A feature cannot be read. Features travel inside the binary, so this is a bug of ours.
+#[derive(Debug, Error)]
+#[error("`{path}`: {message}")]
+pub struct CatalogueError {
+    path: String,
+    message: String,
+}
+
+impl CatalogueError {
+    pub(crate) fn new(path: &str, message: String) -> Self {
+        Self { path: path.to_owned(), message }
+    }
+}
+
+/// Whether a tag is a rule's id rather than one of ours (`role:`, `cap:`, `level:`).
+pub fn is_rule_tag(tag: &str) -> bool {
+    !tag.contains(':') && tag.contains('-')
+}
+
+fn case(
+    path: &str,
+    feature: usize,
+    rule: Option<usize>,
+    scenario: Scenario,
+    profile: &str,
+    tags: BTreeSet<String>,
+) -> Result<Case, String> {
+    let level = match tags.iter().find_map(|tag| tag.strip_prefix("level:")) {
+        None => None,
+        Some("should") => Some(Level::Should),
+        Some(other) => return Err(format!("`@level:{other}`: only `@level:should` lowers a case")),
+    };
+    let rules = match column(&scenario, "rule") {
+        Some(id) => vec![id.to_owned()],
+        None => tags.iter().filter(|tag| is_rule_tag(tag)).cloned().collect(),
+    };
+    if rules.is_empty() {
+        return Err(format!("`{}` speaks for no rule", scenario.name));
+    }
+    let line = u32::try_from(scenario.position.line).map_err(|error| error.to_string())?;
+    Ok(Case {
+        at: Place { file: path.to_owned(), line },
+        id: String::new(),
+        name: scenario.name.clone(),
+        profile: profile.to_owned(),
+        rules,
+        level,
+        capabilities: tags.iter().filter_map(|tag| tag.strip_prefix("cap:")).map(str::to_owned).collect(),
+        tags,
+        feature,
+        rule,
+        scenario,
+    })
+}
+
+/// The value of a column in the one row that an expanded outline keeps.
+fn column<'a>(scenario: &'a Scenario, name: &str) -> Option<&'a str> {
+    let [header, row] = scenario.examples.first()?.table.as_ref()?.rows.as_slice() else {
+        return None;
+    };
+    let position = header.iter().position(|cell| cell == name)?;
+    row.get(position).map(String::as_str)
+}
+
+/// Gives each case its id: path, first rule, running number among the cases of that rule in the file.
+fn number(path: &str, cases: &mut [Case]) {
+    let stem = path.trim_start_matches("features/").trim_end_matches(".feature");
+    let mut counts = std::collections::BTreeMap::<String, u32>::new();
+    for case in cases {
+        let rule = case.rules[0].clone();
+        let count = counts.entry(rule.clone()).or_default();
+        *count += 1;
+        case.id = format!("{stem}/{rule}/{count}");
+    }
+}

@@ -1,0 +1,7 @@
+//! What is specified, as data: rules, scenarios as a run takes them and as people read them, and what travels inside
+//! the binary.
+
+pub mod catalog;
+pub mod library;
+pub mod outline;
+pub mod registry;
