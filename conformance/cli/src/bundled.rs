@@ -11,7 +11,7 @@ use std::time::Duration;
 use callmark_reference::breadcrumb::browser::{Browser, UNSTARTED};
 use callmark_reference::utp;
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
 use callmark_suite::families::hub::manifest::HubTable;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
@@ -22,7 +22,7 @@ use futures::future::BoxFuture;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 
-pub use bench::ReferenceWorkshop;
+pub use bench::ReferenceFactory;
 pub use reference::{Reference, Registry};
 
 /// A file system in memory, where a machine has one.
@@ -84,12 +84,12 @@ pub fn keep_files_in_memory() {
 }
 
 /// Limits of waiting: everything is in this process, so nothing takes long.
-pub fn limits(scale: f64) -> PaceLimits {
-    PaceLimits {
+pub fn limits(scale: f64) -> TimeoutLimits {
+    TimeoutLimits {
         answer_floor: Duration::from_secs(3),
         late_floor: Duration::from_millis(200),
         scale,
-        ..PaceLimits::default()
+        ..TimeoutLimits::default()
     }
 }
 

@@ -10,9 +10,9 @@ use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::by_hand::quoted;
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::memory::Memory;
+use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::engine::setup::OpenPlan;
@@ -350,7 +350,7 @@ pub(crate) async fn certify(
         rerun: rerun(arguments),
         secrets: manifest.secrets().into_iter().chain(opened.sessions.secrets()).collect(),
         progress,
-        memory: Arc::new(if arguments.sign.is_some() { Memory::Kept } else { Memory::Fleeting }),
+        memory: Arc::new(if arguments.sign.is_some() { ReplayMode::Record } else { ReplayMode::Off }),
     });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
@@ -376,11 +376,11 @@ fn interrupted() -> Failure {
     Failure::incomplete("told to end before the run was complete")
 }
 
-fn limits(arguments: &CertifyArguments, is_bundled: bool) -> PaceLimits {
+fn limits(arguments: &CertifyArguments, is_bundled: bool) -> TimeoutLimits {
     if is_bundled {
         bundled::limits(arguments.timeout_scale)
     } else {
-        PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() }
+        TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() }
     }
 }
 

@@ -11,7 +11,7 @@ use std::time::Duration;
 
 use callmark_suite::engine::judge::Cause;
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::engine::pace::{Pace, PaceLimits};
+use callmark_suite::engine::pace::{TimeoutLimits, Timeouts};
 use callmark_suite::engine::session::Session as _;
 use callmark_suite::engine::setup;
 use callmark_suite::engine::setup::OpenPlan;
@@ -91,7 +91,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             manifest,
             profiles: &profiles,
             broker_url: broker.as_ref().map_or("", |broker| broker.url()),
-            limits: PaceLimits { scale: arguments.timeout_scale, ..PaceLimits::default() },
+            limits: TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() },
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: None,
@@ -250,7 +250,7 @@ fn registry(session: &ManagementSession) -> Vec<Check> {
 }
 
 /// How long the suite waits for this target.
-fn pace(pace: &Pace) -> Check {
+fn pace(pace: &Timeouts) -> Check {
     good("pace", format!("answers within {:?}, silence after {:?}", pace.answer, pace.quiet))
 }
 

@@ -9,7 +9,7 @@ use callmark_suite::mutation;
 use callmark_suite::mutation::{Effort, Matrix, Mutant, MutantResult};
 
 use crate::args::{MatrixFormat, SabotageArguments};
-use crate::bundled::{self, ReferenceWorkshop};
+use crate::bundled::{self, ReferenceFactory};
 use crate::certify::{known_profile, library, seconds};
 use crate::exit::{self, Failure};
 
@@ -46,7 +46,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
             result.profile, result.rule, result.id, effort.scenarios
         );
     };
-    let workshop = ReferenceWorkshop { program: std::env::current_exe().map_err(Failure::internal)? };
+    let workshop = ReferenceFactory { program: std::env::current_exe().map_err(Failure::internal)? };
     let matrix = mutation::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
         .map_err(Failure::incomplete)?;
     match arguments.format {

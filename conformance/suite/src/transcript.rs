@@ -6,7 +6,7 @@
 pub(crate) mod bounds;
 mod excerpt;
 mod kind;
-mod looks;
+mod observations;
 mod waiting;
 
 use std::borrow::Cow;
@@ -26,8 +26,8 @@ use tokio::sync::watch;
 
 pub use self::excerpt::{shorten, shorten_text};
 pub use self::kind::Kind;
-use self::looks::Looking;
-pub use self::looks::{Looks, again, by_steps, rest};
+use self::observations::Looking;
+pub use self::observations::{Observations, again, by_steps, rest};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -323,7 +323,7 @@ impl Transcript {
         self.told("seen", || lock(&self.frames).seen)
     }
 
-    /// Looks at the frames without copying them.
+    /// Observations at the frames without copying them.
     pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
         let frames = lock(&self.frames);
         let all = frames.all();

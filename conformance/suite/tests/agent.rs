@@ -11,18 +11,18 @@ use std::time::Duration;
 use callmark_reports::record::{Outcome, RunRecord, TargetInfo, Verdict};
 use callmark_suite::engine::codec::PlainJson;
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::engine::session::Sessions;
-use callmark_suite::engine::target::Opening;
+use callmark_suite::engine::target::OpenContext;
 use callmark_suite::families::hub;
 use callmark_suite::families::hub::agent::manifest::{AgentTable, ModelKind};
 use callmark_suite::families::hub::agent::session::{AgentSession, StartAgent};
 use callmark_suite::families::hub::manifest::HubTable;
 use callmark_suite::mutation;
-use callmark_suite::mutation::{Bench, Patience, Workshop};
-use callmark_suite::net::wire::{Straight, Wire};
+use callmark_suite::mutation::{Patience, TargetFactory, TargetInstance};
+use callmark_suite::net::wire::{PassthroughWire, Wire};
 use faithful::Habits;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -40,22 +40,22 @@ fn table(more: &str) -> AgentTable {
     manifest.get::<HubTable>().cloned().and_then(|hub| hub.agent).expect("a table of an agent")
 }
 
-fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> Opening<AgentTable> {
-    Opening {
+fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> OpenContext<AgentTable> {
+    OpenContext {
         table,
         directory: PathBuf::from("."),
         log: std::env::temp_dir().join(format!("callmark-agent-test-{}.log", std::process::id())).into(),
-        limits: PaceLimits {
+        limits: TimeoutLimits {
             answer_floor: Duration::from_millis(500),
             late_floor: Duration::from_millis(100),
-            ..PaceLimits::default()
+            ..TimeoutLimits::default()
         },
         wire,
         seed: 1,
     }
 }
 
-async fn certify(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> RunRecord {
+async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> RunRecord {
     let library = Arc::new(Library::load().expect("a sound library"));
     let mut blocked = BTreeMap::new();
     let mut sessions = Sessions::default();
@@ -92,7 +92,7 @@ fn others(record: &RunRecord, expected: &[Outcome]) -> Vec<String> {
 }
 
 async fn passes(more: &str, habits: Habits, applicable: &[Outcome]) -> RunRecord {
-    let record = certify(plan(table(more), Arc::new(Straight)), Some(faithful::start(habits))).await;
+    let record = certify(plan(table(more), Arc::new(PassthroughWire)), Some(faithful::start(habits))).await;
     let faults = others(&record, &[&[Outcome::Passed, Outcome::Noted], applicable].concat());
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert_eq!(record.rules.len(), 23);
@@ -139,7 +139,7 @@ async fn the_hook_may_be_a_command_line() {
             .to_vec(),
     );
     table.env.insert("ACT_AS_A_HOOK".to_owned(), "{hub_url}".to_owned());
-    let record = certify(plan(table, Arc::new(Straight)), None).await;
+    let record = certify(plan(table, Arc::new(PassthroughWire)), None).await;
     let faults = others(&record, &[Outcome::Passed, Outcome::Noted, Outcome::NotApplicable]);
     assert!(faults.is_empty(), "{}", faults.join("\n"));
     assert_eq!(record.verdict, Verdict::Conformant);
@@ -161,7 +161,8 @@ async fn acts_as_a_hook() {
 async fn an_agent_of_few_tools_is_judged_by_those() {
     let more = format!("tools = [\"email_read\"]\nlocal = []\nfetch_page = false\n{HOOK}");
     let record =
-        certify(plan(table(&more), Arc::new(Straight)), Some(faithful::start(Habits::default()))).await;
+        certify(plan(table(&more), Arc::new(PassthroughWire)), Some(faithful::start(Habits::default())))
+            .await;
     assert_eq!(record.verdict, Verdict::Conformant);
     assert_eq!(record.summary.not_applicable, 4);
 }
@@ -169,7 +170,7 @@ async fn an_agent_of_few_tools_is_judged_by_those() {
 #[tokio::test]
 async fn an_agent_of_one_customer_says_so_or_fails() {
     let habits = Habits { serves_the_first_only: true, ..Habits::default() };
-    let broken = certify(plan(table(HOOK), Arc::new(Straight)), Some(faithful::start(habits))).await;
+    let broken = certify(plan(table(HOOK), Arc::new(PassthroughWire)), Some(faithful::start(habits))).await;
     let failed: Vec<&str> = broken
         .rules
         .iter()
@@ -191,7 +192,7 @@ async fn two_runs_of_a_broken_agent_give_the_same_record() {
             .filter(|mutant| mutant.profile == "hub.agent" && mutant.rule != "HUB-04")
             .flat_map(|mutant| mutant.fault)
             .collect();
-        Arc::new(mutation::crooked::Crooked::new(faults, &PlainJson))
+        Arc::new(mutation::mutating_wire::MutatingWire::new(faults, &PlainJson))
     };
     let record = || async {
         let agent = Some(faithful::start(Habits::default()));
@@ -203,13 +204,13 @@ async fn two_runs_of_a_broken_agent_give_the_same_record() {
 /// Faithful agents behind a wire.
 struct Shop;
 
-impl Workshop for Shop {
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
-        async { Ok(Box::new(Shop) as Box<dyn Bench>) }.boxed()
+impl TargetFactory for Shop {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn TargetInstance>, String>> {
+        async { Ok(Box::new(Shop) as Box<dyn TargetInstance>) }.boxed()
     }
 }
 
-impl Bench for Shop {
+impl TargetInstance for Shop {
     fn sessions<'a>(
         &'a mut self,
         _: &'a str,
@@ -259,7 +260,7 @@ fn every_mutant_is_noticed_by_its_rule_and_by_no_other() {
 
 /// An agent that does nothing of what it should passes nothing.
 async fn check_null(table: AgentTable) {
-    let record = certify(plan(table, Arc::new(Straight)), None).await;
+    let record = certify(plan(table, Arc::new(PassthroughWire)), None).await;
     let passes: Vec<&str> = record
         .rules
         .iter()
@@ -352,7 +353,7 @@ async fn an_agent_that_ends_later_breaks_what_ended_it_and_nothing_else() {
     };
     Mock::given(any()).respond_with(respond).mount(&server).await;
     table.drive.http = Some(format!("{}/drive", server.uri()));
-    let record = certify(plan(table, Arc::new(Straight)), None).await;
+    let record = certify(plan(table, Arc::new(PassthroughWire)), None).await;
     let ended =
         record.rules.iter().flat_map(|rule| &rule.scenarios).filter_map(|scenario| scenario.reason.as_ref());
     let ended = ended

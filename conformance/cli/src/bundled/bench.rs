@@ -1,4 +1,4 @@
-//! Benches for the saboteur: a correct target behind a crooked wire, one session after another.
+//! Benches for the saboteur: a correct target behind a mutating wire, one session after another.
 //!
 //! What can stand on a bench for all mutants is started once; an agent runtime is started anew for each, since its model
 //! is.
@@ -9,11 +9,11 @@ use std::time::Duration;
 
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::engine::setup;
 use callmark_suite::engine::setup::OpenPlan;
-use callmark_suite::engine::target::{Opening, guard};
+use callmark_suite::engine::target::{OpenContext, guard};
 use callmark_suite::families;
 use callmark_suite::families::breadcrumb::agent::session::CrumbAgentSession;
 use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
@@ -30,13 +30,13 @@ use callmark_suite::families::utp::runtime::model::Model;
 use callmark_suite::families::utp::runtime::session::RuntimeSession;
 use callmark_suite::families::utp::services::Services;
 use callmark_suite::families::utp::session::{SessionPlan, UtpSession};
-use callmark_suite::families::utp::setup::{Bystanders, InProcess};
-use callmark_suite::families::utp::target::{Surroundings, Target};
+use callmark_suite::families::utp::setup::{InProcess, MockServices};
+use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::tool::Role;
 use callmark_suite::families::utp::upstream::Upstream;
 use callmark_suite::families::utp::{registry, runtime};
 use callmark_suite::families::{breadcrumb, hub, toolbus, utp};
-use callmark_suite::mutation::{Bench, Patience, Workshop};
+use callmark_suite::mutation::{Patience, TargetFactory, TargetInstance};
 use callmark_suite::net::wire::Wire;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
@@ -48,10 +48,10 @@ use crate::broker::{self, BrokerChoice, RunningBroker};
 const SECRET: &str = "callmark-param-of-a-bench";
 
 /// As [`limits`], and for short patience less.
-fn sabotage_limits(patience: Patience) -> PaceLimits {
+fn sabotage_limits(patience: Patience) -> TimeoutLimits {
     match patience {
         Patience::Full => limits(1.0),
-        Patience::Short => PaceLimits {
+        Patience::Short => TimeoutLimits {
             answer_floor: Duration::from_millis(500),
             // A hundred times as long as a call of the calibration took: on a busy machine that is for ever.
             answer_ceiling: Duration::from_secs(2),
@@ -62,12 +62,12 @@ fn sabotage_limits(patience: Patience) -> PaceLimits {
 }
 
 /// Sets up benches for the saboteur: an embedded broker and the reference on it, or the reference's MCP server.
-pub struct ReferenceWorkshop {
+pub struct ReferenceFactory {
     /// The `callmark` binary.
     pub program: PathBuf,
 }
 
-struct ReferenceBench {
+struct ReferenceInstance {
     manifest: Manifest,
     broker: Option<RunningBroker>,
     service: Option<ToolService>,
@@ -77,7 +77,7 @@ struct ReferenceBench {
     capture: Option<Arc<Capture>>,
     stages: u64,
     /// Of the stage that is set just now.
-    limits: PaceLimits,
+    limits: TimeoutLimits,
 }
 
 /// An executor that stands on a bench, and what stands behind it.
@@ -94,7 +94,7 @@ struct Standing {
 }
 
 impl Target for Standing {
-    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, _: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -111,11 +111,11 @@ impl Target for Standing {
     }
 }
 
-impl Workshop for ReferenceWorkshop {
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>> {
+impl TargetFactory for ReferenceFactory {
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn TargetInstance>, String>> {
         Box::pin(async {
             let manifest = manifest(&self.program).map_err(|error| error.to_string())?;
-            let bench = ReferenceBench {
+            let bench = ReferenceInstance {
                 manifest,
                 broker: None,
                 service: None,
@@ -126,12 +126,12 @@ impl Workshop for ReferenceWorkshop {
                 stages: 0,
                 limits: sabotage_limits(Patience::Full),
             };
-            Ok(Box::new(bench) as Box<dyn Bench>)
+            Ok(Box::new(bench) as Box<dyn TargetInstance>)
         })
     }
 }
 
-impl Bench for ReferenceBench {
+impl TargetInstance for ReferenceInstance {
     fn sessions<'a>(
         &'a mut self,
         profile: &'a str,
@@ -175,10 +175,10 @@ fn log_file() -> PathBuf {
     guard::home().map_or_else(|_| std::env::temp_dir(), Path::to_owned).join(name)
 }
 
-impl ReferenceBench {
+impl ReferenceInstance {
     /// For targets that work on files.
-    fn longer(&self) -> PaceLimits {
-        PaceLimits { answer_floor: self.limits.answer_floor.max(Duration::from_secs(2)), ..self.limits }
+    fn longer(&self) -> TimeoutLimits {
+        TimeoutLimits { answer_floor: self.limits.answer_floor.max(Duration::from_secs(2)), ..self.limits }
     }
 
     async fn broker_url(&mut self) -> Result<String, String> {
@@ -189,8 +189,8 @@ impl ReferenceBench {
         Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
     }
 
-    fn opening<T>(&self, table: T, limits: PaceLimits, wire: Arc<dyn Wire>) -> Opening<T> {
-        Opening {
+    fn opening<T>(&self, table: T, limits: TimeoutLimits, wire: Arc<dyn Wire>) -> OpenContext<T> {
+        OpenContext {
             table,
             directory: PathBuf::from("."),
             log: log_file().into(),
@@ -289,12 +289,12 @@ impl ReferenceBench {
         }
         let model = Arc::new(Model::start(None).await?);
         let told = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
-        let around = Bystanders {
+        let around = MockServices {
             environment: told.map(|(name, value)| (name.to_owned(), value)).into(),
-            ..Bystanders::default()
+            ..MockServices::default()
         };
         let target = Box::new(Reference::of(&[profile.to_owned()]));
-        let ground = utp::setup::crooked(&table, url, wire, self.stages, target, around)
+        let ground = utp::setup::behind(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let secret = Some(SECRET.to_owned());
@@ -310,8 +310,8 @@ impl ReferenceBench {
         let own = self.executor.as_ref().filter(|_| role == Role::OpenApi);
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
         let around =
-            Bystanders { upstream: own.map(|own| Arc::clone(&own.upstream)), ..Bystanders::default() };
-        let ground = utp::setup::crooked(&table, url, wire, self.stages, target, around)
+            MockServices { upstream: own.map(|own| Arc::clone(&own.upstream)), ..MockServices::default() };
+        let ground = utp::setup::behind(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let plan = SessionPlan {

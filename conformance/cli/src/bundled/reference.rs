@@ -10,7 +10,7 @@ use callmark_reference::utp::{
 };
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};
-use callmark_suite::families::utp::target::{Surroundings, Target};
+use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::upstream::Variable;
 use futures::future::BoxFuture;
 
@@ -58,7 +58,7 @@ impl Reference {
         self.profiles.iter().any(|own| profiles.contains(&own.as_str()))
     }
 
-    async fn start_all(&mut self, around: &Surroundings) -> Result<(), ReferenceError> {
+    async fn start_all(&mut self, around: &LaunchEnv) -> Result<(), ReferenceError> {
         let platform = match around.platform {
             PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
             PlatformKind::Nats => PlatformConfig::Nats,
@@ -118,7 +118,7 @@ pub(super) fn executor(
 }
 
 impl Target for Reference {
-    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move { self.start_all(around).await.map_err(|error| error.to_string()) })
     }
 

@@ -10,7 +10,7 @@ use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::memory::{ACCOUNT_SCHEMA, Account};
+use callmark_suite::engine::run::replay::{ACCOUNT_SCHEMA, Account};
 use callmark_suite::engine::run::{Library, RunPlan};
 use callmark_suite::families;
 use callmark_suite::families::hub::manifest::HubTable;
@@ -51,8 +51,8 @@ impl Judged {
         let Ok(output) = catch_unwind(judging) else {
             return Ok(Err(format!("`{ACCOUNT}` holds what no session finds out, and cannot be judged")));
         };
-        let strayed = plan.memory.strayed();
-        Ok(match strayed.first() {
+        let divergences = plan.memory.divergences();
+        Ok(match divergences.first() {
             Some((scenario, how)) => Err(format!("scenario `{scenario}` cannot be judged again: {how}")),
             None => Ok(judged(output.record)),
         })

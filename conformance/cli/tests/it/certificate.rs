@@ -10,7 +10,7 @@ use callmark_reports::record::{Direction, Outcome, RunRecord};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::Library;
-use callmark_suite::engine::run::memory::Account;
+use callmark_suite::engine::run::replay::Account;
 use callmark_suite::families;
 use callmark_suite::transcript::{Frame, Kind};
 use serde_json::Value;
@@ -65,7 +65,7 @@ async fn judged(
     let account: Account = read(&out.join("account.json"));
     let plan = account.plan(families::ALL, &manifest, frames).expect("a manifest with all tables");
     let output = run::run(library, &plan).await;
-    (output.record, plan.memory.strayed().into_iter().map(|(id, _)| id).collect())
+    (output.record, plan.memory.divergences().into_iter().map(|(id, _)| id).collect())
 }
 
 /// Writes the certificate anew, as somebody with the key could who has altered a file.
@@ -112,10 +112,10 @@ async fn no_scenario_passes_again_when_the_target_did_not_say_what_it_said() {
     for (_, frames) in frames.iter_mut().filter(|(id, _)| altered.contains(*id)) {
         frames.iter_mut().filter(|frame| from_target(frame)).for_each(|frame| frame.kind = Kind::Unknown);
     }
-    let (again, strayed) = judged(&library, &out, frames).await;
+    let (again, divergences) = judged(&library, &out, frames).await;
     let scenarios = again.rules.iter().flat_map(|rule| &rule.scenarios);
     let passes = scenarios
-        .filter(|scenario| altered.contains(&scenario.id) && !strayed.contains(&scenario.id))
+        .filter(|scenario| altered.contains(&scenario.id) && !divergences.contains(&scenario.id))
         .filter(|scenario| scenario.outcome == Outcome::Passed)
         .map(|scenario| scenario.id.as_str());
     // Steps that end take the hook that prints panics, so the names go first.

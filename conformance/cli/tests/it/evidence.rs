@@ -7,25 +7,25 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 
 use crate::support;
-use callmark_cli::bundled::ReferenceWorkshop;
+use callmark_cli::bundled::ReferenceFactory;
 use callmark_reports::record::{Direction, Evidence, FrameExcerpt, Outcome, TargetInfo};
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::families;
-use callmark_suite::mutation::crooked::Crooked;
-use callmark_suite::mutation::{Patience, Workshop as _, mutants};
+use callmark_suite::mutation::mutating_wire::MutatingWire;
+use callmark_suite::mutation::{Patience, TargetFactory as _, mutants};
 use serde_json::Value;
 
 /// The findings against the mutants' own rules.
 async fn findings(profile: &str, ids: &[&str]) -> Vec<Evidence> {
     let library = Arc::new(Library::load().expect("a sound library"));
     let all = mutants(&library.registry).expect("sound mutants");
-    let workshop = ReferenceWorkshop { program: support::program() };
+    let workshop = ReferenceFactory { program: support::program() };
     let mut bench = workshop.open().await.expect("a bench");
     let mut found = Vec::new();
     for id in ids {
         let mutant = all.iter().find(|own| own.profile == profile && own.id == *id).expect("a mutant");
-        let wire = Arc::new(Crooked::new(mutant.fault.clone(), families::ALL.codec(profile)));
+        let wire = Arc::new(MutatingWire::new(mutant.fault.clone(), families::ALL.codec(profile)));
         let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
         let selection = Selection {
             profiles: vec![profile.to_owned()],

@@ -5,22 +5,22 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::support;
-use callmark_cli::bundled::ReferenceWorkshop;
+use callmark_cli::bundled::ReferenceFactory;
 use callmark_reports::record::{Outcome, TargetInfo};
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::families;
-use callmark_suite::mutation::crooked::Crooked;
 use callmark_suite::mutation::mutant::Fault;
-use callmark_suite::mutation::{Patience, Workshop as _};
+use callmark_suite::mutation::mutating_wire::MutatingWire;
+use callmark_suite::mutation::{Patience, TargetFactory as _};
 use serde_json::{Value, json};
 
 /// What becomes of some rules of a profile, where the reference has these faults.
 async fn outcomes(profile: &str, faults: Value, rules: &[&str]) -> BTreeMap<String, Outcome> {
     let faults: Vec<Fault> = serde_json::from_value(faults).expect("sound faults");
-    let workshop = ReferenceWorkshop { program: support::program() };
+    let workshop = ReferenceFactory { program: support::program() };
     let mut bench = workshop.open().await.expect("a bench");
-    let wire = Arc::new(Crooked::new(faults, families::ALL.codec(profile)));
+    let wire = Arc::new(MutatingWire::new(faults, families::ALL.codec(profile)));
     let sessions = bench.sessions(profile, wire, Patience::Full).await.expect("a session");
     let plan = Arc::new(RunPlan {
         selection: Selection {

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{self, Part};
 use callmark_reports::record::{Outcome, RuleEntry, Verdict};
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run::{Quiet, RunOutput};
 use callmark_suite::families::hub::contract;
 use callmark_suite::families::hub::manifest::{Customer, HubTable};
@@ -259,7 +259,7 @@ async fn certify(fault: Fault, declared: bool) -> RunOutput {
     table.base_url = Some(server.uri());
     table.secret = Some(SECRET.to_owned());
     // A Hub that works must not be taken for a silent one on a busy machine.
-    let patient = Part { jobs: 8, limits: PaceLimits::default(), ..Part::default() };
+    let patient = Part { jobs: 8, limits: TimeoutLimits::default(), ..Part::default() };
     support::certify_part(&manifest, &["hub.server"], "", Box::new(Running), Arc::new(Quiet), patient).await
 }
 

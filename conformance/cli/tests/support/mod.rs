@@ -10,7 +10,7 @@ use std::time::Duration;
 use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::engine::pace::PaceLimits;
+use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Progress, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
@@ -54,17 +54,17 @@ pub(crate) struct Part<'a> {
     /// Scenarios at a time.
     pub(crate) jobs: usize,
     /// Limits of all waiting.
-    pub(crate) limits: PaceLimits,
+    pub(crate) limits: TimeoutLimits,
 }
 
 impl Default for Part<'_> {
     fn default() -> Self {
-        let limits = PaceLimits {
+        let limits = TimeoutLimits {
             answer_floor: Duration::from_millis(500),
             // A first call that was slow must not have the others waited for by the minute.
             answer_ceiling: Duration::from_millis(1500),
             late_floor: Duration::from_millis(100),
-            ..PaceLimits::default()
+            ..TimeoutLimits::default()
         };
         Self { rules: &[], jobs: 64, limits }
     }

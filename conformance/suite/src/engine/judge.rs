@@ -114,7 +114,7 @@ impl Finding {
 
 /// Why a scenario ended before its last step.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Trouble {
+pub enum CheckFailure {
     /// The target breaks the rule.
     Broken(Box<Finding>),
     /// There was nothing to judge.
@@ -132,7 +132,7 @@ pub enum Trouble {
     },
 }
 
-impl From<Finding> for Trouble {
+impl From<Finding> for CheckFailure {
     fn from(finding: Finding) -> Self {
         Self::Broken(Box::new(finding))
     }
@@ -153,13 +153,13 @@ impl Basis {
     ///
     /// Waits say themselves that they ran out ([`Transcript::wait`]), so that no judgement has to. A finding that shows
     /// what the target sent instead of the right thing is about that, whatever else was late.
-    pub fn of(trouble: &Trouble, transcript: &Transcript) -> Self {
+    pub fn of(trouble: &CheckFailure, transcript: &Transcript) -> Self {
         if !transcript.fell_silent() {
             return Self::Content;
         }
         match trouble {
-            Trouble::CouldNotRun { cause: Cause::Config | Cause::Suite, .. } => Self::Content,
-            Trouble::Broken(finding) if !finding.is_about_silence && finding.actual.is_some() => {
+            CheckFailure::CouldNotRun { cause: Cause::Config | Cause::Suite, .. } => Self::Content,
+            CheckFailure::Broken(finding) if !finding.is_about_silence && finding.actual.is_some() => {
                 let shows = |frame: &Frame| {
                     frame.direction == Direction::FromTarget
                         && frame.kind != Kind::Closed
@@ -204,4 +204,4 @@ impl Cause {
 }
 
 /// The answer of a judgement.
-pub type Judgement = Result<(), Trouble>;
+pub type Judgement = Result<(), CheckFailure>;

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 /// Waiting times of one session.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
-pub struct Pace {
+pub struct Timeouts {
     /// For an answer that must come.
     pub answer: Duration,
     /// After the sentinel's answer, for what must not come.
@@ -25,7 +25,7 @@ pub struct Pace {
 
 /// Limits of the waiting times.
 #[derive(Clone, Copy, Debug)]
-pub struct PaceLimits {
+pub struct TimeoutLimits {
     /// Shortest deadline for an answer.
     pub answer_floor: Duration,
     /// Longest deadline for an answer, before scaling, unless the target itself took longer in the calibration.
@@ -38,7 +38,7 @@ pub struct PaceLimits {
     pub scale: f64,
 }
 
-impl Default for PaceLimits {
+impl Default for TimeoutLimits {
     fn default() -> Self {
         Self {
             answer_floor: Duration::from_secs(8),
@@ -58,9 +58,9 @@ const SLOW: Duration = Duration::from_millis(500);
 /// Scenarios at a time for a slow target that works side by side.
 const SLOW_JOBS: usize = 64;
 
-impl Pace {
+impl Timeouts {
     /// The pace for a target whose slowest calibrated round trip took `latency`.
-    pub fn calibrated(latency: Duration, limits: &PaceLimits) -> Self {
+    pub fn calibrated(latency: Duration, limits: &TimeoutLimits) -> Self {
         let ceiling = limits.answer_ceiling.max(limits.answer_floor).max(latency * 4);
         let scaled = |time: Duration| time.mul_f64(limits.scale.clamp(0.01, 1000.0));
         Self {
@@ -82,7 +82,7 @@ impl Pace {
 
     /// The pace of a target whose first round trip was a slow one: later ones take no more than `latency`.
     #[must_use]
-    pub fn usually(self, latency: Duration, limits: &PaceLimits) -> Self {
+    pub fn usually(self, latency: Duration, limits: &TimeoutLimits) -> Self {
         let usual = Self::calibrated(latency, limits);
         Self { quiet: usual.quiet, late: usual.late, ..self }
     }
@@ -100,9 +100,9 @@ mod tests {
 
     #[test]
     fn a_slow_target_is_given_more_time() {
-        let limits = PaceLimits::default();
-        let fast = Pace::calibrated(Duration::from_millis(1), &limits);
-        let slow = Pace::calibrated(Duration::from_millis(500), &limits);
+        let limits = TimeoutLimits::default();
+        let fast = Timeouts::calibrated(Duration::from_millis(1), &limits);
+        let slow = Timeouts::calibrated(Duration::from_millis(500), &limits);
         assert_eq!(fast.answer, Duration::from_secs(8));
         assert_eq!(slow.answer, Duration::from_secs(50));
         assert_eq!(slow.quiet, Duration::from_secs(2));
@@ -110,12 +110,12 @@ mod tests {
 
     #[test]
     fn a_target_that_works_in_turn_is_waited_for_as_long_as_its_queue() {
-        let limits = PaceLimits::default();
-        let serial = Pace::calibrated(Duration::from_secs(80), &limits);
+        let limits = TimeoutLimits::default();
+        let serial = Timeouts::calibrated(Duration::from_secs(80), &limits);
         assert_eq!(serial.answer, Duration::from_secs(320));
         let jobs = |alone, together| {
             let (alone, together) = (Duration::from_millis(alone), Duration::from_millis(together));
-            Pace::calibrated(together, &limits).side_by_side(alone, together).jobs
+            Timeouts::calibrated(together, &limits).side_by_side(alone, together).jobs
         };
         assert_eq!(jobs(5_000, 5_100), SLOW_JOBS);
         assert_eq!(jobs(5_000, 40_000), 1);
@@ -124,16 +124,16 @@ mod tests {
 
     #[test]
     fn a_slow_start_stretches_deadlines_and_no_quiet_window() {
-        let limits = PaceLimits::default();
-        let pace =
-            Pace::calibrated(Duration::from_millis(500), &limits).usually(Duration::from_millis(10), &limits);
+        let limits = TimeoutLimits::default();
+        let pace = Timeouts::calibrated(Duration::from_millis(500), &limits)
+            .usually(Duration::from_millis(10), &limits);
         assert_eq!((pace.answer, pace.quiet), (Duration::from_secs(50), Duration::from_millis(40)));
     }
 
     #[test]
     fn scale_stretches_everything() {
-        let limits = PaceLimits { scale: 3.0, ..PaceLimits::default() };
-        let pace = Pace::calibrated(Duration::from_millis(1), &limits);
+        let limits = TimeoutLimits { scale: 3.0, ..TimeoutLimits::default() };
+        let pace = Timeouts::calibrated(Duration::from_millis(1), &limits);
         assert_eq!(pace.answer, Duration::from_secs(24));
         assert_eq!(pace.quiet, Duration::from_millis(75));
     }

@@ -11,7 +11,7 @@ use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
 use crate::engine::family::{Families, Family};
-use crate::engine::judge::Trouble;
+use crate::engine::judge::CheckFailure;
 use crate::engine::protocol::Snapshots;
 use crate::transcript::Frame;
 
@@ -59,7 +59,7 @@ pub trait Session: Any + Send + Sync {
 #[derive(Clone, Debug)]
 pub struct Recheck {
     /// What is wrong.
-    pub trouble: Trouble,
+    pub trouble: CheckFailure,
     /// The messages that show it, which may be those of another scenario.
     pub frames: Vec<Frame>,
 }

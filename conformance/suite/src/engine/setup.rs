@@ -14,10 +14,10 @@ use crate::engine::environment;
 use crate::engine::family::{Families, Family};
 use crate::engine::judge::Cause;
 use crate::engine::manifest::Manifest;
-use crate::engine::pace::PaceLimits;
+use crate::engine::pace::TimeoutLimits;
 use crate::engine::session::{Session, Sessions};
-use crate::engine::target::{Log, Opening};
-use crate::net::wire::Straight;
+use crate::engine::target::{Log, OpenContext};
+use crate::net::wire::PassthroughWire;
 
 /// What the sessions of a run are opened with.
 pub struct OpenPlan<'a> {
@@ -28,7 +28,7 @@ pub struct OpenPlan<'a> {
     /// The broker; empty where the run needs none.
     pub broker_url: &'a str,
     /// Limits of all waiting.
-    pub limits: PaceLimits,
+    pub limits: TimeoutLimits,
     /// Seed of all ids.
     pub seed: u64,
     /// The directory of the logs of what is started.
@@ -51,13 +51,13 @@ impl OpenPlan<'_> {
     }
 
     /// What a session is opened with; what it starts logs to a file of its own.
-    pub fn opening<T>(&self, table: T, log: &str) -> Opening<T> {
-        Opening {
+    pub fn opening<T>(&self, table: T, log: &str) -> OpenContext<T> {
+        OpenContext {
             table,
             directory: self.manifest.directory.clone(),
             log: self.log(log),
             limits: self.limits,
-            wire: Arc::new(Straight),
+            wire: Arc::new(PassthroughWire),
             seed: self.seed,
         }
     }

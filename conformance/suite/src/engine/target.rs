@@ -15,7 +15,7 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::engine::environment;
-use crate::engine::pace::PaceLimits;
+use crate::engine::pace::TimeoutLimits;
 use crate::net::wire::Wire;
 
 use self::guard::Guarded;
@@ -29,7 +29,7 @@ const TERM_GRACE: Duration = Duration::from_secs(3);
 
 /// What a session with a target is opened with.
 #[derive(Clone)]
-pub struct Opening<T> {
+pub struct OpenContext<T> {
     /// The manifest's table.
     pub table: T,
     /// The directory that relative paths refer to.
@@ -37,7 +37,7 @@ pub struct Opening<T> {
     /// Where the output of what is started goes.
     pub log: Log,
     /// Limits of all waiting.
-    pub limits: PaceLimits,
+    pub limits: TimeoutLimits,
     /// What messages cross on their way.
     pub wire: Arc<dyn Wire>,
     /// Seed of all ids.
@@ -73,7 +73,7 @@ impl Launch {
     ///
     /// # Errors
     /// A text that tells what to change.
-    pub fn spawn(&self, around: &[(&str, &str)], pipes: Pipes) -> Result<Offspring, String> {
+    pub fn spawn(&self, around: &[(&str, &str)], pipes: Pipes) -> Result<ChildProcess, String> {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err("its command line is empty".to_owned());
         };
@@ -106,7 +106,7 @@ impl Launch {
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let guarded = group.map(|group| starting.started(group.as_raw()));
-        Ok(Offspring {
+        Ok(ChildProcess {
             child,
             group,
             _guarded: guarded,
@@ -119,7 +119,7 @@ impl Launch {
 
 /// A process that the suite started. Its whole group ends with it.
 #[derive(Debug)]
-pub struct Offspring {
+pub struct ChildProcess {
     child: Child,
     group: Option<Pid>,
     /// Ended with this process, whatever ends it.
@@ -130,7 +130,7 @@ pub struct Offspring {
     port: Option<Port>,
 }
 
-impl Offspring {
+impl ChildProcess {
     /// Keeps the port that it was given from others as long as it lives.
     #[must_use]
     pub(crate) fn on(mut self, port: Port) -> Self {
@@ -173,7 +173,7 @@ impl Offspring {
     }
 }
 
-impl Drop for Offspring {
+impl Drop for ChildProcess {
     fn drop(&mut self) {
         self.signal(Signal::SIGKILL);
     }

@@ -11,7 +11,7 @@ use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
 use crate::engine::by_hand::ByHand;
-use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::session::Sessions;
 use crate::transcript::Transcript;
 
@@ -25,7 +25,7 @@ pub struct Core {
     /// What the scenario writes down.
     pub transcript: Arc<Transcript>,
     /// Why it ended early.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<CheckFailure>,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
 }
@@ -102,7 +102,7 @@ pub(crate) use has_core;
 /// The World of a family, as the engine and its steps know it.
 pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory + HasCore {
     /// What it leaves behind for the verdict, the evidence and the transcript.
-    fn remains(&self) -> Remains;
+    fn remains(&self) -> ScenarioArtifacts;
 
     /// Gives back what other scenarios wait for.
     fn leave(&mut self) {}
@@ -113,14 +113,14 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     }
 
     /// Ends the scenario.
-    fn halt(&mut self, trouble: Trouble) -> Halt {
+    fn abort(&mut self, trouble: CheckFailure) -> Abort {
         self.core_mut().trouble = Some(trouble);
-        Halt
+        Abort
     }
 
     /// Ends the scenario unless the judgement is good.
     fn judge(&mut self, judgement: Judgement) -> Step {
-        judgement.map_err(|trouble| self.halt(trouble))
+        judgement.map_err(|trouble| self.abort(trouble))
     }
 
     /// Records what a MAY rule is about.
@@ -132,13 +132,15 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     fn goes_on(&mut self, ended: Option<String>) -> Step {
         match ended {
             None => Ok(()),
-            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            Some(message) => {
+                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
+            }
         }
     }
 
     /// Ends the scenario for a fault of ours.
-    fn suite_fault(&mut self, message: &str) -> Halt {
-        self.halt(Trouble::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+    fn suite_fault(&mut self, message: &str) -> Abort {
+        self.abort(CheckFailure::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
     }
 }
 
@@ -147,7 +149,7 @@ pub const STABLE: usize = 10;
 
 /// What a World leaves behind.
 #[derive(Clone, Debug, Default)]
-pub struct Remains {
+pub struct ScenarioArtifacts {
     /// The messages of the scenario; some may still come.
     pub transcript: Option<Arc<Transcript>>,
     /// What this run made up, and the stable name that stands for it in reports.
@@ -164,12 +166,12 @@ pub struct Remains {
 
 /// Ends a scenario; what happened is in the World.
 #[derive(Debug)]
-pub struct Halt;
+pub struct Abort;
 
 /// What stands in a panic that is no fault.
 const HALT: &str = "the scenario ended; its World says why";
 
-impl std::fmt::Display for Halt {
+impl std::fmt::Display for Abort {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.write_str(HALT)
     }
@@ -184,4 +186,4 @@ pub fn is_halt(payload: &(dyn std::any::Any + Send)) -> bool {
 }
 
 /// What a step answers.
-pub type Step = Result<(), Halt>;
+pub type Step = Result<(), Abort>;

@@ -13,20 +13,20 @@ use tokio::sync::OnceCell;
 use crate::engine::judge::Cause;
 use crate::engine::run::{Library, Quiet, RunPlan, Selection};
 use crate::engine::session::Sessions;
-use crate::mutation::crooked::Crooked;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
+use crate::mutation::mutating_wire::MutatingWire;
 use crate::mutation::reach::{Recording, Traffic};
 use crate::net::wire::Wire;
 use crate::transcript::lock;
 
 /// Makes benches, one for each worker.
-pub trait Workshop: Send + Sync {
+pub trait TargetFactory: Send + Sync {
     /// Sets up a bench: a broker, and a correct target.
-    fn open(&self) -> BoxFuture<'_, Result<Box<dyn Bench>, String>>;
+    fn open(&self) -> BoxFuture<'_, Result<Box<dyn TargetInstance>, String>>;
 }
 
 /// A place where a correct target can be put behind a wire.
-pub trait Bench {
+pub trait TargetInstance {
     /// Opens the session of a profile behind `wire`.
     fn sessions<'a>(
         &'a mut self,
@@ -68,7 +68,7 @@ pub struct MatrixError(String);
 pub fn run(
     library: &Arc<Library>,
     mutants: &[Mutant],
-    workshop: &dyn Workshop,
+    workshop: &dyn TargetFactory,
     workers: usize,
     jobs: usize,
     told: &(dyn Fn(&MutantResult, &Effort) + Sync),
@@ -160,7 +160,7 @@ impl Traffics {
 async fn listen(
     library: &Arc<Library>,
     profile: &str,
-    bench: &mut dyn Bench,
+    bench: &mut dyn TargetInstance,
     jobs: usize,
 ) -> Option<Traffic> {
     let recording = Arc::new(Recording::default());
@@ -222,7 +222,7 @@ struct Tried<'a> {
 async fn try_mutant<'a>(
     library: &Arc<Library>,
     (index, mutant): (usize, &'a Mutant),
-    bench: &mut dyn Bench,
+    bench: &mut dyn TargetInstance,
     jobs: usize,
     traffic: &Traffics,
 ) -> (Tried<'a>, MutantResult) {
@@ -242,7 +242,7 @@ async fn try_mutant<'a>(
 async fn try_again(
     library: &Arc<Library>,
     tried: &Tried<'_>,
-    bench: &mut dyn Bench,
+    bench: &mut dyn TargetInstance,
     jobs: usize,
 ) -> (MutantResult, Effort) {
     let began = Instant::now();
@@ -254,11 +254,11 @@ async fn try_again(
 async fn attempt(
     library: &Arc<Library>,
     mutant: &Mutant,
-    bench: &mut dyn Bench,
+    bench: &mut dyn TargetInstance,
     jobs: usize,
     (selection, patience): (Selection, Patience),
 ) -> MutantResult {
-    let wire = Arc::new(Crooked::new(mutant.fault.clone(), library.families.codec(&mutant.profile)));
+    let wire = Arc::new(MutatingWire::new(mutant.fault.clone(), library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
     let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
         Ok(sessions) => sessions,

@@ -5,15 +5,15 @@
 //! not run again. What cannot be laid at one scenario's door (a message before the first scenario, a fault that counts
 //! all messages) reaches every scenario.
 //!
-//! Neighbours: `crooked` is the wire, `matrix` runs what is reached, and a mutant's own rule in any case.
+//! Neighbours: `mutating_wire` is the wire, `matrix` runs what is reached, and a mutant's own rule in any case.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::Mutex;
 
 use crate::engine::codec::Codec;
 use crate::engine::run::RunOutput;
-use crate::mutation::crooked::{Crooked, scope};
 use crate::mutation::mutant::{Action, Condition, Fault};
+use crate::mutation::mutating_wire::{MutatingWire, scope};
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, lock};
 
@@ -84,7 +84,7 @@ impl Traffic {
         let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
-        let wire = Crooked::new(faults.to_vec(), codec);
+        let wire = MutatingWire::new(faults.to_vec(), codec);
         let mut reached = BTreeSet::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {

@@ -1,6 +1,6 @@
 //! The wire between the suite and a target, as a place where something can go wrong.
 //!
-//! A run has a straight wire. The saboteur puts a crooked one in its place and so makes a faulty
+//! A run has a wire that changes nothing. The saboteur puts a mutating one in its place and so makes a faulty
 //! target out of a correct one, without a line of fault in any implementation.
 
 use crate::transcript::Message;
@@ -32,9 +32,9 @@ pub trait Wire: Send + Sync {
 
 /// Changes nothing.
 #[derive(Debug)]
-pub struct Straight;
+pub struct PassthroughWire;
 
-impl Wire for Straight {
+impl Wire for PassthroughWire {
     fn outgoing(&self, message: Message) -> Vec<Message> {
         vec![message]
     }

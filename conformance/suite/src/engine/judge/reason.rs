@@ -3,11 +3,11 @@
 //! There are two reasons, and both are closed lists. [`Undeclared`]: the manifest leaves out what the scenario is
 //! about. [`Alternative`]: the documents leave a way open that leaves nothing to judge, and a message of the target
 //! shows that it took this way. Where neither holds, the subject was not seen, and that is
-//! [`Trouble::NotObserved`](super::Trouble::NotObserved).
+//! [`CheckFailure::NotObserved`](super::CheckFailure::NotObserved).
 
 use callmark_reports::record::Direction;
 
-use super::Trouble;
+use super::CheckFailure;
 use crate::transcript::{Frame, Kind};
 
 /// An enum whose members each have a key and a sentence, and a list of all of them.
@@ -125,12 +125,12 @@ pub struct Undeclaration {
 
 impl Undeclared {
     /// The scenario has no subject; `name` is what is not declared, for example a tool.
-    pub fn of(self, name: impl Into<String>) -> Trouble {
-        Trouble::NotApplicable(Undeclaration { what: self, name: name.into() })
+    pub fn of(self, name: impl Into<String>) -> CheckFailure {
+        CheckFailure::NotApplicable(Undeclaration { what: self, name: name.into() })
     }
 }
 
-impl From<Undeclared> for Trouble {
+impl From<Undeclared> for CheckFailure {
     fn from(what: Undeclared) -> Self {
         what.of("")
     }
@@ -165,15 +165,15 @@ impl Alternative {
     /// The target took this way, as `frames` show; the subject was not seen where none of them is the target's.
     ///
     /// Silence is no witness: a target that does nothing takes no way.
-    pub fn seen_in<'a>(self, frames: impl IntoIterator<Item = &'a Frame>) -> Trouble {
+    pub fn seen_in<'a>(self, frames: impl IntoIterator<Item = &'a Frame>) -> CheckFailure {
         let own = frames
             .into_iter()
             .filter(|frame| frame.direction == Direction::FromTarget && frame.kind != Kind::Closed);
         let frames: Vec<u32> = own.map(|frame| frame.n).collect();
         if frames.is_empty() {
-            return Trouble::NotObserved(format!("no message shows whether {}", self.text()));
+            return CheckFailure::NotObserved(format!("no message shows whether {}", self.text()));
         }
-        Trouble::Permitted(Permitted { way: self, frames })
+        CheckFailure::Permitted(Permitted { way: self, frames })
     }
 }
 
@@ -208,9 +208,9 @@ mod tests {
         let ours = frame(1, Direction::ToTarget, Kind::Command);
         let lost = frame(2, Direction::FromTarget, Kind::Closed);
         for way in Alternative::ALL {
-            assert!(matches!(way.seen_in(None), Trouble::NotObserved(_)), "{way:?} without a message");
+            assert!(matches!(way.seen_in(None), CheckFailure::NotObserved(_)), "{way:?} without a message");
             let seen = way.seen_in([&ours, &lost]);
-            assert!(matches!(seen, Trouble::NotObserved(_)), "{way:?} where the target sent nothing");
+            assert!(matches!(seen, CheckFailure::NotObserved(_)), "{way:?} where the target sent nothing");
         }
     }
 
@@ -221,7 +221,7 @@ mod tests {
             frame(2, Direction::FromTarget, Kind::Report),
             frame(3, Direction::FromTarget, Kind::CardSave),
         ];
-        let Trouble::Permitted(seen) = Alternative::UnansweredRefusal.seen_in(&frames) else {
+        let CheckFailure::Permitted(seen) = Alternative::UnansweredRefusal.seen_in(&frames) else {
             panic!("a report of the target is a witness")
         };
         assert_eq!((seen.way(), seen.frames()), (Alternative::UnansweredRefusal, &[2, 3][..]));
@@ -229,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_reason_names_what_is_not_declared() {
-        let Trouble::NotApplicable(reason) = Undeclared::AgentTool.of("email_send") else {
+        let CheckFailure::NotApplicable(reason) = Undeclared::AgentTool.of("email_send") else {
             panic!("it is not applicable")
         };
         assert_eq!(reason.to_string(), "`hub.agent.tools` does not name `email_send`");

@@ -8,11 +8,11 @@ use callmark_reports::record::Direction;
 use futures::future::LocalBoxFuture;
 
 use super::Remark;
-use super::remains::{Reason, Remains};
+use super::scenario_result::{Reason, ScenarioResult};
 use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::engine::family::{Families, Family};
-use crate::engine::judge::{Cause, Finding, Trouble};
+use crate::engine::judge::{Cause, CheckFailure, Finding};
 use crate::spec::catalog::Case;
 
 /// What ended in silence.
@@ -189,7 +189,7 @@ fn in_flight(ids: &[String]) -> String {
 
 /// What is to be said of targets that ended, or stopped working, in the middle of the run.
 pub(super) fn ends(cases: &[&Case], driven: &Driven) -> Vec<Remark> {
-    let mut first: BTreeMap<&str, (&Case, &Remains)> = BTreeMap::new();
+    let mut first: BTreeMap<&str, (&Case, &ScenarioResult)> = BTreeMap::new();
     for case in cases {
         let Some(remains) = driven.remains.get(&case.id).filter(|own| own.has_ended) else { continue };
         let known = first.entry(case.profile.as_str()).or_insert((case, remains));
@@ -197,9 +197,9 @@ pub(super) fn ends(cases: &[&Case], driven: &Driven) -> Vec<Remark> {
             *known = (case, remains);
         }
     }
-    let text = |(profile, (case, remains)): (&str, (&Case, &Remains))| {
+    let text = |(profile, (case, remains)): (&str, (&Case, &ScenarioResult))| {
         let trouble = driven.facts.get(&case.at).and_then(|facts| facts.trouble.as_ref());
-        let Some(Trouble::CouldNotRun { message, .. }) = trouble else { return None };
+        let Some(CheckFailure::CouldNotRun { message, .. }) = trouble else { return None };
         let text = format!("{profile}: {message}{}", in_flight(&remains.flight));
         Some(Remark { scenario: Some(case.id.clone()), text })
     };
@@ -214,16 +214,16 @@ const FLIGHT: usize = 8;
 
 fn could_not_run(driven: &mut Driven, case: &Case, message: String) {
     if let Some(facts) = driven.facts.get_mut(&case.at) {
-        facts.trouble = Some(Trouble::CouldNotRun { cause: Cause::Implementation, message });
+        facts.trouble = Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, message });
     }
 }
 
 fn urgency(facts: Option<&Facts>) -> u8 {
     match facts.and_then(|facts| facts.trouble.as_ref()) {
-        Some(Trouble::Broken(_)) => 0,
-        Some(Trouble::CouldNotRun { .. }) => 1,
-        Some(Trouble::NotObserved(_)) => 2,
-        Some(Trouble::NotApplicable(_) | Trouble::Permitted(_)) | None => 3,
+        Some(CheckFailure::Broken(_)) => 0,
+        Some(CheckFailure::CouldNotRun { .. }) => 1,
+        Some(CheckFailure::NotObserved(_)) => 2,
+        Some(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) | None => 3,
     }
 }
 
@@ -241,7 +241,7 @@ pub(super) fn blame_the_message(cases: &[&Case], driven: &mut Driven, families: 
             continue;
         }
         let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
-        if let Some(Trouble::CouldNotRun { cause: Cause::Implementation, message }) = &facts.trouble {
+        if let Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }) = &facts.trouble {
             let hint = "catch what goes wrong with one message, also with one that cannot be read, and go on serving";
             let finding =
                 Finding::new(format!("the target ends on what this scenario sends: {message}"), hint);
@@ -250,15 +250,16 @@ pub(super) fn blame_the_message(cases: &[&Case], driven: &mut Driven, families: 
     }
 }
 
-/// Trouble of this machine is not the target's.
+/// CheckFailure of this machine is not the target's.
 pub(super) fn blame_the_machine(driven: &mut Driven, cases: &[&Case]) {
     let places: BTreeMap<&str, &Case> = cases.iter().map(|case| (case.id.as_str(), *case)).collect();
     for (id, remains) in &driven.remains {
         let (Some(shortage), Some(case)) = (&remains.shortage, places.get(id.as_str())) else { continue };
         let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
-        if !matches!(facts.trouble, None | Some(Trouble::NotApplicable(_) | Trouble::Permitted(_))) {
+        if !matches!(facts.trouble, None | Some(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)))
+        {
             facts.trouble =
-                Some(Trouble::CouldNotRun { cause: Cause::Environment, message: shortage.clone() });
+                Some(CheckFailure::CouldNotRun { cause: Cause::Environment, message: shortage.clone() });
         }
     }
 }
@@ -304,7 +305,9 @@ mod tests {
         let trouble = again.map(|_| Finding::new("nothing came", "answer").into());
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
         let beside = Beside { any: beside, family: beside };
-        driven.remains.insert(case.id.clone(), Remains { beside, order, again, ..Remains::default() });
+        driven
+            .remains
+            .insert(case.id.clone(), ScenarioResult { beside, order, again, ..ScenarioResult::default() });
     }
 
     /// Scenarios of a Hub of which the first one passes and the others are silent beside `beside` others; those that
@@ -331,12 +334,12 @@ mod tests {
         let ends = |id: &str| ends(place(id)).then_some(Reason::Silence);
         let alone = Alone { ends: &ends, ran: RefCell::default() };
         let remarks = settle(limit, &cases, &mut driven, &alone).await;
-        let ended = |wanted: fn(&Trouble) -> bool| {
+        let ended = |wanted: fn(&CheckFailure) -> bool| {
             let of = |case: &&Case| driven.facts[&case.at].trouble.as_ref().is_some_and(wanted);
             cases.iter().enumerate().filter(|(_, case)| of(case)).map(|(place, _)| place).collect()
         };
-        let failed = ended(|trouble| matches!(trouble, Trouble::Broken(_)));
-        let could_not_run = ended(|trouble| matches!(trouble, Trouble::CouldNotRun { .. }));
+        let failed = ended(|trouble| matches!(trouble, CheckFailure::Broken(_)));
+        let could_not_run = ended(|trouble| matches!(trouble, CheckFailure::CouldNotRun { .. }));
         (failed, could_not_run, alone.ran.into_inner().len(), remarks)
     }
 
@@ -356,8 +359,9 @@ mod tests {
                 could_not_run(&mut driven, case, "it ended".to_owned());
             }
             blame_the_message(&cases, &mut driven, families::ALL);
-            let broken =
-                cases.iter().map(|case| matches!(driven.facts[&case.at].trouble, Some(Trouble::Broken(_))));
+            let broken = cases
+                .iter()
+                .map(|case| matches!(driven.facts[&case.at].trouble, Some(CheckFailure::Broken(_))));
             assert_eq!(broken.collect::<Vec<_>>(), [expect, false], "beside {beside}");
         };
         check(0, Direction::ToTarget, true);

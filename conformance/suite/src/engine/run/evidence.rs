@@ -11,7 +11,7 @@ use callmark_reports::record::{Direction, Evidence, FrameExcerpt};
 use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
-use super::remains::Remains;
+use super::scenario_result::ScenarioResult;
 use super::writer::Facts;
 use crate::engine::codec::Codec;
 use crate::engine::family::Naming;
@@ -33,7 +33,7 @@ pub(super) struct Context<'a> {
     pub codec: &'static dyn Codec,
     pub rule: &'a str,
     pub facts: &'a Facts,
-    pub remains: &'a Remains,
+    pub remains: &'a ScenarioResult,
     /// Start of the command that reruns the rule.
     pub rerun: &'a str,
     /// Text that must not be stored.
@@ -81,7 +81,7 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
 pub(super) fn names(
     naming: &dyn Naming,
     finding: &Finding,
-    remains: &Remains,
+    remains: &ScenarioResult,
     frames: &[Frame],
     shown: &[&Frame],
     secrets: &Arc<Redactor>,

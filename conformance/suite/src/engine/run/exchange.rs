@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::evidence;
 use super::evidence::excerpt;
-use super::remains::Remains;
+use super::scenario_result::ScenarioResult;
 use crate::engine::family::Naming;
 use crate::engine::judge::Finding;
 use crate::engine::secrets::Redactor;
@@ -54,7 +54,7 @@ pub enum ExchangeError {
 pub(super) fn of(
     case: &Case,
     naming: &dyn Naming,
-    remains: Option<&Remains>,
+    remains: Option<&ScenarioResult>,
     secrets: &[String],
     story: &[Kind],
 ) -> Result<Vec<FrameExcerpt>, ExchangeError> {

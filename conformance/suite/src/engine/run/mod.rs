@@ -6,8 +6,8 @@ mod alone;
 mod company;
 mod evidence;
 mod exchange;
-pub mod memory;
-mod remains;
+pub mod replay;
+mod scenario_result;
 mod scheduler;
 mod steps;
 pub mod tags;
@@ -22,7 +22,7 @@ use std::time::Duration;
 use callmark_reports::record::{FrameExcerpt, Outcome, RunRecord, TargetInfo};
 use serde_json::Value;
 
-use self::memory::{Account, Memory};
+use self::replay::{Account, ReplayMode};
 use self::steps::Steps;
 use crate::engine::family::Families;
 use crate::engine::judge::Cause;
@@ -131,7 +131,7 @@ pub struct RunPlan {
     /// Who is told of the progress.
     pub progress: Arc<dyn Progress>,
     /// What is kept of it, so that it can be judged again.
-    pub memory: Arc<Memory>,
+    pub memory: Arc<ReplayMode>,
 }
 
 /// Is told how a run goes on.
@@ -179,7 +179,7 @@ pub struct RunOutput {
     pub timings: BTreeMap<String, Duration>,
     /// What was run again, and why.
     pub remarks: Vec<Remark>,
-    remains: BTreeMap<String, remains::Remains>,
+    remains: BTreeMap<String, scenario_result::ScenarioResult>,
     secrets: Vec<String>,
     account: Option<Account>,
     families: Families,
@@ -188,10 +188,10 @@ pub struct RunOutput {
 impl RunOutput {
     /// The messages of every scenario, by scenario id. Each secret has a name in its place.
     pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
-        let names = remains::numbered(&self.secrets);
-        self.remains
-            .iter()
-            .map(move |(id, remains)| (id.as_str(), remains::without_secrets(remains.written(), &names)))
+        let names = scenario_result::numbered(&self.secrets);
+        self.remains.iter().map(move |(id, remains)| {
+            (id.as_str(), scenario_result::without_secrets(remains.written(), &names))
+        })
     }
 
     /// What whoever judges the run again has to know beside its messages; none where it was not kept.
@@ -201,7 +201,7 @@ impl RunOutput {
 
     /// JSON with a name in place of each secret: the one that stands for it in the transcripts.
     pub fn without_secrets(&self, value: &Value) -> Value {
-        remains::numbered(&self.secrets).rename(value)
+        scenario_result::numbered(&self.secrets).rename(value)
     }
 
     /// Writes the messages of every scenario as JSON, one a line with the scenario's id, without the manifest's secrets.
@@ -209,7 +209,7 @@ impl RunOutput {
     /// # Errors
     /// What `out` answers.
     pub fn write_transcripts(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
-        let lines = remains::Lines::without(&self.secrets);
+        let lines = scenario_result::Lines::without(&self.secrets);
         self.remains.iter().try_for_each(|(id, remains)| lines.write(id, remains, out))
     }
 

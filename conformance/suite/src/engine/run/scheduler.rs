@@ -14,8 +14,8 @@ use tokio::task::JoinSet;
 
 use super::alone;
 use super::company::Company;
-use super::memory::Account;
-use super::remains::Remains;
+use super::replay::Account;
+use super::scenario_result::ScenarioResult;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
 use super::{Library, RunOutput, RunPlan, verdict};
@@ -273,7 +273,7 @@ async fn recheck(
     plan: &RunPlan,
     cases: &[&Case],
     facts: &mut BTreeMap<Place, Facts>,
-    remains: &mut BTreeMap<String, Remains>,
+    remains: &mut BTreeMap<String, ScenarioResult>,
 ) {
     let Some(at) = plan.sessions.recheck_at() else { return };
     transcript::rest(at.saturating_duration_since(Instant::now())).await;

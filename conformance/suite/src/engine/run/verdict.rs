@@ -7,13 +7,13 @@ use callmark_reports::record::{
     Evidence, Level, Outcome, RUN_SCHEMA, RuleEntry, RunRecord, ScenarioEntry, SuiteInfo, Summary, Verdict,
 };
 
-use super::remains::Remains;
+use super::scenario_result::ScenarioResult;
 use super::scheduler::undeclared;
 use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::engine::family::Families;
 use crate::engine::family::Profile;
-use crate::engine::judge::{Finding, Trouble};
+use crate::engine::judge::{CheckFailure, Finding};
 use crate::engine::secrets::Redactor;
 use crate::spec::catalog::{Case, Place};
 use crate::spec::library;
@@ -29,7 +29,7 @@ pub(super) fn fold(
     cases: &[&Case],
     capabilities: &BTreeSet<String>,
     facts: &BTreeMap<Place, Facts>,
-    remains: &BTreeMap<String, Remains>,
+    remains: &BTreeMap<String, ScenarioResult>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(&plan.secrets));
     let judge = Fold { families: library.families, secrets, plan, capabilities, facts, remains };
@@ -67,7 +67,7 @@ struct Fold<'a> {
     plan: &'a RunPlan,
     capabilities: &'a BTreeSet<String>,
     facts: &'a BTreeMap<Place, Facts>,
-    remains: &'a BTreeMap<String, Remains>,
+    remains: &'a BTreeMap<String, ScenarioResult>,
 }
 
 impl Fold<'_> {
@@ -129,19 +129,21 @@ impl Fold<'_> {
         };
         match &facts.trouble {
             None => self.without_trouble(rule, case),
-            Some(Trouble::NotObserved(reason)) => (Outcome::NotObserved, Some(reason.clone()), None),
-            Some(Trouble::NotApplicable(reason)) => (Outcome::NotApplicable, Some(reason.to_string()), None),
-            Some(Trouble::Permitted(way)) => (Outcome::NotApplicable, Some(way.to_string()), None),
-            Some(Trouble::CouldNotRun { cause, message }) => {
+            Some(CheckFailure::NotObserved(reason)) => (Outcome::NotObserved, Some(reason.clone()), None),
+            Some(CheckFailure::NotApplicable(reason)) => {
+                (Outcome::NotApplicable, Some(reason.to_string()), None)
+            }
+            Some(CheckFailure::Permitted(way)) => (Outcome::NotApplicable, Some(way.to_string()), None),
+            Some(CheckFailure::CouldNotRun { cause, message }) => {
                 (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None)
             }
-            Some(Trouble::Broken(finding)) => {
+            Some(CheckFailure::Broken(finding)) => {
                 let asked = rule.level.max(case.level.unwrap_or(rule.level));
                 let outcome = of_finding(asked, finding, self.plan.strict);
                 if outcome == Outcome::Noted {
                     return (outcome, Some(finding.message.clone()), None);
                 }
-                let nothing = Remains::default();
+                let nothing = ScenarioResult::default();
                 let context = evidence::Context {
                     case,
                     naming: self.families.naming(&case.profile),
@@ -203,10 +205,10 @@ pub(super) fn level(library: &Library, case: &Case) -> Level {
 pub(super) fn shown(level: Level, facts: &Facts, strict: bool) -> Outcome {
     match &facts.trouble {
         None => Outcome::Passed,
-        Some(Trouble::Broken(finding)) => of_finding(level, finding, strict),
-        Some(Trouble::NotObserved(_)) => Outcome::NotObserved,
-        Some(Trouble::NotApplicable(_) | Trouble::Permitted(_)) => Outcome::NotApplicable,
-        Some(Trouble::CouldNotRun { .. }) => Outcome::CouldNotRun,
+        Some(CheckFailure::Broken(finding)) => of_finding(level, finding, strict),
+        Some(CheckFailure::NotObserved(_)) => Outcome::NotObserved,
+        Some(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) => Outcome::NotApplicable,
+        Some(CheckFailure::CouldNotRun { .. }) => Outcome::CouldNotRun,
     }
 }
 

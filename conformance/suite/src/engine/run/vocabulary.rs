@@ -12,7 +12,7 @@ use futures::future::LocalBoxFuture;
 use futures::{FutureExt as _, stream};
 
 use super::company::Company;
-use super::remains::Remains;
+use super::scenario_result::ScenarioResult;
 use super::steps::Steps;
 use super::writer;
 use super::writer::{Facts, Gatherer};
@@ -112,7 +112,7 @@ pub struct Batch<'a> {
 pub struct Driven {
     pub(super) facts: BTreeMap<Place, Facts>,
     /// By the id of the scenario.
-    pub(super) remains: BTreeMap<String, Remains>,
+    pub(super) remains: BTreeMap<String, ScenarioResult>,
 }
 
 impl Driven {
@@ -128,7 +128,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
-    let remains: Arc<Mutex<BTreeMap<String, Remains>>> = Arc::default();
+    let remains: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
     let (starting, ending) = (Arc::clone(&ids), Arc::clone(&ids));
     let (entered, left) = (Arc::clone(company), Arc::clone(company));
     let sessions = sessions.clone();
@@ -157,7 +157,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .after(move |feature, _, scenario, ended, world| {
             if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
-                let mut own = Remains { world: world.remains(), notes, ..Remains::default() };
+                let mut own = ScenarioResult { world: world.remains(), notes, ..ScenarioResult::default() };
                 if world.core().trouble.is_some() {
                     own.flight = left.of(family);
                 }

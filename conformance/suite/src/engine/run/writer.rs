@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use cucumber::event::{self, Cucumber, Feature, Hook, RetryableScenario, Rule, Scenario, Step};
 use cucumber::{Event, Writer, cli, parser, writer};
 
-use crate::engine::judge::{Cause, Trouble};
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::FamilyWorld;
 use crate::spec::catalog::Place;
 
@@ -16,7 +16,7 @@ use crate::spec::catalog::Place;
 #[derive(Clone, Debug)]
 pub(super) struct Facts {
     /// Why it ended early; nothing when it ran through.
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<CheckFailure>,
     /// The step at which it ended.
     pub step: Option<StepPlace>,
     /// Whether its end was seen.
@@ -92,7 +92,7 @@ impl<Done: Fn(&Place, &Facts)> Gatherer<Done> {
 impl Facts {
     /// Of a scenario that has ended, for tests.
     #[cfg(test)]
-    pub(super) fn ended(trouble: Option<Trouble>) -> Self {
+    pub(super) fn ended(trouble: Option<CheckFailure>) -> Self {
         Self { trouble, step: None, finished: true, took: Duration::ZERO, began: Instant::now() }
     }
 
@@ -118,8 +118,8 @@ pub(super) fn place(feature: &gherkin::Feature, scenario: &gherkin::Scenario) ->
     Place { file, line: u32::try_from(scenario.position.line).unwrap_or(u32::MAX) }
 }
 
-fn suite_fault(message: String) -> Trouble {
-    Trouble::CouldNotRun { cause: Cause::Suite, message }
+fn suite_fault(message: String) -> CheckFailure {
+    CheckFailure::CouldNotRun { cause: Cause::Suite, message }
 }
 
 fn fault_text(error: &event::StepError) -> String {

@@ -69,8 +69,8 @@ impl Port {
 }
 
 /// Opens what listens on a port of the suite's choice; again on another one where that says its port is taken.
-pub(crate) async fn opened<T, E, Opening: Future<Output = Result<T, E>>>(
-    mut open: impl FnMut(Handing) -> Opening,
+pub(crate) async fn opened<T, E, OpenContext: Future<Output = Result<T, E>>>(
+    mut open: impl FnMut(Handing) -> OpenContext,
     why: impl Fn(&E) -> String,
 ) -> Result<T, E> {
     let mut handing = Handing::Held;
@@ -89,7 +89,7 @@ pub(crate) fn is_refused(handing: Handing, said: &str) -> bool {
     is_taken(said) || (handing == Handing::Held && has_ended(said))
 }
 
-/// Whether a program ended before it listened, as [`super::Offspring::ended`] puts it.
+/// Whether a program ended before it listened, as [`super::ChildProcess::ended`] puts it.
 fn has_ended(said: &str) -> bool {
     said.contains("` ended with ")
 }

@@ -1,10 +1,10 @@
 //! What a runner or an agent makes up differs from run to run; in reports a name stands for it.
 
-use crate::engine::made_up::MadeUp;
+use crate::engine::normalize::Volatile;
 use crate::transcript::Kind;
 
 /// Names for it.
-pub(crate) static NAMING: MadeUp = MadeUp {
+pub(crate) static NAMING: Volatile = Volatile {
     ids: &["id", "breadcrumb_id", "requestId", "request_id"],
     measured: &["execution_time_ms", "timestamp", "updated_at", "created_at", "ts"],
     // A word that a person chose has no digit.

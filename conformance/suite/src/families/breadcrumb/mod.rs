@@ -8,15 +8,15 @@
 
 pub mod agent;
 pub mod crumb;
-mod door;
 pub mod evidence;
+pub mod in_memory_store;
 mod lines;
 pub mod manifest;
 pub mod room;
 pub mod runner;
 mod setup;
-pub mod shelf;
 pub mod store;
+mod store_access;
 mod system;
 
 use crate::engine::family::{Family, Naming, Profile};

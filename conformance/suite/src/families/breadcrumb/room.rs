@@ -155,11 +155,11 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::net::wire::Straight;
+    use crate::net::wire::PassthroughWire;
 
     #[test]
     fn a_message_belongs_to_the_scenario_whose_mark_it_holds() {
-        let room = Room::new(Arc::new(Straight));
+        let room = Room::new(Arc::new(PassthroughWire));
         let booth = room.enter("0123456789ab");
         let _other = room.enter("ba9876543210");
         let body = json!({"context": {"request_id": "echo-f0123456789abc"}});

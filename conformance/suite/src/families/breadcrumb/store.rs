@@ -18,8 +18,8 @@ use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
 use super::crumb::{Crumb, RESPONSE};
+use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
 use super::room::Room;
-use super::shelf::{Filter, OWNER, Refused, Shelf};
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -53,7 +53,7 @@ pub enum Posting {
 /// A store on a loopback address. It ends when it is dropped.
 pub struct Store {
     /// What it holds.
-    pub shelf: Arc<Shelf>,
+    pub shelf: Arc<InMemoryStore>,
     address: SocketAddr,
     // Ends with the store.
     _serving: JoinSet<()>,
@@ -62,7 +62,7 @@ pub struct Store {
 /// What every request needs.
 #[derive(Clone)]
 struct Desk {
-    shelf: Arc<Shelf>,
+    shelf: Arc<InMemoryStore>,
     room: Arc<Room>,
     posting: Posting,
     heard: Option<Heard>,
@@ -83,7 +83,7 @@ impl Store {
         let failed = |error: std::io::Error| format!("`{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let shelf: Arc<Shelf> = Arc::default();
+        let shelf: Arc<InMemoryStore> = Arc::default();
         let desk = Desk { shelf: Arc::clone(&shelf), room: Arc::clone(room), posting, heard };
         let router = Router::new().fallback(handle).with_state(desk);
         let mut serving = JoinSet::new();
@@ -171,7 +171,7 @@ impl Desk {
         };
         let mut first = None;
         for body in &arrived {
-            // A copy that a crooked wire makes has no key of its own.
+            // A copy that a mutating wire makes has no key of its own.
             let key = if first.is_none() { key } else { None };
             let stored = self.shelf.put(self.shelf.fresh_id(), body, key);
             if let (Ok(crumb), Some(heard)) = (&stored, &self.heard) {

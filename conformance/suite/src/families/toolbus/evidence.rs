@@ -14,11 +14,11 @@ pub(crate) struct Made;
 
 impl Naming for Made {
     fn ids(&self, frames: &[Frame]) -> BTreeMap<String, String> {
-        minted(frames)
+        target_generated_ids(frames)
     }
 
     fn normalized(&self, body: &Value) -> Value {
-        steady(body)
+        normalized_body(body)
     }
 }
 
@@ -30,7 +30,7 @@ fn is_time(key: &str) -> bool {
 }
 
 /// Names for the ids that the server made, in the order of their first appearance.
-pub fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
+pub fn target_generated_ids(frames: &[Frame]) -> BTreeMap<String, String> {
     let mut names = BTreeMap::new();
     for frame in frames.iter().filter(|frame| matches!(frame.kind, Kind::Response)) {
         let text = frame.body.pointer("/result/content/0/text").and_then(Value::as_str).unwrap_or_default();
@@ -48,7 +48,7 @@ pub fn minted(frames: &[Frame]) -> BTreeMap<String, String> {
 }
 
 /// A body with names in place of times and of the numbers of requests.
-pub fn steady(body: &Value) -> Value {
+pub fn normalized_body(body: &Value) -> Value {
     match body {
         Value::Object(members) => Value::Object(
             members
@@ -59,13 +59,13 @@ pub fn steady(body: &Value) -> Value {
                         // How requests of different scenarios are numbered depends on their order.
                         Value::Number(_) if name == "id" && members.contains_key("jsonrpc") => Value::from(1),
                         Value::String(text) if name == "text" => Value::from(steady_text(text)),
-                        other => steady(other),
+                        other => normalized_body(other),
                     };
                     (name.clone(), member)
                 })
                 .collect(),
         ),
-        Value::Array(items) => items.iter().map(steady).collect(),
+        Value::Array(items) => items.iter().map(normalized_body).collect(),
         plain => plain.clone(),
     }
 }
@@ -73,7 +73,7 @@ pub fn steady(body: &Value) -> Value {
 /// The text of an envelope or an artifact, made steady where it is JSON.
 pub fn steady_text(text: &str) -> String {
     match serde_json::from_str::<Value>(text) {
-        Ok(value @ Value::Object(_)) => steady(&value).to_string(),
+        Ok(value @ Value::Object(_)) => normalized_body(&value).to_string(),
         _ => text.to_owned(),
     }
 }

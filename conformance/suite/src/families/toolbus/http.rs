@@ -14,7 +14,7 @@ use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
 use super::stdio::{initialize, initialized};
 use crate::engine::by_hand::{header_of_environment, quoted};
 use crate::engine::environment;
-use crate::engine::target::Offspring;
+use crate::engine::target::ChildProcess;
 use crate::transcript::lock;
 
 /// For any answer. Who waits for one has a shorter deadline; this one frees what is left.
@@ -27,7 +27,7 @@ const END_DEADLINE: Duration = Duration::from_secs(1);
 /// An endpoint, and the server behind it where the suite started it.
 pub(super) struct Http {
     shared: Arc<Shared>,
-    process: Option<Arc<tokio::sync::Mutex<Offspring>>>,
+    process: Option<Arc<tokio::sync::Mutex<ChildProcess>>>,
     shown: String,
 }
 
@@ -49,7 +49,7 @@ impl Http {
         url: String,
         shown: String,
         headers: &BTreeMap<String, String>,
-        process: Option<Offspring>,
+        process: Option<ChildProcess>,
         sink: Sink,
     ) -> Result<Self, String> {
         let fault = |error: &dyn std::fmt::Display| error.to_string();

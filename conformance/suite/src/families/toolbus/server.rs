@@ -105,7 +105,7 @@ impl Server {
         Self {
             link: Arc::new(Nowhere),
             routes: Arc::default(),
-            wire: Arc::new(crate::net::wire::Straight),
+            wire: Arc::new(crate::net::wire::PassthroughWire),
             ids: Arc::default(),
             root: None,
             tools: Vec::new(),
@@ -142,12 +142,12 @@ impl Server {
     /// Sends a message of the handshake until it is answered; a server that is just starting may not listen yet.
     async fn exchange(&self, message: Value, id: i64, deadline: Duration) -> Result<Frame, String> {
         let began = std::time::Instant::now();
-        let straight: Arc<dyn Wire> = Arc::new(crate::net::wire::Straight);
+        let passthrough: Arc<dyn Wire> = Arc::new(crate::net::wire::PassthroughWire);
         let call = id.to_string();
         loop {
             // Each try has a transcript of its own, since one keeps only a few copies of the same refusal.
             let client = Client { scenario: String::new(), transcript: Arc::default() };
-            let route = Route { client: client.clone(), tool: String::new(), wire: Arc::clone(&straight) };
+            let route = Route { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
             lock(&self.routes.open).insert(id, route);
             if let Err(error) = self.link.send(message.clone()).await {
                 self.routes.fail(id, &error);

@@ -27,12 +27,12 @@ use super::manifest::{ToolbusTable, Transport};
 use super::server::Server;
 use super::stdio::Stdio;
 use crate::engine::environment;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, Opening, Pipes, Port, guard};
-use crate::net::wire::{Straight, Wire};
+use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, guard};
+use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 
 /// In place of the address of a server that is gone when the report is read.
@@ -73,7 +73,7 @@ pub struct ToolbusSession {
     /// The manifest's table.
     pub table: ToolbusTable,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     /// JSON Pointer to the results in the envelope.
     pub result_pointer: String,
     /// Where in the results the echoed value is.
@@ -82,7 +82,7 @@ pub struct ToolbusSession {
     outside: PathBuf,
     /// Keeps it; none where a run is judged again, which starts none.
     directory: Mutex<Option<TempDir>>,
-    plan: Opening<ToolbusTable>,
+    plan: OpenContext<ToolbusTable>,
     echoed: Result<(), String>,
     baselines: BTreeMap<Probe, Result<Value, String>>,
     shared: AsyncMutex<BTreeMap<RootKind, Arc<Server>>>,
@@ -98,7 +98,7 @@ pub struct ToolbusSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolbusFound {
-    pace: Pace,
+    pace: Timeouts,
     result_pointer: String,
     value_base: String,
     outside: PathBuf,
@@ -134,12 +134,12 @@ impl ToolbusSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
-        let plan = Opening {
+        let plan = OpenContext {
             table: table.clone(),
             directory: PathBuf::new(),
             log: PathBuf::new().into(),
-            limits: PaceLimits::default(),
-            wire: Arc::new(Straight),
+            limits: TimeoutLimits::default(),
+            wire: Arc::new(PassthroughWire),
             seed,
         };
         Arc::new(Self {
@@ -170,11 +170,11 @@ impl ToolbusSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: Opening<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
+    pub fn open(plan: OpenContext<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: Opening<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
+    async fn opening(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
         let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
         let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
@@ -187,7 +187,7 @@ impl ToolbusSession {
         plan.log.clear();
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
             value_base: String::new(),
             outside: directory.path().to_owned(),

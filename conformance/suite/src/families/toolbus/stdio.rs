@@ -10,7 +10,7 @@ use tokio::sync::Mutex;
 
 use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
 use crate::engine::by_hand::quoted;
-use crate::engine::target::{Launch, Offspring, Pipes};
+use crate::engine::target::{ChildProcess, Launch, Pipes};
 
 /// For a server to end by itself once its input is closed.
 const END_DEADLINE: Duration = Duration::from_millis(500);
@@ -18,7 +18,7 @@ const END_DEADLINE: Duration = Duration::from_millis(500);
 /// A server process of our own.
 pub(super) struct Stdio {
     input: Mutex<Option<ChildStdin>>,
-    process: std::sync::Arc<Mutex<Offspring>>,
+    process: std::sync::Arc<Mutex<ChildProcess>>,
     command: String,
 }
 

@@ -15,8 +15,8 @@ use super::judge::Reply;
 use super::scene::{Call, Made, Scene};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::engine::by_hand::{ByHand, quoted};
-use crate::engine::judge::{Cause, Judgement, Trouble};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript;
 use crate::transcript::Frame;
 
@@ -32,11 +32,11 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let request = scene.made.last().and_then(|made| answer::request(&scene.frames(), made.id).cloned());
         let subject = request.map(|frame| frame.body);
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.client.transcript)),
             names: vec![
                 (format!("-{}", scene.unique), String::new()),
@@ -48,7 +48,7 @@ impl FamilyWorld for World {
             reproduce: subject.is_some().then(|| {
                 let (before, after) = scene.client.transcript.told("by hand", || scene.server.by_hand());
                 ByHand::new(move |_, frame| {
-                    let request = quoted(&evidence::steady(&frame.body).to_string());
+                    let request = quoted(&evidence::normalized_body(&frame.body).to_string());
                     format!("{before}{request}{after}")
                 })
             }),
@@ -75,7 +75,7 @@ impl FamilyWorld for World {
 
 impl World {
     /// The session with the server.
-    pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Halt> {
+    pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Abort> {
         let session = self.core.sessions.get::<ToolbusSession>();
         session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
     }
@@ -118,16 +118,18 @@ impl World {
                     Some(Scene::new(session, server, kind, &self.core.identity(), self.core.written()));
                 Ok(())
             }
-            Err(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message })),
+            Err(message) => {
+                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
+            }
         }
     }
 
     /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given an MCP server`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares the next call. A probe that does not work without any semantic argument is a fault of the manifest.
@@ -135,7 +137,7 @@ impl World {
         let session = self.session()?;
         if let Some(Err(why)) = session.baseline(probe) {
             let message = format!("a plain call of `{}` does not work: {why}", probe.key());
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
+            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message }));
         }
         let scene = self.scene()?;
         let Some(call) = scene.prepare(probe, value) else {
@@ -146,27 +148,27 @@ impl World {
     }
 
     /// The call that is being prepared.
-    pub(super) fn call(&mut self) -> Result<&mut Call, Halt> {
+    pub(super) fn call(&mut self) -> Result<&mut Call, Abort> {
         if self.scene()?.call.is_none() {
             return Err(self.suite_fault("no step prepared a call (`Given a call of the … probe`)"));
         }
-        self.scene()?.call.as_mut().ok_or(Halt)
+        self.scene()?.call.as_mut().ok_or(Abort)
     }
 
     /// Makes the prepared call.
-    pub(super) async fn make(&mut self) -> Result<Made, Halt> {
+    pub(super) async fn make(&mut self) -> Result<Made, Abort> {
         self.call()?;
         let scene = self.scene()?;
         // A large call is made once; a small one may be made again.
         let call = if scene.turn.is_some() { scene.call.take() } else { scene.call.clone() };
         match call {
             Some(call) => Ok(scene.make(call).await),
-            None => Err(Halt),
+            None => Err(Abort),
         }
     }
 
     /// The calls that were made, the last one being under test.
-    pub(super) fn made(&mut self) -> Result<Vec<Made>, Halt> {
+    pub(super) fn made(&mut self) -> Result<Vec<Made>, Abort> {
         let made = self.scene()?.made.clone();
         if made.is_empty() {
             return Err(self.suite_fault("no step made a call (`When the client makes the call`)"));
@@ -201,9 +203,9 @@ impl World {
             made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
         let silent = !session.works() && replies.iter().any(|reply| reply.answer == Answer::Missing);
         let judgement = judgement(&replies);
-        if silent && matches!(judgement, Err(Trouble::Broken(_))) {
+        if silent && matches!(judgement, Err(CheckFailure::Broken(_))) {
             let message = "the server does not answer calls, and never did".to_owned();
-            return Err(self.halt(Trouble::NotObserved(message)));
+            return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)
     }

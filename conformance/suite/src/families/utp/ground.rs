@@ -19,12 +19,12 @@ use super::manifest::{PlatformKind, UtpTable};
 use super::platform;
 use super::platform::{Desk, Project, ProjectName, nats};
 use super::session::SessionError;
-use super::target::{Running, Surroundings, Target};
+use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::environment;
 use crate::engine::target::Port;
 use crate::engine::world::STABLE;
-use crate::net::wire::{Straight, Wire};
+use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Message, Transcript};
 
 /// Time for connecting to the broker.
@@ -119,7 +119,7 @@ impl Ground {
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
         let (address, task) = platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
         tasks.push(task);
-        let around = Surroundings {
+        let around = LaunchEnv {
             nats_url: plan.nats_url,
             platform_url: format!("http://{address}"),
             platform: plan.platform,
@@ -193,7 +193,7 @@ impl Ground {
     /// The ground of a run that is judged again.
     pub fn again(found: GroundFound, seed: u64) -> Arc<Self> {
         // Nobody takes what the desk would publish.
-        let (desk, _) = Desk::new(&found.version, Arc::new(Straight));
+        let (desk, _) = Desk::new(&found.version, Arc::new(PassthroughWire));
         Arc::new(Self {
             client: None,
             version: found.version,

@@ -24,7 +24,7 @@ impl Naming for Made {
     }
 
     fn ids_of_exchange(&self, shown: &[&Frame], is_named: &dyn Fn(&str) -> bool) -> BTreeMap<String, String> {
-        minted(shown, is_named)
+        target_generated_ids(shown, is_named)
     }
 }
 
@@ -34,7 +34,7 @@ fn named(finding: &Finding, frames: &[Frame], shown: &[&Frame]) -> BTreeMap<Stri
     let pointed = frames.iter().filter_map(|frame| frame.body.pointer("/payload/tool_result_card_id"));
     let known = |id: &&str| id.len() >= 4;
     let cards: BTreeSet<&str> = saved.chain(pointed).filter_map(Value::as_str).filter(known).collect();
-    let children: BTreeSet<&str> = children::minted(frames).filter(known).collect();
+    let children: BTreeSet<&str> = children::target_generated_ids(frames).filter(known).collect();
     let (mut names, mut counts) = (BTreeMap::new(), [0, 0]);
     let mut meet = |text: &str| {
         let kinds = [("card", &cards), ("child", &children)];
@@ -69,7 +69,7 @@ fn strings(value: &Value, meet: &mut impl FnMut(&str)) {
 
 /// Ids that came up in the target's messages first and have no name yet, by the names of their members: `step_id` gives
 /// `<step 1>`.
-fn minted(shown: &[&Frame], is_named: &dyn Fn(&str) -> bool) -> BTreeMap<String, String> {
+fn target_generated_ids(shown: &[&Frame], is_named: &dyn Fn(&str) -> bool) -> BTreeMap<String, String> {
     let (mut ours, mut names) = (BTreeSet::new(), BTreeMap::new());
     let mut counts = BTreeMap::<String, u32>::new();
     for frame in shown {
@@ -127,7 +127,7 @@ mod tests {
             json!({"agent_turn_id": ours, "step_id": step, "agent_id": "ag_pilot", "note": step, "project_id": project}),
         );
         let expect = BTreeMap::from([(step.to_owned(), "<step 1>".to_owned())]);
-        assert_eq!(minted(&[&first, &second], &|id| id == project), expect);
+        assert_eq!(target_generated_ids(&[&first, &second], &|id| id == project), expect);
     }
 
     #[test]

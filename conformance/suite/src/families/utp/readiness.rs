@@ -12,7 +12,7 @@ use super::platform::Project;
 use super::scene::Scene;
 use super::session::{Counter, Liveness, SessionError, UtpSession};
 use super::tool::Tool;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::transcript::{Frame, Kind};
 
 /// Concurrent calls of the calibration.
@@ -134,10 +134,10 @@ impl UtpSession {
     /// Measures the target's own latency, with a few calls at a time.
     pub(super) async fn calibrate(
         &self,
-        limits: &PaceLimits,
+        limits: &TimeoutLimits,
         within: Duration,
         alone: Duration,
-    ) -> Result<Pace, SessionError> {
+    ) -> Result<Timeouts, SessionError> {
         let project = self.ground.project(&format!("calibration of {}", self.role.profile()));
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(self.sentinel())).collect();
@@ -162,7 +162,7 @@ impl UtpSession {
         if misplaced {
             return Err(SessionError::Pointer { pointer: calls[0].result_pointer.clone() });
         }
-        Ok(Pace::calibrated(slowest, limits).side_by_side(alone, slowest))
+        Ok(Timeouts::calibrated(slowest, limits).side_by_side(alone, slowest))
     }
 
     /// Finds out whether scenarios that count would disturb each other.

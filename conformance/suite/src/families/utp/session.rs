@@ -16,7 +16,7 @@ use super::ground::Ground;
 use super::tool::{Role, Tool};
 use super::upstream::Upstream;
 use crate::engine::judge::Cause;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 
 /// What a session is opened with.
 pub struct SessionPlan {
@@ -27,7 +27,7 @@ pub struct SessionPlan {
     /// What can be called.
     pub tools: BTreeMap<Tool, ToolTable>,
     /// Limits of all waiting.
-    pub limits: PaceLimits,
+    pub limits: TimeoutLimits,
     /// How long the target may take until it answers.
     pub ready_within: Duration,
 }
@@ -61,7 +61,7 @@ pub struct UtpSession {
     /// What can be called.
     pub tools: BTreeMap<Tool, ToolTable>,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     /// What the target showed.
     pub liveness: Liveness,
     /// How its counter behaves.
@@ -139,7 +139,7 @@ impl SessionError {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UtpFound {
-    pace: Pace,
+    pace: Timeouts,
     liveness: Liveness,
     counter: Counter,
 }
@@ -186,7 +186,7 @@ impl UtpSession {
             role: plan.role,
             tools: plan.tools,
             // Until it is calibrated; a target that never does its work keeps this one.
-            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
+            pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
             liveness: Liveness::Stirs,
             counter: Counter::Shared,
             counting: Arc::default(),
@@ -194,7 +194,7 @@ impl UtpSession {
         };
         let ready = session.await_target(plan.ready_within).await?;
         session.liveness = ready.liveness;
-        session.pace = Pace::calibrated(ready.latency, &plan.limits);
+        session.pace = Timeouts::calibrated(ready.latency, &plan.limits);
         if session.liveness != Liveness::Stirs {
             session.pace = session.calibrate(&plan.limits, plan.ready_within, ready.latency).await?;
             session.counter = session.observe_counter().await;

@@ -30,13 +30,13 @@ use super::tool::{Role, Tool};
 use super::upstream;
 use super::upstream::{Keys, Upstream, UpstreamPlan};
 use crate::engine::manifest::{Section, section};
-use crate::engine::pace::PaceLimits;
+use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch};
-use crate::net::wire::{Straight, Wire};
+use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 
 /// UTP: executors, runtimes and registries.
@@ -260,7 +260,7 @@ async fn start(
         nats_url: plan.broker_url.to_owned(),
         version: table.protocol_version.clone(),
         platform: table.platform,
-        wire: Arc::new(Straight),
+        wire: Arc::new(PassthroughWire),
         seed: plan.seed,
         target,
         environment: parties.environment.clone(),
@@ -298,7 +298,7 @@ pub fn runtime_plan(
     ground: &Arc<Ground>,
     model: Arc<Model>,
     (url, secret): (Option<String>, Option<String>),
-    limits: PaceLimits,
+    limits: TimeoutLimits,
 ) -> RuntimePlan {
     model.attend(&ground.desk);
     RuntimePlan {
@@ -312,12 +312,17 @@ pub fn runtime_plan(
     }
 }
 
-fn ready_within(table: &UtpTable, limits: PaceLimits) -> Duration {
+fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
     table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0))
 }
 
 /// What a role is opened with.
-pub fn session_plan(role: Role, table: &UtpTable, ground: &Arc<Ground>, limits: PaceLimits) -> SessionPlan {
+pub fn session_plan(
+    role: Role,
+    table: &UtpTable,
+    ground: &Arc<Ground>,
+    limits: TimeoutLimits,
+) -> SessionPlan {
     SessionPlan {
         ground: Arc::clone(ground),
         role,
@@ -411,7 +416,7 @@ fn described(plan: &OpenPlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn
 
 /// What stands around a target on a bench.
 #[derive(Default)]
-pub struct Bystanders {
+pub struct MockServices {
     /// What it is told.
     pub environment: BTreeMap<String, String>,
     /// What stands behind an OpenAPI executor.
@@ -419,13 +424,13 @@ pub struct Bystanders {
 }
 
 /// A ground for one mutant: the target stands there already, behind this wire.
-pub async fn crooked(
+pub async fn behind(
     table: &UtpTable,
     nats_url: String,
     wire: Arc<dyn Wire>,
     seed: u64,
     target: Box<dyn Target>,
-    around: Bystanders,
+    around: MockServices,
 ) -> Result<Arc<Ground>, SessionError> {
     Ground::lay(GroundPlan {
         nats_url,

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use futures::future::BoxFuture;
 
 use super::manifest::PlatformKind;
-use crate::engine::target::{Launch, MAX_LOG, Offspring, Pipes, read_end};
+use crate::engine::target::{ChildProcess, Launch, MAX_LOG, Pipes, read_end};
 
 /// What a target finds around it when it is started.
 #[derive(Clone, Debug)]
-pub struct Surroundings {
+pub struct LaunchEnv {
     /// The broker.
     pub nats_url: String,
     /// The HTTP binding of the platform.
@@ -26,7 +26,7 @@ pub struct Surroundings {
 /// Something that can be certified.
 pub trait Target: Send + Sync {
     /// Starts it. The text of an error tells what to change.
-    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>>;
+    fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>>;
 
     /// What there is to say when it ended by itself.
     fn ended(&mut self) -> BoxFuture<'_, Option<String>>;
@@ -45,7 +45,7 @@ pub trait Target: Send + Sync {
 pub struct Running;
 
 impl Target for Running {
-    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, _: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async { Ok(()) })
     }
 
@@ -75,7 +75,7 @@ impl Logged {
 }
 
 impl Target for Logged {
-    fn start<'a>(&'a mut self, _: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, _: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
             match std::fs::File::open(&self.log) {
                 Ok(_) => Ok(()),
@@ -101,7 +101,7 @@ impl Target for Logged {
 #[derive(Debug)]
 pub struct Process {
     launch: Launch,
-    running: Option<Offspring>,
+    running: Option<ChildProcess>,
 }
 
 impl Process {
@@ -112,7 +112,7 @@ impl Process {
 }
 
 impl Target for Process {
-    fn start<'a>(&'a mut self, around: &'a Surroundings) -> BoxFuture<'a, Result<(), String>> {
+    fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async move {
             self.launch.log.clear();
             let mut told = vec![

@@ -14,8 +14,8 @@ use super::scene::{Pulse, Scene};
 use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
-use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript::{Frame, lock};
 
 /// The state of one scenario.
@@ -31,9 +31,9 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
+    fn remains(&self) -> ScenarioArtifacts {
         let project = self.scene.as_ref().map(|scene| &scene.project);
-        Remains {
+        ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
             names: Vec::new(),
             nonce: project.map(|project| project.name.nonce().to_owned()),
@@ -80,21 +80,21 @@ impl World {
     pub fn judge_call(&mut self, judgement: impl FnOnce(&[Frame], &Calls<'_>) -> Judgement) -> Step {
         self.call()?;
         let scene = self.scene()?;
-        let Some(subject) = &scene.call else { return Err(Halt) };
+        let Some(subject) = &scene.call else { return Err(Abort) };
         let calls = Calls { subject, others: &scene.others };
         let judgement = scene.project.transcript.with(|frames| judgement(frames, &calls));
         self.judge(judgement)
     }
 
     /// The session with the role under test. Once the broker is lost, nothing more is tried.
-    pub fn session(&mut self) -> Result<Arc<UtpSession>, Halt> {
+    pub fn session(&mut self) -> Result<Arc<UtpSession>, Abort> {
         let session = self.role.zip(self.core.sessions.get::<Services>());
         let session = session.and_then(|(role, services)| services.roles.get(&role).cloned());
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
         if session.ground.lost_broker() {
-            return Err(self.halt(broker_lost()));
+            return Err(self.abort(broker_lost()));
         }
         Ok(session)
     }
@@ -111,19 +111,19 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given a Tool Service`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// The call that a step prepared.
-    pub fn call(&mut self) -> Result<&mut Call, Halt> {
+    pub fn call(&mut self) -> Result<&mut Call, Abort> {
         if self.scene()?.call.is_none() {
             return Err(self.suite_fault("no step prepared a call (`Given a command for the … probe`)"));
         }
-        self.scene()?.call.as_mut().ok_or(Halt)
+        self.scene()?.call.as_mut().ok_or(Abort)
     }
 
     /// Prepares the call under test.
@@ -167,13 +167,13 @@ impl World {
         let fails = self.call()?.is_bound_to_fail();
         match self.unanswered().await? {
             None => Ok(()),
-            Some(Trouble::Broken(_) | Trouble::NotObserved(_)) if fails => {
+            Some(CheckFailure::Broken(_) | CheckFailure::NotObserved(_)) if fails => {
                 self.settled().await?;
                 self.judge_call(|frames, calls| {
                     Err(Alternative::UnansweredFailure.seen_in(seen::life_after(frames, calls)))
                 })
             }
-            Some(trouble) => Err(self.halt(trouble)),
+            Some(trouble) => Err(self.abort(trouble)),
         }
     }
 
@@ -192,7 +192,7 @@ impl World {
     pub async fn answered_anyway(&mut self) -> Step {
         match self.unanswered().await? {
             None => Ok(()),
-            Some(trouble) => Err(self.halt(trouble)),
+            Some(trouble) => Err(self.abort(trouble)),
         }
     }
 
@@ -200,12 +200,12 @@ impl World {
     /// breaks them, where all others have nothing to look at.
     pub async fn reported(&mut self) -> Step {
         match self.unanswered().await? {
-            None | Some(Trouble::NotObserved(_)) => self.judge_call(route::is_reported),
-            Some(trouble) => Err(self.halt(trouble)),
+            None | Some(CheckFailure::NotObserved(_)) => self.judge_call(route::is_reported),
+            Some(trouble) => Err(self.abort(trouble)),
         }
     }
 
-    async fn unanswered(&mut self) -> Result<Option<Trouble>, Halt> {
+    async fn unanswered(&mut self) -> Result<Option<CheckFailure>, Abort> {
         let session = self.session()?;
         let call = self.call()?.clone();
         let scene = self.scene()?;
@@ -250,17 +250,17 @@ impl World {
         let session = self.session()?;
         match self.scene()?.sentinels(&session, sentinels).await {
             Pulse::Steady(_) => return Ok(()),
-            Pulse::MixedUp => return Err(self.halt(mixed_up())),
+            Pulse::MixedUp => return Err(self.abort(mixed_up())),
             Pulse::Silent => {}
         }
         if session.ground.lost_broker() {
-            return Err(self.halt(broker_lost()));
+            return Err(self.abort(broker_lost()));
         }
         let ended = session.ground.target_ended().await;
         let message = ended.unwrap_or_else(|| {
             format!("the target did not answer a valid command in this scenario ({IN_TURN})")
         });
-        Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }))
+        Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
     }
 
     /// Waits until nothing more can be expected. A target that no longer answers has not survived; one whose
@@ -268,14 +268,14 @@ impl World {
     pub async fn settled(&mut self) -> Step {
         match self.pulse().await? {
             Pulse::Steady(_) => Ok(()),
-            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::MixedUp => Err(self.abort(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
                 let trouble = match session.ground.target_ended().await {
                     Some(ended) => stopped(ended),
                     None => missing(&session, not_survived()),
                 };
-                Err(self.halt(trouble))
+                Err(self.abort(trouble))
             }
         }
     }
@@ -284,11 +284,11 @@ impl World {
     pub async fn survived(&mut self) -> Step {
         match self.pulse().await? {
             Pulse::Steady(_) => Ok(()),
-            Pulse::MixedUp => Err(self.halt(mixed_up())),
+            Pulse::MixedUp => Err(self.abort(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
                 let ended = session.ground.target_ended().await.map(serde_json::Value::from);
-                Err(self.halt(missing(&session, not_survived().actual(ended.as_ref()))))
+                Err(self.abort(missing(&session, not_survived().actual(ended.as_ref()))))
             }
         }
     }
@@ -297,26 +297,26 @@ impl World {
     /// another breaks them.
     pub async fn settled_unmixed(&mut self) -> Step {
         match self.settled().await {
-            Err(halt) if self.core.trouble == Some(mixed_up()) => {
+            Err(abort) if self.core.trouble == Some(mixed_up()) => {
                 let finding = Finding::new(
                     MIXED_UP,
                     "read arguments from the card that the command points to, for every call anew",
                 )
                 .expected("the arguments of its own card in every result");
                 self.core.trouble = Some(finding.into());
-                Err(halt)
+                Err(abort)
             }
             settled => settled,
         }
     }
 
-    async fn pulse(&mut self) -> Result<Pulse, Halt> {
+    async fn pulse(&mut self) -> Result<Pulse, Abort> {
         let session = self.session()?;
         Ok(self.scene()?.settle(&session).await)
     }
 
     /// Runs of the counting call, after everything has settled; `None` when the call does not count.
-    pub async fn runs(&mut self) -> Result<Option<i64>, Halt> {
+    pub async fn runs(&mut self) -> Result<Option<i64>, Abort> {
         let session = self.session()?;
         let scene = self.scene()?;
         if scene.counted.is_none() {
@@ -329,19 +329,19 @@ impl World {
     }
 
     /// The count probe cannot be used.
-    async fn unusable(&mut self, why: &str) -> Halt {
-        let Ok(session) = self.session() else { return Halt };
+    async fn unusable(&mut self, why: &str) -> Abort {
+        let Ok(session) = self.session() else { return Abort };
         let message = format!("the `count` probe cannot be used: {why}");
         let trouble = match session.ground.target_ended().await {
             Some(ended) => stopped(ended),
-            None if session.liveness != Liveness::Answers => Trouble::NotObserved(message),
-            None => Trouble::CouldNotRun { cause: Cause::Fixture, message },
+            None if session.liveness != Liveness::Answers => CheckFailure::NotObserved(message),
+            None => CheckFailure::CouldNotRun { cause: Cause::Fixture, message },
         };
-        self.halt(trouble)
+        self.abort(trouble)
     }
 
     /// The captured messages.
-    pub fn capture(&mut self) -> Result<Arc<Capture>, Halt> {
+    pub fn capture(&mut self) -> Result<Arc<Capture>, Abort> {
         let capture = self.core.sessions.get::<Services>().and_then(|services| services.capture.clone());
         capture.ok_or_else(|| self.suite_fault("the scenario needs captured messages, and the run has none"))
     }
@@ -352,30 +352,30 @@ impl World {
     }
 
     /// The captured messages under test.
-    pub fn entries(&mut self) -> Result<Vec<Entry>, Halt> {
+    pub fn entries(&mut self) -> Result<Vec<Entry>, Abort> {
         let entries = self.entries.clone();
         entries.ok_or_else(|| self.suite_fault("no step selected messages of the capture"))
     }
 }
 
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
-fn missing(session: &UtpSession, finding: Finding) -> Trouble {
+fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
     if session.ground.lost_broker() {
         return broker_lost();
     }
     match session.liveness {
         Liveness::Answers => finding.into(),
-        Liveness::Works | Liveness::Stirs => Trouble::NotObserved(finding.message),
+        Liveness::Works | Liveness::Stirs => CheckFailure::NotObserved(finding.message),
     }
 }
 
-fn broker_lost() -> Trouble {
+fn broker_lost() -> CheckFailure {
     let message = "the connection to the broker was lost".to_owned();
-    Trouble::CouldNotRun { cause: Cause::Reachability, message }
+    CheckFailure::CouldNotRun { cause: Cause::Reachability, message }
 }
 
-fn stopped(ended: String) -> Trouble {
-    Trouble::CouldNotRun { cause: Cause::Implementation, message: ended }
+fn stopped(ended: String) -> CheckFailure {
+    CheckFailure::CouldNotRun { cause: Cause::Implementation, message: ended }
 }
 
 /// What helps a target that is only late because others come before.
@@ -384,8 +384,8 @@ const IN_TURN: &str = "if it works on one command at a time, say `serial = true`
 /// What is said where a call is answered with the work of another.
 const MIXED_UP: &str = "the target answers a call without its own work, as with another call's result";
 
-fn mixed_up() -> Trouble {
-    Trouble::NotObserved(MIXED_UP.to_owned())
+fn mixed_up() -> CheckFailure {
+    CheckFailure::NotObserved(MIXED_UP.to_owned())
 }
 
 fn not_survived() -> Finding {

@@ -23,17 +23,17 @@ use super::play::{Play, Plays};
 use super::task::Task;
 use super::tools::{Around, attend};
 use crate::engine::judge::Cause;
-use crate::engine::pace::Pace;
+use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Offspring, Opening};
+use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
 use crate::families::breadcrumb::room::Room;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::store::Store;
 use crate::net::http_server::HttpServer;
-use crate::net::wire::Straight;
+use crate::net::wire::PassthroughWire;
 use crate::transcript::{Transcript, lock};
 
 /// A session that cannot be opened.
@@ -80,13 +80,13 @@ pub struct CrumbAgentSession {
     /// The manifest's table.
     pub table: CrumbAgentTable,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     pub(super) around: Arc<Around>,
     pub(super) plays: Arc<Plays>,
     /// Names of tools that the manifest's fixtures add to the catalog.
     pub(super) further_tools: BTreeSet<String>,
     works: bool,
-    processes: Mutex<Vec<Offspring>>,
+    processes: Mutex<Vec<ChildProcess>>,
     nonce: String,
     seed: u64,
     // These end with the session.
@@ -104,7 +104,7 @@ impl std::fmt::Debug for CrumbAgentSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbAgentFound {
-    pace: Pace,
+    pace: Timeouts,
     by_store: bool,
     further_tools: BTreeSet<String>,
     works: bool,
@@ -125,7 +125,7 @@ impl CrumbAgentSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
-        let room = Arc::new(Room::new(Arc::new(Straight)));
+        let room = Arc::new(Room::new(Arc::new(PassthroughWire)));
         let plays = Arc::new(Plays::default());
         let model = Model::new(&room, &plays);
         let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
@@ -148,16 +148,18 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: Opening<CrumbAgentTable>) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
+    pub fn open(
+        plan: OpenContext<CrumbAgentTable>,
+    ) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: Opening<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
+    async fn opening(plan: OpenContext<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
         target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
     }
 
     async fn opening_on(
-        plan: Opening<CrumbAgentTable>,
+        plan: OpenContext<CrumbAgentTable>,
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
@@ -188,7 +190,7 @@ impl CrumbAgentSession {
 
     /// How long the agent's next word may take.
     pub(super) fn deadline(&self) -> Duration {
-        // Behind a crooked wire, most of what is silent is silent for good.
+        // Behind a mutating wire, most of what is silent is silent for good.
         let is_patient = self.pace.answer >= Duration::from_secs(5);
         self.pace.answer.max(if is_patient { self.table.deadline() } else { Duration::ZERO })
     }
@@ -236,7 +238,7 @@ impl CrumbAgentSession {
 
     /// The agent's process, where the suite started it and it ended by itself.
     pub(super) fn ended(&self) -> Option<String> {
-        lock(&self.processes).iter_mut().find_map(Offspring::ended)
+        lock(&self.processes).iter_mut().find_map(ChildProcess::ended)
     }
 }
 

@@ -9,8 +9,8 @@ use super::scene::Scene;
 use super::session::CrumbAgentSession;
 use super::task::Task;
 use crate::engine::by_hand::ByHand;
-use crate::engine::judge::{Cause, Judgement, Trouble};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::breadcrumb::runner::world::by_hand;
 use crate::transcript::{Frame, Kind};
 
@@ -24,15 +24,15 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.play.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
         let mut names: Vec<(String, String)> = scene.play.tasks().iter().flat_map(Task::names).collect();
         // Which of two calls comes first differs from run to run.
         names.extend(scene.play.ledger(&scene.play.tasks()).names());
         names.push((scene.unique.clone(), "<unique>".to_owned()));
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.play.booth.transcript)),
             names,
             nonce: None,
@@ -56,21 +56,21 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// The session, for judgements that look things up.
-    pub(super) fn session(&mut self) -> Result<Arc<CrumbAgentSession>, Halt> {
+    pub(super) fn session(&mut self) -> Result<Arc<CrumbAgentSession>, Abort> {
         Ok(Arc::clone(&self.scene()?.session))
     }
 
     /// Ends the scenario where something did not get to the agent.
     pub(super) fn reached(&mut self, sent: Result<(), String>) -> Step {
-        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+        sent.map_err(|message| self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
     }
 
     /// Judges what was seen, once what is looked for is there or a moment has passed.
@@ -80,7 +80,7 @@ impl World {
         let scene = self.scene()?;
         let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
         let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
-            Ok(()) | Err(Trouble::NotApplicable(_) | Trouble::Permitted(_)) => Some(()),
+            Ok(()) | Err(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) => Some(()),
             Err(_) => None,
         };
         scene.play.booth.transcript.wait(moment, settled).await;
@@ -98,13 +98,13 @@ impl World {
         }
         let seen = Seen::of(&frames, &tasks);
         let judgement = judgement(&seen);
-        if seen.said.is_empty() && matches!(judgement, Err(Trouble::Broken(_))) {
+        if seen.said.is_empty() && matches!(judgement, Err(CheckFailure::Broken(_))) {
             if let Some(message) = trouble {
-                return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+                return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
             }
             if !works {
                 let message = "the agent calls no tool, and never did".to_owned();
-                return Err(self.halt(Trouble::NotObserved(message)));
+                return Err(self.abort(CheckFailure::NotObserved(message)));
             }
         }
         self.judge(judgement)

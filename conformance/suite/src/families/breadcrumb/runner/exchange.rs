@@ -18,7 +18,7 @@ use crate::transcript::Frame;
 const TWICE: Duration = Duration::from_secs(1);
 /// How often calls that wait are made, where they seem to be executed in turn.
 const TRIES: u32 = 3;
-/// Seconds that a timer is asked to wait; less behind a crooked wire, where many runs are made.
+/// Seconds that a timer is asked to wait; less behind a mutating wire, where many runs are made.
 const SECONDS: u64 = 1;
 const FEWER_SECONDS: f64 = 0.4;
 

@@ -27,16 +27,16 @@ use super::scene::{Scene, product};
 use super::upstream::Upstream;
 use super::value::tells;
 use crate::engine::judge::Cause;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Offspring, Opening};
-use crate::families::breadcrumb::door::Door;
+use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::families::breadcrumb::room::Room;
 use crate::families::breadcrumb::store::Store;
-use crate::net::wire::Straight;
+use crate::families::breadcrumb::store_access::StoreAccess;
+use crate::net::wire::PassthroughWire;
 use crate::transcript::{Frame, lock, shorten};
 
 /// Between two tries of the first call.
@@ -122,8 +122,8 @@ pub struct RunnerSession {
     /// `[breadcrumb.tools]`, or what holds without it.
     pub tools: ToolsTable,
     /// Waiting times.
-    pub pace: Pace,
-    pub(in crate::families::breadcrumb) door: Door,
+    pub pace: Timeouts,
+    pub(in crate::families::breadcrumb) door: StoreAccess,
     pub(in crate::families::breadcrumb) room: Arc<Room>,
     /// The language models.
     pub(in crate::families::breadcrumb) upstream: Option<Upstream>,
@@ -134,7 +134,7 @@ pub struct RunnerSession {
     /// Where the runner runs.
     pub(in crate::families::breadcrumb) directory: PathBuf,
     works: bool,
-    process: Mutex<Option<Offspring>>,
+    process: Mutex<Option<ChildProcess>>,
     nonce: String,
     seed: u64,
     // Ends with the session.
@@ -151,7 +151,7 @@ impl std::fmt::Debug for RunnerSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunnerFound {
-    pace: Pace,
+    pace: Timeouts,
     has_shelf: bool,
     has_upstream: bool,
     pages: Option<SocketAddr>,
@@ -176,13 +176,13 @@ impl RunnerSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
-        let room = Arc::new(Room::new(Arc::new(Straight)));
+        let room = Arc::new(Room::new(Arc::new(PassthroughWire)));
         Arc::new(Self {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
             pace: found.pace,
-            door: if found.has_shelf { Door::Store(Store::closed()) } else { Door::Nobody },
+            door: if found.has_shelf { StoreAccess::Store(Store::closed()) } else { StoreAccess::Nobody },
             upstream: found.has_upstream.then(|| Upstream::unheard(&room)),
             room,
             pages: found.pages.map(Pages::unserved),
@@ -200,15 +200,18 @@ impl RunnerSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: Opening<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
+    pub fn open(plan: OpenContext<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: Opening<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
+    async fn opening(plan: OpenContext<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
         target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
     }
 
-    async fn opening_on(plan: Opening<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
+    async fn opening_on(
+        plan: OpenContext<BreadcrumbTable>,
+        handing: Handing,
+    ) -> Result<Arc<Self>, RunnerError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan, handing).await?;
@@ -255,7 +258,7 @@ impl RunnerSession {
         self.pace.answer.max(least) + own
     }
 
-    /// Whether deadlines of the manifest hold. Behind a crooked wire, most of what is silent is silent for good.
+    /// Whether deadlines of the manifest hold. Behind a mutating wire, most of what is silent is silent for good.
     pub(in crate::families::breadcrumb) fn is_patient(&self) -> bool {
         self.pace.answer >= PATIENT
     }
@@ -340,7 +343,7 @@ impl RunnerSession {
     }
 
     /// Makes first calls until one is answered.
-    async fn learn(&mut self, limits: &PaceLimits, within: Duration) -> Result<(), RunnerError> {
+    async fn learn(&mut self, limits: &TimeoutLimits, within: Duration) -> Result<(), RunnerError> {
         let began = Instant::now();
         if let Some(shelf) = self.door.shelf() {
             let mut listeners = shelf.listeners();
@@ -372,7 +375,7 @@ impl RunnerSession {
                         .await;
                     if let Some(works) = answered {
                         self.works = works;
-                        self.pace = Pace::calibrated(asked.elapsed(), limits);
+                        self.pace = Timeouts::calibrated(asked.elapsed(), limits);
                         if works {
                             self.settle(limits).await;
                         }
@@ -393,7 +396,7 @@ impl RunnerSession {
     }
 
     /// The first call may have waited for the runner to start; what it usually takes shows in further ones.
-    async fn settle(&mut self, limits: &PaceLimits) {
+    async fn settle(&mut self, limits: &TimeoutLimits) {
         let mut slowest = Duration::ZERO;
         for number in 1..=WARM {
             let unique = self.unique(&format!("calibration, warm {number}"));

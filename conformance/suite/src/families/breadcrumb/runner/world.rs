@@ -10,8 +10,8 @@ use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::engine::family::Naming as _;
-use crate::engine::judge::{Cause, Judgement, Trouble};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.
@@ -24,11 +24,11 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.booth.transcript)),
             names: scene.names(),
             nonce: None,
@@ -41,7 +41,7 @@ impl FamilyWorld for World {
 
 impl World {
     /// The session with the runner.
-    pub(in crate::families::breadcrumb) fn session(&mut self) -> Result<Arc<RunnerSession>, Halt> {
+    pub(in crate::families::breadcrumb) fn session(&mut self) -> Result<Arc<RunnerSession>, Abort> {
         let Some(session) = self.core.sessions.get::<RunnerSession>() else {
             return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
         };
@@ -57,16 +57,19 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub(in crate::families::breadcrumb) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(in crate::families::breadcrumb) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given a tool runner`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Ends the scenario where something did not get to the runner.
-    pub(in crate::families::breadcrumb) fn reached<T>(&mut self, sent: Result<T, String>) -> Result<T, Halt> {
-        sent.map_err(|message| self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }))
+    pub(in crate::families::breadcrumb) fn reached<T>(
+        &mut self,
+        sent: Result<T, String>,
+    ) -> Result<T, Abort> {
+        sent.map_err(|message| self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
     }
 
     /// Judges the first answer to each call.
@@ -112,11 +115,11 @@ impl World {
         }
         let judgement = calls.iter().try_for_each(|call| judgement(&frames, call));
         if !session.works()
-            && matches!(judgement, Err(Trouble::Broken(_)))
+            && matches!(judgement, Err(CheckFailure::Broken(_)))
             && Answer::of(&frames, &calls[0]).is_none()
         {
             let message = "the runner does not answer, and never did".to_owned();
-            return Err(self.halt(Trouble::NotObserved(message)));
+            return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)
     }

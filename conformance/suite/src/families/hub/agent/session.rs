@@ -24,14 +24,14 @@ use super::manifest::AgentTable;
 use super::room::{Booth, Room};
 use super::scene::Scene;
 use crate::engine::judge::Cause;
-use crate::engine::pace::Pace;
+use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Opening};
+use crate::engine::target::{Handing, OpenContext};
 use crate::families::hub::contract::TOOLS;
 use crate::net::http_server::HttpServer;
-use crate::net::wire::{CALL, Straight};
+use crate::net::wire::{CALL, PassthroughWire};
 use crate::transcript::{Frame, Kind, lock};
 
 pub use start::{Around, Embedded, StartAgent};
@@ -90,7 +90,7 @@ pub struct AgentSession {
     /// The manifest's table.
     pub table: AgentTable,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     pub(super) driver: Driver,
     pub(super) room: Arc<Room>,
     secret: String,
@@ -117,7 +117,7 @@ impl std::fmt::Debug for AgentSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentFound {
-    pace: Pace,
+    pace: Timeouts,
     driver: Absent,
     secret: String,
     agent_id: Option<String>,
@@ -147,7 +147,7 @@ impl AgentSession {
     /// The session of a run that is judged again.
     pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
         let lobby = Booth::new(String::new(), String::new());
-        let room = Room::new(Arc::new(Straight), table.drive.model.unwrap_or_default(), lobby);
+        let room = Room::new(Arc::new(PassthroughWire), table.drive.model.unwrap_or_default(), lobby);
         Arc::new(Self {
             table,
             pace: found.pace,
@@ -173,13 +173,16 @@ impl AgentSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(
-        plan: Opening<AgentTable>,
+        plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
     ) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
         Box::pin(Self::opening(plan, agent))
     }
 
-    async fn opening(plan: Opening<AgentTable>, agent: Option<StartAgent>) -> Result<Arc<Self>, AgentError> {
+    async fn opening(
+        plan: OpenContext<AgentTable>,
+        agent: Option<StartAgent>,
+    ) -> Result<Arc<Self>, AgentError> {
         if agent.is_some() {
             return Self::opening_on(plan, agent, Handing::Free).await;
         }
@@ -191,7 +194,7 @@ impl AgentSession {
     }
 
     async fn opening_on(
-        plan: Opening<AgentTable>,
+        plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
         handing: Handing,
     ) -> Result<Arc<Self>, AgentError> {

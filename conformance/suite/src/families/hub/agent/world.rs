@@ -10,8 +10,8 @@ use super::judge::outcome::LOST;
 use super::judge::{Deed, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::engine::judge::{Cause, Judgement, Trouble, Undeclared};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Cause, CheckFailure, Judgement, Undeclared};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
 
@@ -33,10 +33,10 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let other = AgentSession::other_customer(&scene.booth.unique);
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.booth.transcript)),
             names: vec![
                 (other.clone(), "<other customer>".to_owned()),
@@ -72,18 +72,18 @@ impl World {
         let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
         if let Some(message) = session.ended() {
             // What it breaks by that was told by the scenario in which it ended.
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message }));
+            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }));
         }
         self.scene = Some(scene);
         Ok(())
     }
 
     /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares the call under test.
@@ -94,7 +94,7 @@ impl World {
         };
         let has = scene.session.table.tools.contains(&call.tool);
         if matches!(choice, Choice::Tool(_)) && !has {
-            return Err(self.halt(Undeclared::AgentTool.of(&call.tool)));
+            return Err(self.abort(Undeclared::AgentTool.of(&call.tool)));
         }
         scene.call = Some(call);
         Ok(())
@@ -123,7 +123,9 @@ impl World {
             return Ok(());
         }
         match scene.ended().await {
-            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            Some(message) => {
+                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
+            }
             None => Ok(()),
         }
     }
@@ -153,7 +155,7 @@ impl World {
         }
         let deeds: Vec<Deed<'_>> = made.iter().map(|made| Deed { made, frames: &frames }).collect();
         let judgement = judgement(&deeds, subject);
-        if !stirs && matches!(judgement, Err(Trouble::Broken(_))) {
+        if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
             let told = deeds[subject.min(deeds.len() - 1)].told();
             let told =
                 self.remains().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
@@ -162,7 +164,7 @@ impl World {
                 None => told,
             };
             let message = format!("the agent never asked the Hub for anything; {told}");
-            return Err(self.halt(Trouble::NotObserved(message)));
+            return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)
     }

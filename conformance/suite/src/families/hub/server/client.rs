@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::engine::pace::heartbeat;
 use crate::net::http_answer;
-use crate::net::wire::{CALL, SCENARIO, STATUS, Straight, TOOL, Wire};
+use crate::net::wire::{CALL, PassthroughWire, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 
 /// Largest answer that is read.
@@ -85,7 +85,7 @@ impl Client {
 
     /// A client of nobody, for a run that is judged again.
     pub(in crate::families::hub) fn of_nobody() -> Self {
-        Self { http: None, base: String::new(), wire: Arc::new(Straight), calls: AtomicU64::new(1) }
+        Self { http: None, base: String::new(), wire: Arc::new(PassthroughWire), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.

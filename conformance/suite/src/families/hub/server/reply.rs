@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::client::RETRY;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::contract;
 use crate::net::wire::{CALL, STATUS, TOOL};
 use crate::transcript::{Frame, Kind};
@@ -91,7 +91,11 @@ impl<'a> Reply<'a> {
     /// Nothing to judge.
     pub fn is_no_breakdown(&self) -> Judgement {
         if self.is_broken_down() {
-            return Err(Trouble::NotObserved(format!("`{}` fails altogether: {}", self.tool(), self.told())));
+            return Err(CheckFailure::NotObserved(format!(
+                "`{}` fails altogether: {}",
+                self.tool(),
+                self.told()
+            )));
         }
         Ok(())
     }
@@ -100,11 +104,11 @@ impl<'a> Reply<'a> {
     ///
     /// # Errors
     /// Nothing to judge: that the call must succeed is another rule's business.
-    pub fn result(&self) -> Result<&'a Map<String, Value>, Trouble> {
+    pub fn result(&self) -> Result<&'a Map<String, Value>, CheckFailure> {
         let result = self.body().get("result").and_then(Value::as_object);
         match result {
             Some(result) if self.is_executed() => Ok(result),
-            _ => Err(Trouble::NotObserved(format!("`{}` has no result: {}", self.tool(), self.told()))),
+            _ => Err(CheckFailure::NotObserved(format!("`{}` has no result: {}", self.tool(), self.told()))),
         }
     }
 

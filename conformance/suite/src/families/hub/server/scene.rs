@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use super::client::{Agent, Request};
 use super::reply::Reply;
 use super::session::HubSession;
-use crate::engine::judge::Trouble;
+use crate::engine::judge::CheckFailure;
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
@@ -94,7 +94,7 @@ impl Scene {
     ///
     /// # Errors
     /// There is nothing that it can refer to.
-    pub async fn prepare(&mut self, tool: &str) -> Result<(), Trouble> {
+    pub async fn prepare(&mut self, tool: &str) -> Result<(), CheckFailure> {
         match tool {
             "calendar_update_event" | "calendar_delete_event" if !self.has_event => self.need_event().await?,
             "email_read" => self.need_message().await?,
@@ -107,21 +107,21 @@ impl Scene {
     }
 
     /// Has the Hub make an event. A stub may have none to make; it is asked for that of the manifest.
-    pub async fn need_event(&mut self) -> Result<(), Trouble> {
+    pub async fn need_event(&mut self) -> Result<(), CheckFailure> {
         self.has_event = true;
         let inputs = contract::full_inputs("calendar_create_event", &self.subjects);
         match self.made_id("calendar_create_event", &inputs, "event_id").await {
             Ok(id) => self.subjects.event_id = id,
             Err(_) if self.session.table.stub => {}
             Err(told) => {
-                return Err(Trouble::NotObserved(format!("there is no event to look at: {told}")));
+                return Err(CheckFailure::NotObserved(format!("there is no event to look at: {told}")));
             }
         }
         Ok(())
     }
 
     /// Finds a message: that of the manifest, one that a search gives, or one that is sent.
-    async fn need_message(&mut self) -> Result<(), Trouble> {
+    async fn need_message(&mut self) -> Result<(), CheckFailure> {
         if self.has_message || self.session.fixtures.message_id.is_some() || self.session.table.stub {
             return Ok(());
         }
@@ -133,33 +133,37 @@ impl Scene {
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(id) => self.subjects.message_id = id,
-            Err(told) => return Err(Trouble::NotObserved(format!("there is no message to read: {told}"))),
+            Err(told) => {
+                return Err(CheckFailure::NotObserved(format!("there is no message to read: {told}")));
+            }
         }
         Ok(())
     }
 
     /// Finds a thread: that of the manifest, or that of a message that is sent.
-    async fn need_thread(&mut self) -> Result<(), Trouble> {
+    async fn need_thread(&mut self) -> Result<(), CheckFailure> {
         if self.has_message || self.session.fixtures.thread_id.is_some() || self.session.table.stub {
             return Ok(());
         }
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "thread_id").await {
             Ok(id) => self.subjects.thread_id = id,
-            Err(told) => return Err(Trouble::NotObserved(format!("there is no thread to look at: {told}"))),
+            Err(told) => {
+                return Err(CheckFailure::NotObserved(format!("there is no thread to look at: {told}")));
+            }
         }
         Ok(())
     }
 
     /// Sends a mail that a search finds by the scenario's mark, where the manifest names none that is there.
-    pub async fn need_known_mail(&mut self) -> Result<(), Trouble> {
+    pub async fn need_known_mail(&mut self) -> Result<(), CheckFailure> {
         if self.session.fixtures.sender.is_some() {
             return Ok(());
         }
         let mail = contract::full_inputs("email_send", &self.subjects);
         match self.made_id("email_send", &mail, "message_id").await {
             Ok(_) => Ok(()),
-            Err(told) => Err(Trouble::NotObserved(format!("there is no mail to search for: {told}"))),
+            Err(told) => Err(CheckFailure::NotObserved(format!("there is no mail to search for: {told}"))),
         }
     }
 
@@ -167,14 +171,14 @@ impl Scene {
     ///
     /// # Errors
     /// The message does not say so.
-    pub async fn sender_of_the_attachment(&mut self) -> Result<String, Trouble> {
+    pub async fn sender_of_the_attachment(&mut self) -> Result<String, CheckFailure> {
         let inputs =
             json!({"message_id": self.session.fixtures.message_with_attachment_id, "mark_as_read": false});
         match self.made_id("email_read", &inputs, "from").await {
             Ok(from) => {
                 Ok(from.rsplit('<').next().unwrap_or_default().trim_end_matches(['>', ' ']).to_owned())
             }
-            Err(told) => Err(Trouble::NotObserved(format!("there is no sender to search for: {told}"))),
+            Err(told) => Err(CheckFailure::NotObserved(format!("there is no sender to search for: {told}"))),
         }
     }
 
@@ -182,7 +186,7 @@ impl Scene {
     ///
     /// # Errors
     /// It could not be deleted.
-    pub async fn delete_event(&mut self) -> Result<(), Trouble> {
+    pub async fn delete_event(&mut self) -> Result<(), CheckFailure> {
         let inputs = contract::full_inputs("calendar_delete_event", &self.subjects);
         let request = self.session.request("calendar_delete_event", self.customer, &inputs);
         let call = self.session.exchange(&self.agent, &request).await;
@@ -191,9 +195,9 @@ impl Scene {
             Some(reply) => {
                 let is_absent = self.session.lacks(&reply);
                 let told = if is_absent { super::session::absent(reply.tool()) } else { reply.told() };
-                Err(Trouble::NotObserved(format!("the event was not deleted: {told}")))
+                Err(CheckFailure::NotObserved(format!("the event was not deleted: {told}")))
             }
-            None => Err(Trouble::NotObserved("the event was not deleted".to_owned())),
+            None => Err(CheckFailure::NotObserved("the event was not deleted".to_owned())),
         })
     }
 

@@ -17,11 +17,11 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::client::{Agent, Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
-use crate::engine::pace::Pace;
+use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
     EXECUTE, HALVES, PEOPLE, SCHEME, STATUS_BASE, Subjects, TOOL_NOT_FOUND,
@@ -53,7 +53,7 @@ pub struct HubSession {
     /// The manifest's table.
     pub table: HubTable,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     /// The way to the Hub.
     pub client: Client,
     /// The calendar and mail provider, where the suite plays it.
@@ -69,7 +69,7 @@ pub struct HubSession {
     missing: BTreeSet<String>,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
-    process: Mutex<Option<Offspring>>,
+    process: Mutex<Option<ChildProcess>>,
     seed: u64,
     nonce: String,
 }
@@ -78,7 +78,7 @@ pub struct HubSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubFound {
-    pace: Pace,
+    pace: Timeouts,
     has_provider: bool,
     fixtures: FixturesTable,
     secret: String,
@@ -149,11 +149,11 @@ impl HubSession {
     ///
     /// # Errors
     /// Why there is nothing to certify.
-    pub fn open(plan: Opening<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
+    pub fn open(plan: OpenContext<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
         Box::pin(Self::opening(plan))
     }
 
-    async fn opening(plan: Opening<HubTable>) -> Result<Arc<Self>, HubError> {
+    async fn opening(plan: OpenContext<HubTable>) -> Result<Arc<Self>, HubError> {
         let why = |error: &HubError| match error {
             HubError::Start(why) => why.clone(),
             _ => String::new(),
@@ -161,7 +161,7 @@ impl HubSession {
         target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
     }
 
-    async fn opening_on(plan: Opening<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
+    async fn opening_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);
@@ -210,7 +210,7 @@ impl HubSession {
         };
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Pace::calibrated(Duration::from_secs(1), &plan.limits),
+            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
             provider,
             fixtures,

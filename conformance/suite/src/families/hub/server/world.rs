@@ -12,9 +12,9 @@ use super::scene::Scene;
 use super::session::{HubSession, absent};
 use crate::engine::by_hand::{ByHand, body_text, quoted, quoted_without};
 use crate::engine::family::Naming as _;
-use crate::engine::judge::{Cause, Judgement, Trouble};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::secrets;
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::hub::manifest::Customer;
 use crate::net::wire::CALL;
 use crate::transcript;
@@ -33,14 +33,14 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.frames();
         let number = scene.made.last().map(u64::to_string);
         let subject = frames
             .iter()
             .find(|frame| frame.kind == Kind::HubRequest && frame.headers.get(CALL) == number.as_ref());
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.agent.transcript)),
             names: vec![(scene.unique.clone(), "<unique>".to_owned())],
             nonce: None,
@@ -64,7 +64,7 @@ impl FamilyWorld for World {
 
 impl World {
     /// The session with the Hub.
-    pub(in crate::families::hub) fn session(&mut self) -> Result<Arc<HubSession>, Halt> {
+    pub(in crate::families::hub) fn session(&mut self) -> Result<Arc<HubSession>, Abort> {
         let Some(session) = self.core.sessions.get::<HubSession>() else {
             return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
         };
@@ -80,11 +80,11 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub(in crate::families::hub) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(in crate::families::hub) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given a Hub …`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares a full request for a tool.
@@ -94,11 +94,11 @@ impl World {
     }
 
     /// The request that is being prepared.
-    pub(in crate::families::hub) fn draft(&mut self) -> Result<&mut Request, Halt> {
+    pub(in crate::families::hub) fn draft(&mut self) -> Result<&mut Request, Abort> {
         if self.scene()?.draft.is_none() {
             return Err(self.suite_fault("no step prepared a request (`Given a full request for …`)"));
         }
-        self.scene()?.draft.as_mut().ok_or(Halt)
+        self.scene()?.draft.as_mut().ok_or(Abort)
     }
 
     /// Judges the exchange under test.
@@ -136,7 +136,7 @@ impl World {
             return Err(self.suite_fault("no step sent a request (`When the agent sends …`)"));
         }
         if let Some(reply) = replies.iter().find(|reply| session.lacks(reply)) {
-            return Err(self.halt(Trouble::NotObserved(absent(reply.tool()))));
+            return Err(self.abort(CheckFailure::NotObserved(absent(reply.tool()))));
         }
         self.judge_all(&replies, judgement)
     }
@@ -150,9 +150,12 @@ impl World {
         let session = self.session()?;
         // Most judgements have nothing to look at then; that every request is answered is asked first.
         let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(replies));
-        if !session.works() && matches!(judgement, Err(Trouble::Broken(_))) && replies[0].answer.is_none() {
+        if !session.works()
+            && matches!(judgement, Err(CheckFailure::Broken(_)))
+            && replies[0].answer.is_none()
+        {
             let message = "the Hub does not answer, and never did".to_owned();
-            return Err(self.halt(Trouble::NotObserved(message)));
+            return Err(self.abort(CheckFailure::NotObserved(message)));
         }
         self.judge(judgement)
     }
@@ -191,7 +194,7 @@ impl World {
         let is_idle = || session.provider.as_ref().is_some_and(|provider| !provider.was_asked());
         if transcript.told("provider is idle", is_idle) {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing".to_owned();
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message }));
+            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message }));
         }
         let draft = self.draft()?.clone();
         let scene = self.scene()?;

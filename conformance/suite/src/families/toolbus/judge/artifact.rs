@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::Reply;
 use super::envelope::{bounded, expected_bound};
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::server::BYTES;
@@ -63,7 +63,7 @@ pub fn is_stored(reply: &Reply<'_>, form: Form) -> Judgement {
 
 /// The artifact of the form, where a store keeps more files: the one in the contract's place, else the one that the
 /// envelope names, else the first.
-fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, Trouble> {
+fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, CheckFailure> {
     let all = of(reply, form);
     let tail = tail(reply, form);
     let envelope = reply.answer.readable().unwrap_or_default();
@@ -320,7 +320,7 @@ pub fn holds_no_secret(reply: &Reply<'_>, form: Form, marker: &str) -> Judgement
 pub fn stays_inside(reply: &Reply<'_>, outside: &[String], leaves_artifacts: bool) -> Judgement {
     match outside.first() {
         None if leaves_artifacts => Ok(()),
-        None => Err(Trouble::NotObserved(
+        None => Err(CheckFailure::NotObserved(
             "a plain call leaves no artifact below the context root, so that none lies outside it shows nothing"
                 .to_owned(),
         )),

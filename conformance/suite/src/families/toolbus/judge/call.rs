@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::engine::judge::{Alternative, Judgement, Trouble, Undeclared};
+use crate::engine::judge::{Alternative, CheckFailure, Judgement, Undeclared};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::{Answer, integer};
 use crate::families::toolbus::call::Probe;
@@ -35,7 +35,7 @@ pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
 }
 
 /// No answer in the form of JSON-RPC.
-fn unanswered(reply: &Reply<'_>, answer: &Answer) -> Trouble {
+fn unanswered(reply: &Reply<'_>, answer: &Answer) -> CheckFailure {
     let tool = reply.tool();
     let finding = match answer {
         Answer::Closed(_) => reply.finding(
@@ -203,7 +203,7 @@ pub fn run_different_tools(replies: &[Reply<'_>]) -> Judgement {
         tools.push((reply, reply.envelope()?.get("tool").cloned().unwrap_or_default()));
     }
     let [(_, first), (reply, second)] = tools.as_slice() else {
-        return Err(Trouble::NotObserved("fewer than two calls were made".to_owned()));
+        return Err(CheckFailure::NotObserved("fewer than two calls were made".to_owned()));
     };
     let ran_the_echo = reply.made.call.probe != Some(Probe::Echo) && {
         let echoed = &replies[0].made.call.value;

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{Reply, call};
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::transcript::shorten_text;
@@ -330,7 +330,7 @@ pub(super) fn expected_bound(limit: Option<usize>) -> String {
 }
 
 /// A follow-up is told: a list that is not empty, or another declared place that holds something.
-pub fn hints(reply: &Reply<'_>, pointer: &str) -> Result<Value, Trouble> {
+pub fn hints(reply: &Reply<'_>, pointer: &str) -> Result<Value, CheckFailure> {
     let envelope = reply.envelope()?;
     let hint = envelope.pointer(pointer);
     let told = match hint {

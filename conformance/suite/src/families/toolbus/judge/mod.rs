@@ -14,7 +14,7 @@ use serde_json::Value;
 use super::answer;
 use super::answer::Answer;
 use super::scene::Made;
-use crate::engine::judge::{Finding, Trouble};
+use crate::engine::judge::{CheckFailure, Finding};
 use crate::transcript::{Frame, shorten};
 
 /// A call, what came back from it, and where things are in the envelope.
@@ -33,7 +33,7 @@ pub struct Reply<'a> {
 }
 
 impl<'a> Reply<'a> {
-    /// Looks for the answer of a call.
+    /// Observations for the answer of a call.
     pub fn of(frames: &'a [Frame], made: &'a Made, result_pointer: &'a str, trace_pointer: &'a str) -> Self {
         Self { made, frames, answer: answer::of(frames, made.id), result_pointer, trace_pointer }
     }
@@ -51,15 +51,18 @@ impl<'a> Reply<'a> {
     }
 
     /// The envelope, for rules that are not about its form.
-    pub fn envelope(&self) -> Result<Value, Trouble> {
+    pub fn envelope(&self) -> Result<Value, CheckFailure> {
         call::succeeds(self)?;
         self.answer.readable().map_err(|why| {
-            Trouble::NotObserved(format!("the envelope of `{}` cannot be read: {why}", self.made.call.tool))
+            CheckFailure::NotObserved(format!(
+                "the envelope of `{}` cannot be read: {why}",
+                self.made.call.tool
+            ))
         })
     }
 
     /// The results; nothing when they are not in the envelope.
-    pub fn result(&self) -> Result<Option<Value>, Trouble> {
+    pub fn result(&self) -> Result<Option<Value>, CheckFailure> {
         Ok(self.envelope()?.pointer(self.result_pointer).cloned())
     }
 

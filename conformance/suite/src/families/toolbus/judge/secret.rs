@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::Reply;
 use super::artifact::around;
-use crate::engine::judge::{Alternative, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::call::BESIDE;
 use crate::families::toolbus::manifest::CallTable;
@@ -38,7 +38,7 @@ pub fn is_handled(reply: &Reply<'_>, call: Option<&CallTable>) -> Judgement {
     if seen.any(counts) {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!(
+    Err(CheckFailure::NotObserved(format!(
         "the result of `{}` shows neither a mark in the place of a secret nor anything that stood around one, so that no \
          secret is seen shows nothing; name a call that gives back what it is given",
         reply.tool()
@@ -56,7 +56,7 @@ pub fn is_reached(reply: &Reply<'_>, tried: i64) -> Judgement {
     if is_over_a_list {
         return Err(Alternative::RefusesShape.seen_in(answer::frame(reply.frames, tried)));
     }
-    Err(Trouble::NotObserved(format!(
+    Err(CheckFailure::NotObserved(format!(
         "`{}` does not give what stands beside the secret for the same `output` either, so that no secret is seen shows \
          nothing",
         reply.tool()

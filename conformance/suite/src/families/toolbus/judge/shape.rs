@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 
@@ -93,15 +93,15 @@ pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
 ///
 /// # Errors
 /// Why picking would show nothing.
-pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, Trouble> {
+pub fn key_to_pick(envelope: &Value, result_pointer: &str) -> Result<String, CheckFailure> {
     let members = envelope.pointer(result_pointer).and_then(Value::as_object);
     match members {
         Some(members) if members.len() > 1 => Ok(members.keys().next().cloned().unwrap_or_default()),
-        Some(_) => Err(Trouble::NotObserved(
+        Some(_) => Err(CheckFailure::NotObserved(
             "the result has one key, so picking one shows nothing; name a call whose result has several"
                 .to_owned(),
         )),
-        None => Err(Trouble::NotObserved(
+        None => Err(CheckFailure::NotObserved(
             "the result is no object at `result_pointer`, so there is no key to pick".to_owned(),
         )),
     }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 
 /// The state holds this value.
@@ -45,7 +45,7 @@ pub fn why_it_is_there(reply: &Reply<'_>, scope: &str) -> &'static str {
 pub fn does_not_hold(reply: &Reply<'_>, read: Option<&Value>, is_read_back: bool, why: &str) -> Judgement {
     match read {
         None if is_read_back => Ok(()),
-        None => Err(Trouble::NotObserved(
+        None => Err(CheckFailure::NotObserved(
             "a result that `store_as` stores is not read back by `toolbus.probes.state` either, so an empty state shows \
              nothing"
                 .to_owned(),

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{ToolbusError, ToolbusSession};
-use crate::engine::pace::Pace;
+use crate::engine::pace::Timeouts;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call;
@@ -52,7 +52,7 @@ impl ToolbusSession {
                 break;
             }
         }
-        self.pace = Pace::calibrated(slowest, &self.plan.limits);
+        self.pace = Timeouts::calibrated(slowest, &self.plan.limits);
         if self.echoed.is_err() {
             return Ok(());
         }

@@ -156,7 +156,7 @@ fn output_picks(world: &mut World) -> Step {
     let probe = world.call()?.probe.unwrap_or(Probe::Echo);
     let envelope = session.baseline(probe).and_then(|baseline| baseline.as_ref().ok()).cloned();
     let key = shape::key_to_pick(&envelope.unwrap_or_default(), &session.result_pointer);
-    let key = key.map_err(|trouble| world.halt(trouble))?;
+    let key = key.map_err(|trouble| world.abort(trouble))?;
     let call = world.call()?;
     call.arguments.insert("output".to_owned(), json!({"pick": [key]}));
     call.picked = Some(key);
@@ -251,7 +251,7 @@ fn secret(world: &mut World, place: String) -> Step {
     let Some(table) = Probe::Secret.table(&session.table) else { return Ok(()) };
     let placeholder = format!("{{{place}}}");
     if !call::holds(&table, &placeholder) && !call::holds(&table, "{marker}") {
-        return Err(world.halt(Undeclared::SecretPlace.of(placeholder)));
+        return Err(world.abort(Undeclared::SecretPlace.of(placeholder)));
     }
     Ok(())
 }

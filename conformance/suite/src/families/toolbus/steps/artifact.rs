@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use super::Artifact;
 use crate::engine::judge::Alternative;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
@@ -20,7 +20,7 @@ pub(super) fn is_artifact(frame: &Frame) -> bool {
     frame.kind == Kind::Artifact
 }
 
-/// Looks for the artifacts of every call of the scenario.
+/// Observations for the artifacts of every call of the scenario.
 async fn look(world: &mut World) -> Step {
     for made in world.made()? {
         world.look_for_artifacts(&made).await?;
@@ -136,7 +136,7 @@ async fn nowhere(world: &mut World) -> Step {
 }
 
 /// Asks by `output` for what stands beside the secret in its place; nothing where the call has no `output`.
-async fn ask_for_what_is_beside(world: &mut World) -> Result<Option<i64>, Halt> {
+async fn ask_for_what_is_beside(world: &mut World) -> Result<Option<i64>, Abort> {
     let made = world.made()?;
     let mut call = made[made.len() - 1].call.clone();
     let Some(output) = call.arguments.get("output") else { return Ok(None) };
@@ -186,7 +186,7 @@ async fn stays_inside(world: &mut World) -> Step {
 }
 
 /// Whether a plain call of the same server leaves an artifact below the root.
-async fn leaves_artifacts(world: &mut World) -> Result<bool, Halt> {
+async fn leaves_artifacts(world: &mut World) -> Result<bool, Abort> {
     let scene = world.scene()?;
     let Some(mut call) = scene.prepare(Probe::Echo, json!({"note": "afterwards"})) else { return Ok(false) };
     for name in ["trace_id", "span_id"] {

@@ -2,7 +2,7 @@
 
 use cucumber::{Parameter, then};
 
-use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure};
 use crate::engine::world::Step;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::judge::{artifact, call, envelope, shape};
@@ -115,14 +115,14 @@ fn bounded(world: &mut World) -> Step {
 fn different_artifacts(world: &mut World) -> Step {
     world.judge_pair(|first, second| {
         let uri = |reply: &crate::families::toolbus::judge::Reply<'_>| {
-            Ok::<_, Trouble>(
+            Ok::<_, CheckFailure>(
                 reply.envelope()?.get("artifact_uri_json").filter(|uri| uri.is_string()).cloned(),
             )
         };
         let (Some(left), Some(right)) = (uri(first)?, uri(second)?) else {
             // With a context root each envelope names one, by another rule.
             let message = "the calls name no artifacts to tell them apart by";
-            return Err(Trouble::NotObserved(message.to_owned()));
+            return Err(CheckFailure::NotObserved(message.to_owned()));
         };
         let hint = "give each call without ids a span id of its own";
         envelope::differ(second.finding("two calls without ids share their artifact", hint), &left, &right)
@@ -151,7 +151,7 @@ fn says_next_alike(world: &mut World) -> Step {
     world.judge_pair(|first, second| envelope::hints_alike(first, second, &pointer))
 }
 
-fn hint_pointer(world: &mut World) -> Result<String, crate::engine::world::Halt> {
+fn hint_pointer(world: &mut World) -> Result<String, crate::engine::world::Abort> {
     let session = world.session()?;
     Ok(session.table.probes.partial.as_ref().map(|own| own.hint_pointer.clone()).unwrap_or_default())
 }

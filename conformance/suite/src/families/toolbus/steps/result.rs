@@ -4,9 +4,9 @@ use cucumber::then;
 use serde_json::Value;
 
 use super::Scope;
-use crate::engine::judge::{Cause, Trouble};
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::Json;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call::{Probe, SECRET_PLACES};
 use crate::families::toolbus::judge::{Reply, call as outcome, secret, shape, store};
@@ -82,7 +82,7 @@ async fn state_holds_result(world: &mut World, key: String) -> Step {
     let (read, reader) = read(world, &key, &Scope("first".to_owned())).await?;
     world.judge_call(|reply| match reply.result()? {
         Some(result) => store::holds(reply, read.as_ref(), &result, reader),
-        None => Err(Trouble::NotObserved("the envelope holds no result to compare with".to_owned())),
+        None => Err(CheckFailure::NotObserved("the envelope holds no result to compare with".to_owned())),
     })
 }
 
@@ -111,7 +111,7 @@ async fn state_holds_nothing_in(world: &mut World, key: String, scope: Scope) ->
 }
 
 /// Whether the result of the call is in the scope that the call named, where that is another one than `other`.
-async fn is_where_it_was_put(world: &mut World, key: &str, other: &Scope) -> Result<bool, Halt> {
+async fn is_where_it_was_put(world: &mut World, key: &str, other: &Scope) -> Result<bool, Abort> {
     let other = other.value(&world.session()?.table.scopes);
     let made = world.made()?;
     match made[made.len() - 1].call.stored.clone() {
@@ -124,7 +124,7 @@ async fn is_where_it_was_put(world: &mut World, key: &str, other: &Scope) -> Res
 }
 
 /// Whether a result that is stored now is read back, in this scope or in the default one.
-async fn is_read_back(world: &mut World, scope: Option<&Scope>) -> Result<bool, Halt> {
+async fn is_read_back(world: &mut World, scope: Option<&Scope>) -> Result<bool, Abort> {
     let scopes = world.session()?.table.scopes.clone();
     let store_scope = scope.map(|scope| scope.value(&scopes));
     let first = scopes.first().cloned().unwrap_or_default();
@@ -159,23 +159,23 @@ async fn state_holds_nothing_of_it(world: &mut World) -> Step {
 }
 
 /// What the state holds, and the id of the request that read it.
-async fn read(world: &mut World, key: &str, scope: &Scope) -> Result<(Option<Value>, i64), Halt> {
+async fn read(world: &mut World, key: &str, scope: &Scope) -> Result<(Option<Value>, i64), Abort> {
     let key = world.scene()?.id(key);
     let scope = scope.value(&world.session()?.table.scopes);
     read_key(world, &key, &scope).await
 }
 
-async fn read_key(world: &mut World, key: &str, scope: &str) -> Result<(Option<Value>, i64), Halt> {
+async fn read_key(world: &mut World, key: &str, scope: &str) -> Result<(Option<Value>, i64), Abort> {
     match world.scene()?.read_state(key, scope).await {
         Ok(read) => Ok(read),
         Err(answer) => Err(unreadable(world, &answer)),
     }
 }
 
-fn unreadable(world: &mut World, answer: &Answer) -> Halt {
+fn unreadable(world: &mut World, answer: &Answer) -> Abort {
     let shown = crate::transcript::shorten(&answer.shown());
     let message = format!("the state cannot be read by `toolbus.probes.state`: {shown}");
-    world.halt(Trouble::CouldNotRun { cause: Cause::Fixture, message })
+    world.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message })
 }
 
 /// The last call but one: the one before the sentinel.

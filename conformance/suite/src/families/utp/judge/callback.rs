@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
 /// The five values of `status` (UTP §4.2).
@@ -28,10 +28,10 @@ const SEMANTIC: [&str; 9] =
     ["error", "errors", "error_code", "error_message", "output", "data", "text", "content", "message"];
 
 /// The reports of the call, at least one.
-fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+fn reports<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
     let reports = seen::reports(frames, calls);
     if reports.is_empty() {
-        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     }
     Ok(reports)
 }

@@ -3,13 +3,13 @@
 use serde_json::Value;
 
 use super::callback::{AFTER_EXECUTION, quoted};
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::capture::Entry;
 use crate::families::utp::subject;
 
-fn some<'a>(entries: &'a [Entry], what: &str) -> Result<&'a [Entry], Trouble> {
+fn some<'a>(entries: &'a [Entry], what: &str) -> Result<&'a [Entry], CheckFailure> {
     if entries.is_empty() {
-        return Err(Trouble::NotObserved(format!("the capture has no {what}")));
+        return Err(CheckFailure::NotObserved(format!("the capture has no {what}")));
     }
     Ok(entries)
 }
@@ -139,7 +139,7 @@ pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str)
         .map(|callback| (callback, callback.body.get("status")))
         .collect();
     if pairs.is_empty() {
-        return Err(Trouble::NotObserved(format!("the capture has no call that ended as `{status}`")));
+        return Err(CheckFailure::NotObserved(format!("the capture has no call that ended as `{status}`")));
     }
     match pairs.iter().find(|(_, value)| !is_one_of(*value, &[status])) {
         None => Ok(()),

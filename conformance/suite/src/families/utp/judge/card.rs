@@ -6,13 +6,14 @@ use super::callback::{AFTER_EXECUTION, STATUSES, quoted};
 use super::children;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::transcript::Frame;
 
 /// The result card of the call.
-fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
-    seen::result_card(frames, calls)
-        .ok_or_else(|| Trouble::NotObserved("the target saved no tool.result card for the call".to_owned()))
+fn result_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), CheckFailure> {
+    seen::result_card(frames, calls).ok_or_else(|| {
+        CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
+    })
 }
 
 /// There is a result card for the call.
@@ -30,8 +31,9 @@ pub fn is_written(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 
 /// The card that a callback points to was saved before the report.
 pub fn precedes_report(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = seen::report(frames, calls)
-        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
+    let report = seen::report(frames, calls).ok_or_else(|| {
+        CheckFailure::NotObserved("the target reported no callback for the call".to_owned())
+    })?;
     let before = frames.iter().position(|frame| frame.n == report.n).unwrap_or(frames.len());
     let hint = "save the tool.result card, wait for the card store's answer, then report";
     let last = seen::card_of(frames, report);
@@ -65,7 +67,7 @@ pub fn precedes_report(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let reports = seen::reports(frames, calls);
     if reports.is_empty() {
-        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     }
     let is_typed = |card: &Value| seen::card_type(card) == Some("tool.result");
     let is_of_call = |card: &Value| seen::call_id(card) == Some(&calls.subject.tool_call_id);

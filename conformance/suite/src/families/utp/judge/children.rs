@@ -12,7 +12,7 @@ use super::callback::MEMBERS;
 use super::refusal::inline_used;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, Call, HELPER};
 use crate::families::utp::platform::children::answer_to;
 use crate::families::utp::tool::Tool;
@@ -37,7 +37,7 @@ fn agent(frame: &Frame) -> Option<&str> {
 }
 
 /// Ids of turns and agents that the target made, and of what the suite made from them.
-pub fn minted(frames: &[Frame]) -> impl Iterator<Item = &str> {
+pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
     let made = effects(frames).flat_map(|frame| {
         let agent = agent(frame).filter(|agent| ![AGENT, HELPER].contains(agent));
         [agent, frame.text("/agent_turn_id")]
@@ -167,7 +167,7 @@ pub fn started_once(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         done.iter().fold(finding, |finding, frame| finding.frame(frame))
     };
     if done.is_empty() && call.tool.starts_turns() {
-        return Err(Trouble::NotObserved("the call started no turn".to_owned()));
+        return Err(CheckFailure::NotObserved("the call started no turn".to_owned()));
     }
     let expected = tasks(call).count().max(1);
     let things = if call.tool.starts_turns() {
@@ -199,12 +199,13 @@ fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
 
 /// The call was answered after the last of its children had ended.
 pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let report = seen::outcome(frames, calls.subject)
-        .or_else(|| seen::report(frames, calls))
-        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
+    let report =
+        seen::outcome(frames, calls.subject).or_else(|| seen::report(frames, calls)).ok_or_else(|| {
+            CheckFailure::NotObserved("the target reported no callback for the call".to_owned())
+        })?;
     let turns: BTreeSet<&str> = own_turns(frames, calls.subject).collect();
     if turns.is_empty() {
-        return Err(Trouble::NotObserved("the call started no turn".to_owned()));
+        return Err(CheckFailure::NotObserved("the call started no turn".to_owned()));
     }
     let ended: BTreeSet<&str> = frames
         .iter()
@@ -240,7 +241,7 @@ fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a s
 pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let call = calls.subject;
     let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
-        Trouble::NotObserved("the target saved no tool.result card for the call".to_owned())
+        CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
     })?;
     let hint = "store what the built-in has to say in `content.result` of the card, and let the callback point to it";
     let result = card.pointer("/content/result");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::callback::quoted;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::utp::tool::Tool;
 use crate::transcript::Frame;
 
@@ -25,13 +25,13 @@ const STRAY_DETAIL: [&str; 6] = [
 ];
 
 /// The failed result card of the call.
-fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
+fn failed_card<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, &'a Value), CheckFailure> {
     let (frame, card) = seen::result_card(frames, calls).ok_or_else(|| {
-        Trouble::NotObserved("the target saved no tool.result card for the call".to_owned())
+        CheckFailure::NotObserved("the target saved no tool.result card for the call".to_owned())
     })?;
     let status = card.pointer("/content/status").and_then(Value::as_str);
     match status {
-        Some("success" | "partial") if calls.subject.tool == Tool::Fail => Err(Trouble::NotObserved(
+        Some("success" | "partial") if calls.subject.tool == Tool::Fail => Err(CheckFailure::NotObserved(
             "the `fail` probe does not fail: name a tool that does in `utp.tool-service.probes.fail`"
                 .to_owned(),
         )),
@@ -83,7 +83,11 @@ pub fn has_detail_in_place(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 }
 
 /// The code of a failure is one of `expected`, or one of the target's own; another common code is misleading.
-pub fn has_code(frames: &[Frame], calls: &Calls<'_>, expected: &[&str]) -> Result<Option<String>, Trouble> {
+pub fn has_code(
+    frames: &[Frame],
+    calls: &Calls<'_>,
+    expected: &[&str],
+) -> Result<Option<String>, CheckFailure> {
     let (frame, card) = failed_card(frames, calls)?;
     let (pointer, value) = ["/content/error/code", "/content/result/error_code"]
         .into_iter()
@@ -115,7 +119,7 @@ pub fn is_uniform(frames: &[Frame]) -> Judgement {
         .map(|(frame, card)| (frame, members(card)))
         .collect();
     let [(first, shape), rest @ ..] = failed.as_slice() else {
-        return Err(Trouble::NotObserved("the target saved no failed tool.result card".to_owned()));
+        return Err(CheckFailure::NotObserved("the target saved no failed tool.result card".to_owned()));
     };
     match rest.iter().find(|(_, other)| other != shape) {
         None => Ok(()),

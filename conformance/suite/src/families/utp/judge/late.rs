@@ -9,7 +9,7 @@ use std::time::Instant;
 
 use super::seen::Calls;
 use super::{callback, refusal, upstream};
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::session::Recheck;
 use crate::families::utp::call::Call;
 use crate::families::utp::platform::{Desk, Project};
@@ -113,7 +113,7 @@ impl Late {
 pub fn judge_again(lates: &[Late]) -> Vec<Option<Recheck>> {
     let mut faults: Vec<Option<Recheck>> = lates.iter().map(Late::own).collect();
     let is_broken =
-        |fault: &Option<Recheck>| matches!(fault, Some(Recheck { trouble: Trouble::Broken(_), .. }));
+        |fault: &Option<Recheck>| matches!(fault, Some(Recheck { trouble: CheckFailure::Broken(_), .. }));
     let open: Vec<usize> =
         (0..lates.len()).filter(|at| lates[*at].check.is_everywhere() && !is_broken(&faults[*at])).collect();
     let Some(desk) = open.first().map(|at| &lates[*at].desk) else { return faults };
@@ -142,7 +142,7 @@ fn elsewhere(lates: &[Late], open: &[usize], projects: &[Arc<Project>]) -> BTree
         // Read once for all, since most are packed.
         let frames = project.transcript.frames();
         for at in open {
-            if let Err(trouble @ Trouble::Broken(_)) = lates[at].of(&frames) {
+            if let Err(trouble @ CheckFailure::Broken(_)) = lates[at].of(&frames) {
                 found.insert(at, Recheck { trouble, frames: frames.clone() });
             }
         }

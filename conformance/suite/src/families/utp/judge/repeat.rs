@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::children;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::Frame;
 
 /// Two deliveries of one command had the effect of one.
@@ -28,7 +28,7 @@ pub fn has_one_effect(frames: &[Frame], calls: &Calls<'_>, runs: Option<i64>) ->
         .map(|report| (report, Outcome::of(frames, report)))
         .collect();
     let [(first, outcome), rest @ ..] = outcomes.as_slice() else {
-        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     };
     match rest.iter().find(|(_, other)| other != outcome) {
         None => Ok(()),
@@ -69,7 +69,7 @@ impl<'a> Outcome<'a> {
 pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let reports = seen::reports(frames, calls);
     if reports.is_empty() {
-        return Err(Trouble::NotObserved("the target reported no callback for the call".to_owned()));
+        return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     }
     let pointers: BTreeSet<&str> =
         reports.iter().filter_map(|report| report.text("/payload/tool_result_card_id")).collect();

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::platform::desk::CORRELATION;
 use crate::transcript::{Frame, Kind};
 
@@ -41,9 +41,9 @@ pub fn unanswered(frames: &[Frame], calls: &Calls<'_>) -> Finding {
     }
 }
 
-fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Frame, Trouble> {
+fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Frame, CheckFailure> {
     seen::report(frames, calls)
-        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))
+        .ok_or_else(|| CheckFailure::NotObserved("the target reported no callback for the call".to_owned()))
 }
 
 /// The report holds a callback: an object under `payload`.
@@ -176,9 +176,9 @@ pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> J
     if own.as_deref() != Some(channel) {
         return Err(wrong(report, own.as_deref()).into());
     }
-    let strayed = wakeups(after_command(frames, calls), calls)
+    let divergences = wakeups(after_command(frames, calls), calls)
         .find(|frame| frame.direction == Direction::FromTarget && frame.token(3) != Some(channel));
-    match strayed {
+    match divergences {
         None => Ok(()),
         Some(frame) => Err(wrong(frame, frame.token(3)).into()),
     }

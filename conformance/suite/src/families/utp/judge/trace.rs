@@ -7,16 +7,17 @@ use serde_json::Value;
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::Frame;
 
 const HINT: &str = "make a child span of the command's `traceparent` and send it as the header `traceparent` of the report \
                     (the skeleton in the Guide passes empty headers; that loses the trace)";
 
-fn header<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, Option<&'a str>), Trouble> {
-    let report = seen::report(frames, calls)
-        .ok_or_else(|| Trouble::NotObserved("the target reported no callback for the call".to_owned()))?;
+fn header<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<(&'a Frame, Option<&'a str>), CheckFailure> {
+    let report = seen::report(frames, calls).ok_or_else(|| {
+        CheckFailure::NotObserved("the target reported no callback for the call".to_owned())
+    })?;
     Ok((report, report.headers.get("traceparent").map(String::as_str)))
 }
 
@@ -39,7 +40,7 @@ pub fn continues_trace(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 pub fn has_own_span(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (report, header) = header(frames, calls)?;
     let Some(header) = header else {
-        return Err(Trouble::NotObserved("the report carries no `traceparent`".to_owned()));
+        return Err(CheckFailure::NotObserved("the report carries no `traceparent`".to_owned()));
     };
     let span = header.split('-').nth(2).unwrap_or_default();
     let finding = |message: &str| {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
 use crate::families::utp::upstream::{ALLOWED, Key, Variable};
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};
@@ -18,11 +18,11 @@ fn all(frames: &[Frame]) -> impl Iterator<Item = &Frame> {
 }
 
 /// The requests of the call.
-fn requests<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+fn requests<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
     let id = &calls.subject.tool_call_id;
     let own: Vec<&Frame> = all(frames).filter(|frame| frame.headers.get(CALL) == Some(id)).collect();
     if own.iter().all(|frame| OWN.contains(&host(frame))) && !own.is_empty() {
-        return Err(Trouble::CouldNotRun {
+        return Err(CheckFailure::CouldNotRun {
             cause: Cause::Fixture,
             message: "the requests to `CALLMARK_UPSTREAM_URL` do not say in `Host` which host they are for"
                 .to_owned(),
@@ -36,10 +36,10 @@ fn host(frame: &Frame) -> &str {
 }
 
 /// The requests of the call, at least one.
-fn some<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, Trouble> {
+fn some<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<Vec<&'a Frame>, CheckFailure> {
     let own = requests(frames, calls)?;
     if own.is_empty() {
-        return Err(Trouble::NotObserved("no request was made for the call".to_owned()));
+        return Err(CheckFailure::NotObserved("no request was made for the call".to_owned()));
     }
     Ok(own)
 }
@@ -75,7 +75,7 @@ pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement
     let own = requests(frames, calls)?;
     let asked = own.iter().any(|frame| host(frame) == expected);
     if !own.is_empty() && !asked {
-        return Err(Trouble::NotObserved(format!("the call did not go to `{expected}`")));
+        return Err(CheckFailure::NotObserved(format!("the call did not go to `{expected}`")));
     }
     if succeeded(frames, calls) {
         return brings_answer(frames, calls);
@@ -410,7 +410,7 @@ pub fn follows_nothing(frames: &[Frame], calls: &Calls<'_>, landing: &str) -> Ju
     if frames.iter().any(redirected) {
         return Ok(());
     }
-    Err(Trouble::NotObserved("the call was not redirected".to_owned()))
+    Err(CheckFailure::NotObserved("the call was not redirected".to_owned()))
 }
 
 /// Which of the two values a parameter has, for a note.

@@ -14,7 +14,7 @@ use crate::engine::pace::heartbeat;
 use crate::families::utp::judge::seen::mentions;
 use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
 use crate::net::http_answer;
-use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Straight, Wire};
+use crate::net::wire::{CALL, EXCHANGE, PassthroughWire, SCENARIO, STATUS, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 
 /// Largest answer that is read. A list of all tools may be long.
@@ -101,7 +101,7 @@ impl Client {
             base: String::new(),
             encoding: table.encoding,
             headers: HeaderMap::new(),
-            wire: Arc::new(Straight),
+            wire: Arc::new(PassthroughWire),
             exchanges: AtomicU64::new(1),
         }
     }

@@ -13,12 +13,12 @@ pub(crate) struct Made;
 
 impl Naming for Made {
     fn normalized(&self, body: &Value) -> Value {
-        steady(body)
+        normalized_body(body)
     }
 }
 
 /// A body with a name in place of what the registry made up.
-fn steady(body: &Value) -> Value {
+fn normalized_body(body: &Value) -> Value {
     match body {
         Value::Object(members) => Value::Object(
             members
@@ -27,12 +27,12 @@ fn steady(body: &Value) -> Value {
                     let is_made_up = name != "project_id"
                         && MADE_UP.iter().any(|end| name.ends_with(end))
                         && matches!(member, Value::String(_) | Value::Number(_));
-                    let member = if is_made_up { Value::from("<made up>") } else { steady(member) };
+                    let member = if is_made_up { Value::from("<made up>") } else { normalized_body(member) };
                     (name.clone(), member)
                 })
                 .collect(),
         ),
-        Value::Array(items) => items.iter().map(steady).collect(),
+        Value::Array(items) => items.iter().map(normalized_body).collect(),
         plain => plain.clone(),
     }
 }
@@ -49,6 +49,6 @@ mod tests {
         let expect = json!({
             "project_id": "prj", "tool_name": "x", "id": "<made up>", "created_at": "<made up>", "options": {"a": [1]},
         });
-        assert_eq!(steady(&row), expect);
+        assert_eq!(normalized_body(&row), expect);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::exchange::Reading;
 use super::upload::Upload;
 use super::world::Seen;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 
 /// Members that a stored row is known by (UTP §2). Whatever else a registry keeps is its own business.
 const ROW: [&str; 7] =
@@ -170,7 +170,7 @@ pub(super) fn is_rejected_or_normalised(seen: &Seen<'_>) -> Judgement {
 /// The tool is what it was before its new version was refused.
 pub(super) fn is_kept(seen: &Seen<'_>) -> Judgement {
     let upload = &seen.upload;
-    let unseen = |why: String| Err(Trouble::NotObserved(why));
+    let unseen = |why: String| Err(CheckFailure::NotObserved(why));
     match &seen.old {
         Some(old) if old.stored().is_some() => {}
         Some(old) => {
@@ -190,11 +190,11 @@ pub(super) fn is_kept(seen: &Seen<'_>) -> Judgement {
 fn was_alive(good: Option<&Upload<'_>>, when: &str) -> Judgement {
     match good {
         Some(good) if good.stored().is_some() => Ok(()),
-        Some(good) => Err(Trouble::NotObserved(format!(
+        Some(good) => Err(CheckFailure::NotObserved(format!(
             "a good definition {when} it does not get through either, so this shows nothing: {}",
             good.told()
         ))),
-        None => Err(Trouble::NotObserved(format!("no good definition was uploaded {when} it"))),
+        None => Err(CheckFailure::NotObserved(format!("no good definition was uploaded {when} it"))),
     }
 }
 
@@ -232,7 +232,7 @@ fn changed(upload: &Upload<'_>) -> Judgement {
         // What could be read before it can be read after it, where nothing was stored.
         (Reading::Row(_) | Reading::None, Reading::Unknown) => {
             let told = upload.after.map(|read| read.told()).unwrap_or_default();
-            Err(Trouble::NotObserved(format!("the tool cannot be read after it: {told}")))
+            Err(CheckFailure::NotObserved(format!("the tool cannot be read after it: {told}")))
         }
         (_, Reading::None) | (Reading::Unknown, Reading::Unknown) => Ok(()),
     }

@@ -16,11 +16,11 @@ use super::definition::Definition;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
 use crate::engine::judge::Cause;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::net::address::elsewhere;
 use crate::transcript;
@@ -45,7 +45,7 @@ const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 #[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
-    pub opening: Opening<RegistryTable>,
+    pub opening: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// The broker, for a started registry that needs one.
@@ -101,13 +101,13 @@ pub struct ManagementSession {
     /// `<ver>` of the subjects.
     pub version: String,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     /// The way to the registry.
     pub client: Client,
     base: String,
     works: bool,
     told: String,
-    process: Mutex<Option<Offspring>>,
+    process: Mutex<Option<ChildProcess>>,
     seed: u64,
     nonce: String,
 }
@@ -122,7 +122,7 @@ impl std::fmt::Debug for ManagementSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManagementFound {
-    pace: Pace,
+    pace: Timeouts,
     base: String,
     works: bool,
     told: String,
@@ -196,7 +196,7 @@ impl ManagementSession {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Pace::calibrated(Duration::from_secs(1), &plan.opening.limits),
+            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.opening.limits),
             client: Client::new(&base, &table, plan.opening.wire).map_err(ManagementError::Config)?,
             version: plan.version,
             base,
@@ -311,7 +311,7 @@ impl ManagementSession {
     }
 
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
-    async fn learn(&mut self, limits: &PaceLimits) -> Result<(), ManagementError> {
+    async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
         self.wait_for_it(&caller, limits).await?;
         let mut slowest = Duration::ZERO;
@@ -352,7 +352,7 @@ impl ManagementSession {
         if self.works {
             slowest = slowest.max(self.crowded_uploads(&caller).await);
         }
-        self.pace = Pace::calibrated(slowest, limits);
+        self.pace = Timeouts::calibrated(slowest, limits);
         Ok(())
     }
 
@@ -379,7 +379,7 @@ impl ManagementSession {
     }
 
     /// Waits until something answers over HTTP.
-    async fn wait_for_it(&self, caller: &Caller, limits: &PaceLimits) -> Result<(), ManagementError> {
+    async fn wait_for_it(&self, caller: &Caller, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let deadline = self.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let began = Instant::now();
         let mut wait = LOOK;
@@ -420,8 +420,8 @@ impl ManagementSession {
     }
 }
 
-fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<Offspring, ManagementError> {
-    let Opening { table, directory, log, .. } = &plan.opening;
+fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
+    let OpenContext { table, directory, log, .. } = &plan.opening;
     log.clear();
     let launch = Launch {
         command: command.to_vec(),

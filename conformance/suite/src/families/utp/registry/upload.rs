@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::definition::Definition;
 use super::exchange::{Exchange, Reading, is_made_of};
-use crate::engine::judge::Trouble;
+use crate::engine::judge::CheckFailure;
 use crate::transcript::Frame;
 
 /// An upload that was made, by the numbers of its exchanges.
@@ -67,9 +67,9 @@ impl<'a> Upload<'a> {
     ///
     /// # Errors
     /// Nothing to judge: that the definition is taken and can be read is another rule's business.
-    pub fn row(&self) -> Result<&'a Value, Trouble> {
+    pub fn row(&self) -> Result<&'a Value, CheckFailure> {
         self.stored()
-            .ok_or_else(|| Trouble::NotObserved(format!("there is no row to look at: {}", self.told())))
+            .ok_or_else(|| CheckFailure::NotObserved(format!("there is no row to look at: {}", self.told())))
     }
 
     /// Why there is no row.

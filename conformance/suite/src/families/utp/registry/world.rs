@@ -10,7 +10,7 @@ use super::session::ManagementSession;
 use super::upload::Upload;
 use crate::engine::by_hand::{ByHand, header_of_environment, quoted};
 use crate::engine::judge::Judgement;
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::manifest::RegistryEncoding;
 use crate::net::wire::EXCHANGE;
 use crate::transcript::{Frame, Kind};
@@ -25,14 +25,14 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
-        let Some(scene) = &self.scene else { return Remains::default() };
+    fn remains(&self) -> ScenarioArtifacts {
+        let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let number = scene.made.as_ref().map(|made| made.post.to_string());
         let frames = scene.caller.transcript.frames();
         let subject = frames.iter().find(|frame| {
             frame.kind == Kind::RegistryRequest && frame.headers.get(EXCHANGE) == number.as_ref()
         });
-        Remains {
+        ScenarioArtifacts {
             transcript: Some(Arc::clone(&scene.caller.transcript)),
             names: scene.names.clone(),
             nonce: None,
@@ -60,7 +60,7 @@ pub(super) struct Seen<'a> {
 
 impl World {
     /// The session with the registry.
-    pub(super) fn session(&mut self) -> Result<Arc<ManagementSession>, Halt> {
+    pub(super) fn session(&mut self) -> Result<Arc<ManagementSession>, Abort> {
         let Some(session) = self.core.sessions.get::<ManagementSession>() else {
             return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
         };
@@ -76,15 +76,15 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given the definition of a tool`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// The definition that is being prepared.
-    pub(super) fn draft(&mut self) -> Result<&mut Definition, Halt> {
+    pub(super) fn draft(&mut self) -> Result<&mut Definition, Abort> {
         Ok(&mut self.scene()?.draft)
     }
 

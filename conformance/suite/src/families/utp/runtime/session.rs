@@ -10,7 +10,7 @@ use super::reach::Reach;
 use super::scene::Scene;
 use super::seen;
 use super::seen::Behaviour;
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::families::utp::ground::Ground;
@@ -39,7 +39,7 @@ pub struct RuntimePlan {
     /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
     pub secret: Option<String>,
     /// Limits of all waiting.
-    pub limits: PaceLimits,
+    pub limits: TimeoutLimits,
     /// How long the target may take until it answers.
     pub ready_within: Duration,
 }
@@ -51,7 +51,7 @@ pub struct RuntimeSession {
     /// The model.
     pub model: Arc<Model>,
     /// Waiting times.
-    pub pace: Pace,
+    pub pace: Timeouts,
     /// Where its workers listen.
     pub worker_target: String,
     /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
@@ -93,7 +93,7 @@ impl std::fmt::Debug for RuntimeSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuntimeFound {
-    pace: Pace,
+    pace: Timeouts,
     worker_target: String,
     secret: Option<String>,
     deadline: Option<Duration>,
@@ -168,7 +168,7 @@ impl RuntimeSession {
                 (None, None) => Reach::Nowhere { is_http: false },
             },
             // Until it is calibrated; a target that never does its work keeps this one.
-            pace: Pace::calibrated(Duration::ZERO, &plan.limits),
+            pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
             ground: plan.ground,
             secret: plan.secret,
             model: plan.model,
@@ -185,7 +185,7 @@ impl RuntimeSession {
         if session.resumes() || session.calls() {
             let latency = session.await_command(plan.ready_within).await?;
             session.works = latency.is_some();
-            session.pace = Pace::calibrated(latency.unwrap_or_default(), &plan.limits);
+            session.pace = Timeouts::calibrated(latency.unwrap_or_default(), &plan.limits);
         } else {
             // An execution service alone: its Inbox is what shows that it is alive.
             session.works = session.takes_a_report(plan.ready_within).await?;
@@ -295,14 +295,14 @@ impl RuntimeSession {
     }
 
     /// What follows a plain call of each kind, and whether calls are made side by side.
-    async fn learn(&mut self, limits: &PaceLimits) {
+    async fn learn(&mut self, limits: &TimeoutLimits) {
         let began = Instant::now();
         let (suspend, terminate, parallel) =
             futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
         let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
         self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
         let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
-        self.pace = Pace::calibrated(slowest, limits);
+        self.pace = Timeouts::calibrated(slowest, limits);
     }
 
     async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {

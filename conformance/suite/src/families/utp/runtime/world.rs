@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
-use crate::engine::judge::{Alternative, Cause, Finding, Judgement, Trouble};
-use crate::engine::world::{Core, FamilyWorld, Halt, Remains, Step, has_core};
+use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::judge::seen::mentions;
 use crate::transcript::{Frame, Kind};
 
@@ -23,14 +23,14 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> Remains {
+    fn remains(&self) -> ScenarioArtifacts {
         let project = self.scene.as_ref().map(|scene| &scene.project);
-        Remains {
+        ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
             nonce: project.map(|project| project.name.nonce().to_owned()),
             subject: self.subject(),
             reproduce: self.scene.as_ref().map(Scene::by_hand),
-            ..Remains::default()
+            ..ScenarioArtifacts::default()
         }
     }
 
@@ -56,13 +56,13 @@ pub struct View<'a> {
 
 impl World {
     /// The session with the runtime. Once the broker is lost, nothing more is tried.
-    pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Halt> {
+    pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Abort> {
         let Some(session) = self.core.sessions.get::<RuntimeSession>() else {
             return Err(self.suite_fault("the scenario needs an agent runtime, and the run has none"));
         };
         if session.ground.lost_broker() {
             let message = "the connection to the broker was lost".to_owned();
-            return Err(self.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
         }
         Ok(session)
     }
@@ -76,15 +76,15 @@ impl World {
     }
 
     /// The scene that the first step opened.
-    pub fn scene(&mut self) -> Result<&mut Scene, Halt> {
+    pub fn scene(&mut self) -> Result<&mut Scene, Abort> {
         if self.scene.is_none() {
             return Err(self.suite_fault("no step opened the scene (`Given an agent runtime`)"));
         }
-        self.scene.as_mut().ok_or(Halt)
+        self.scene.as_mut().ok_or(Abort)
     }
 
     /// A call that a step planned.
-    pub fn call(&mut self, index: usize) -> Result<&mut ToolCall, Halt> {
+    pub fn call(&mut self, index: usize) -> Result<&mut ToolCall, Abort> {
         if self.scene()?.calls.len() <= index {
             return Err(self.suite_fault("no step planned a call"));
         }
@@ -111,15 +111,17 @@ impl World {
         let ended = session.ground.target_ended();
         let ended = self.core.transcript.heard("end of the target", ended).await;
         match ended {
-            Some(message) => Err(self.halt(Trouble::CouldNotRun { cause: Cause::Implementation, message })),
+            Some(message) => {
+                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
+            }
             None => Ok(()),
         }
     }
 
     /// Why no command came.
-    async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Halt {
-        if let Err(halt) = self.unless_ended().await {
-            return halt;
+    async fn stuck(&mut self, session: &RuntimeSession, stuck: Stuck) -> Abort {
+        if let Err(abort) = self.unless_ended().await {
+            return abort;
         }
         let trouble = match stuck {
             Stuck::OneByOne => {
@@ -132,12 +134,12 @@ impl World {
         };
         // A runtime that never made a call shows nothing; one that does owes every call.
         match trouble {
-            Trouble::Broken(finding) if !session.works() => {
+            CheckFailure::Broken(finding) if !session.works() => {
                 let elsewhere =
                     self.core.transcript.told("elsewhere", || session.elsewhere()).unwrap_or_default();
-                self.halt(Trouble::NotObserved(format!("{}{elsewhere}", finding.message)))
+                self.abort(CheckFailure::NotObserved(format!("{}{elsewhere}", finding.message)))
             }
-            trouble => self.halt(trouble),
+            trouble => self.abort(trouble),
         }
     }
 
@@ -179,7 +181,11 @@ impl World {
             "fail the call that the message is about and go on; one bad message must not stop the runtime",
         )
         .expected("a following turn that goes on after its result");
-        Err(self.halt(if session.works() { finding.into() } else { Trouble::NotObserved(finding.message) }))
+        Err(self.abort(if session.works() {
+            finding.into()
+        } else {
+            CheckFailure::NotObserved(finding.message)
+        }))
     }
 
     fn subject(&self) -> Option<Value> {

@@ -6,7 +6,7 @@ use callmark_reports::record::Direction;
 use cucumber::{Parameter, when};
 use serde_json::{Value, json};
 
-use crate::engine::world::{Halt, Step};
+use crate::engine::world::{Abort, Step};
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::world::World;
 use crate::transcript::{Frame, Kind, Message};
@@ -161,7 +161,7 @@ fn examine(world: &mut World, kind: CapturedKind) -> Step {
 }
 
 /// Waits until the target has asked for the card of the call: from then on the call is running.
-async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
+async fn card_asked_for(world: &mut World) -> Result<(), Abort> {
     let session = world.session()?;
     let card_id = card_id(world)?;
     let asked = |frames: &[Frame]| {
@@ -180,6 +180,6 @@ async fn card_asked_for(world: &mut World) -> Result<(), Halt> {
 }
 
 /// The id of the call's card.
-fn card_id(world: &mut World) -> Result<String, Halt> {
+fn card_id(world: &mut World) -> Result<String, Abort> {
     Ok(world.call()?.card["card_id"].as_str().unwrap_or_default().to_owned())
 }

@@ -246,7 +246,7 @@ pub(super) fn inline_token(call: &Call) -> String {
 }
 
 /// Prepares another call of the same tool; the earlier one becomes one of the others.
-async fn next_call(world: &mut World) -> Result<Call, crate::engine::world::Halt> {
+async fn next_call(world: &mut World) -> Result<Call, crate::engine::world::Abort> {
     let earlier = world.call()?.clone();
     world.scene()?.others.extend(earlier.names());
     world.prepare(earlier.tool).await?;

@@ -7,9 +7,9 @@ use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
 use super::arrange::keep_card;
-use crate::engine::judge::{Cause, Trouble};
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::Json;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{card, upstream};
 use crate::families::utp::tool::{Role, Tool};
@@ -273,7 +273,7 @@ async fn note_service_configuration(world: &mut World) -> Step {
 }
 
 /// Fills in what differs from call to call.
-fn filled(world: &mut World, text: &str) -> Result<String, Halt> {
+fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
     let token = world.call()?.token.clone();
     Ok(text
         .replace("{landing}", &format!("landed-{token}"))
@@ -294,7 +294,7 @@ fn put(value: &mut Value, pointer: &str, to: Value) {
 }
 
 /// The key in a variable.
-fn key(world: &mut World, variable: Variable) -> Result<Key, Halt> {
+fn key(world: &mut World, variable: Variable) -> Result<Key, Abort> {
     let known = keys(world)?;
     match known.into_iter().find(|key| key.variable == variable) {
         Some(key) => Ok(key),
@@ -302,21 +302,21 @@ fn key(world: &mut World, variable: Variable) -> Result<Key, Halt> {
     }
 }
 
-fn keys(world: &mut World) -> Result<Vec<Key>, Halt> {
+fn keys(world: &mut World) -> Result<Vec<Key>, Abort> {
     let session = world.session()?;
     Ok(session.upstream().map(|upstream| upstream.plan.keys.iter().cloned().collect()).unwrap_or_default())
 }
 
 /// Takes the lines of the log that hold a key into the transcript; all others are the target's own affair.
 /// Gives back whether there was no line at all.
-async fn read_log(world: &mut World, key: &Key) -> Result<bool, Halt> {
+async fn read_log(world: &mut World, key: &Key) -> Result<bool, Abort> {
     let session = world.session()?;
     let project = std::sync::Arc::clone(&world.scene()?.project);
     let log = session.ground.log().await;
     let is_empty = project.transcript.told("log", || log.as_ref().map(|log| log.trim().is_empty()));
     let Some(is_empty) = is_empty else {
         let message = "the target's log cannot be read".to_owned();
-        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Config, message }));
+        return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Config, message }));
     };
     let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];

@@ -3,7 +3,7 @@
 use cucumber::then;
 
 use crate::engine::judge::Alternative;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::{errors, seen, upstream};
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
@@ -84,7 +84,7 @@ async fn all_refused(world: &mut World) -> Step {
 }
 
 /// Waits for what may come; a refused command need not be answered.
-async fn any_failed_card(world: &mut World) -> Result<(), Halt> {
+async fn any_failed_card(world: &mut World) -> Result<(), Abort> {
     world.lingered().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => Ok(()),

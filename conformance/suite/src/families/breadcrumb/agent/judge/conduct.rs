@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::agent::stock::meant;
 use crate::families::breadcrumb::agent::task::{Reply, number};
@@ -73,7 +73,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
         return Ok(());
     }
     if spoke {
-        return Err(Trouble::NotObserved("the agent tells neither of the two results".to_owned()));
+        return Err(CheckFailure::NotObserved("the agent tells neither of the two results".to_owned()));
     }
     Err(shown(seen.last(Finding::new("the agent says nothing after the answers to two calls came", hint)))
         .into())
@@ -119,7 +119,7 @@ struct Failed<'s> {
 }
 
 /// The planned calls that fail, where they were made and answered.
-fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, Trouble> {
+fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
     let mut found = Vec::new();
     let mut why = None;
     for (task, own) in seen.tasks.iter().enumerate() {
@@ -160,7 +160,7 @@ pub(in crate::families::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) 
             .into());
         }
         if seen.after(frame.n).next().is_none() {
-            return Err(Trouble::NotObserved("the agent says nothing after the failure".to_owned()));
+            return Err(CheckFailure::NotObserved("the agent says nothing after the failure".to_owned()));
         }
     }
     Ok(())
@@ -259,7 +259,7 @@ pub(in crate::families::breadcrumb::agent) fn builds_on_it(seen: &Seen<'_>) -> J
         (has(first) && has(second)) || has(first + second)
     };
     if seen.after(answer.n).next().is_none() {
-        return Err(Trouble::NotObserved("the agent says nothing after the first result".to_owned()));
+        return Err(CheckFailure::NotObserved("the agent says nothing after the first result".to_owned()));
     }
     if seen.after(answer.n).find(uses).is_some() {
         return Ok(());

@@ -6,7 +6,7 @@ use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::ledger::belongs;
 use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::crumb::INVOCATION;
@@ -94,7 +94,7 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
 }
 
 /// A finding about a member of the breadcrumb.
-fn of_member(said: &Utterance<'_>, name: &str, finding: Finding) -> Trouble {
+fn of_member(said: &Utterance<'_>, name: &str, finding: Finding) -> CheckFailure {
     let member = said.inner().get(name);
     let absent = Value::from("absent");
     finding.actual(member.or(Some(&absent))).at(format!("{}/{name}", said.place())).frame(said.frame).into()

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::ledger::{Deed, Ledger, response};
 use super::said::Utterance;
 use super::task::Task;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::Frame;
 
 /// What was seen in a scenario.
@@ -31,10 +31,10 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Not observed where there is nothing of the kind.
-    fn invocations(&self) -> Result<Vec<&Utterance<'a>>, Trouble> {
+    fn invocations(&self) -> Result<Vec<&Utterance<'a>>, CheckFailure> {
         let all: Vec<_> = self.said.iter().filter(|said| !said.requests().is_empty()).collect();
         if all.is_empty() {
-            return Err(Trouble::NotObserved("the agent called no tool".to_owned()));
+            return Err(CheckFailure::NotObserved("the agent called no tool".to_owned()));
         }
         Ok(all)
     }
@@ -45,7 +45,7 @@ impl<'a> Seen<'a> {
         self.invocations()?.into_iter().try_for_each(&judgement)?;
         let others = self.said.iter().filter(|said| said.requests().is_empty());
         others.map(judgement).find(Result::is_err).unwrap_or(Ok(())).map_err(|trouble| match trouble {
-            Trouble::Broken(finding) => {
+            CheckFailure::Broken(finding) => {
                 finding.recommended("the standard shows a last word by its examples only").into()
             }
             other => other,
@@ -61,9 +61,9 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Not observed where it made none.
-    fn call(&self, planned: (usize, usize, usize)) -> Result<&Deed, Trouble> {
+    fn call(&self, planned: (usize, usize, usize)) -> Result<&Deed, CheckFailure> {
         let wish = &self.tasks[planned.0].stages[planned.1][planned.2];
-        let missing = || Trouble::NotObserved(format!("the agent did not call `{}`", wish.tool));
+        let missing = || CheckFailure::NotObserved(format!("the agent did not call `{}`", wish.tool));
         self.ledger.made(planned).next().ok_or_else(missing)
     }
 
@@ -71,12 +71,13 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Not observed where it was not asked to answer.
-    fn answer(&self, planned: (usize, usize, usize)) -> Result<&'a Frame, Trouble> {
+    fn answer(&self, planned: (usize, usize, usize)) -> Result<&'a Frame, CheckFailure> {
         self.call(planned)?;
         let session = &self.tasks[planned.0].session;
         let made = self.ledger.made(planned);
         let answers = made.filter_map(|deed| response(self.frames, deed.id.as_deref()?, session));
-        let missing = || Trouble::NotObserved("the agent did not ask for the result to come back".to_owned());
+        let missing =
+            || CheckFailure::NotObserved("the agent did not ask for the result to come back".to_owned());
         answers.min_by_key(|frame| frame.n).ok_or_else(missing)
     }
 

@@ -7,7 +7,7 @@ use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::said::{Request, Utterance};
 use crate::families::breadcrumb::agent::stock::{TOOLS, meant, misfit};
 use crate::families::breadcrumb::crumb::CONFIG;
@@ -47,7 +47,7 @@ struct Place<'a> {
 
 impl Place<'_> {
     /// A finding about one of its members.
-    fn finding(&self, name: &str, finding: Finding) -> Trouble {
+    fn finding(&self, name: &str, finding: Finding) -> CheckFailure {
         let Self { said, number, request } = self;
         let absent = Value::from("absent");
         finding
@@ -215,7 +215,7 @@ pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Jud
     if bodies.len() > 1 {
         return Ok(());
     }
-    Err(Trouble::NotObserved("the agent made calls in one message only".to_owned()))
+    Err(CheckFailure::NotObserved("the agent made calls in one message only".to_owned()))
 }
 
 fn repeated(message: &str) -> Finding {

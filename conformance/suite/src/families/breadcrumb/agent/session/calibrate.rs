@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{CrumbAgentError, CrumbAgentSession};
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
 use crate::families::breadcrumb::agent::said::Utterance;
@@ -30,7 +30,7 @@ impl CrumbAgentSession {
     /// Asks for a note and for a memo, or a sum: who always does the same does one of them wrong.
     pub(super) async fn learn(
         &mut self,
-        limits: &PaceLimits,
+        limits: &TimeoutLimits,
         within: Duration,
     ) -> Result<(), CrumbAgentError> {
         if matches!(self.around.driver.way, Way::Store) {
@@ -40,7 +40,7 @@ impl CrumbAgentSession {
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
         }
         let (noted, first) = self.first_word(within).await?;
-        self.pace = Pace::calibrated(first, limits);
+        self.pace = Timeouts::calibrated(first, limits);
         let mut second = None;
         if noted {
             second = self.try_once(Errand::Memo, "second", self.deadline()).await?.called;
@@ -50,7 +50,7 @@ impl CrumbAgentSession {
             }
         }
         if let Some(second) = second {
-            self.pace = Pace::calibrated(first.max(second), limits);
+            self.pace = Timeouts::calibrated(first.max(second), limits);
             self.works = true;
         }
         Ok(())

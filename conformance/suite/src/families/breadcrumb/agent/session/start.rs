@@ -9,8 +9,8 @@ use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
-use crate::engine::pace::Pace;
-use crate::engine::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
+use crate::engine::pace::Timeouts;
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
 use crate::families::breadcrumb::agent::model::Model;
@@ -27,10 +27,10 @@ use crate::transcript::Kind;
 
 /// A session before anything was learnt.
 pub(super) async fn set_up(
-    plan: Opening<CrumbAgentTable>,
+    plan: OpenContext<CrumbAgentTable>,
     handing: Handing,
 ) -> Result<CrumbAgentSession, CrumbAgentError> {
-    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let posting = if table.drive.is_some() {
         Posting::Records
@@ -76,7 +76,10 @@ pub(super) async fn set_up(
         let input = Input::new(input);
         for crumb in store
             .shelf
-            .list(&crate::families::breadcrumb::shelf::Filter { limit: usize::MAX, ..Default::default() })
+            .list(&crate::families::breadcrumb::in_memory_store::Filter {
+                limit: usize::MAX,
+                ..Default::default()
+            })
             .iter()
             .rev()
         {
@@ -96,7 +99,7 @@ pub(super) async fn set_up(
     }
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(CrumbAgentSession {
-        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         around: Arc::new(Around { room, driver: Driver { store, way }, model }),
         plays,
         further_tools: names(&held),
@@ -164,7 +167,7 @@ fn spawn(
     launch: &Launch,
     words: &BTreeMap<&str, String>,
     pipes: Pipes,
-) -> Result<Offspring, CrumbAgentError> {
+) -> Result<ChildProcess, CrumbAgentError> {
     let around = [
         ("CALLMARK_STORE_URL", words["store_url"].as_str()),
         ("CALLMARK_MODEL_URL", &words["model_url"]),

@@ -2,14 +2,14 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::transcript::{Frame, Kind};
 
 /// A call without an answer.
-pub fn missing(frames: &[Frame], call: &Call) -> Trouble {
+pub fn missing(frames: &[Frame], call: &Call) -> CheckFailure {
     let mut finding = Finding::new(
         format!("the call of `{}` is not answered", call.tool()),
         "store a `tool.response.v1` whose `context.request_id` is the `requestId` of the request, for a success and for \

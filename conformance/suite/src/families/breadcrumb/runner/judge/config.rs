@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::model::{asked, unasked};
 use super::tool::is_number;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::props::{CUSTOM, Config};
@@ -134,6 +134,6 @@ pub fn has_nothing_of_others(frames: &[Frame], call: &Call, known: &Known<'_>) -
 /// The call before it ran with the configuration that it named; without that nothing can be concluded.
 pub fn has_been_seen(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
     has_key(frames, call, known).or_else(|_| has_model(frames, call, known)).map_err(|_| {
-        Trouble::NotObserved("no configuration was seen to reach the provider on this path".to_owned())
+        CheckFailure::NotObserved("no configuration was seen to reach the provider on this path".to_owned())
     })
 }

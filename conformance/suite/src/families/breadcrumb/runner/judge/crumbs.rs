@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tool::{is_number, output, wrong};
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::props::FIRST;
@@ -139,8 +139,8 @@ pub fn counts(call: &Call, answer: &Answer<'_>) -> Judgement {
     Err(wrong(answer, "/count", results, "the count is not the number of results"))
 }
 
-fn unseen(what: &str) -> Trouble {
-    Trouble::NotObserved(format!("{what} cannot be seen"))
+fn unseen(what: &str) -> CheckFailure {
+    CheckFailure::NotObserved(format!("{what} cannot be seen"))
 }
 
 /// 8-4-4-4-12 hexadecimal digits.

@@ -43,7 +43,7 @@ pub fn is_readable(call: &Call, answer: &Answer<'_>) -> Judgement {
     let Some(error) = answer.error() else {
         has_failed(call, answer)?;
         let message = format!("the call of `{}` brings no error that could be read", call.tool());
-        return Err(crate::engine::judge::Trouble::NotObserved(message));
+        return Err(crate::engine::judge::CheckFailure::NotObserved(message));
     };
     let finding = |what: &str| {
         let hint = "say in a sentence what went wrong; a log is the place for the rest";

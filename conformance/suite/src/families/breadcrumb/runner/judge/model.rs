@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::tool::{is_number, output, wrong};
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::props::sent;
@@ -157,7 +157,7 @@ pub fn asked<'a>(frames: &'a [Frame], call: &Call) -> Vec<&'a Frame> {
 }
 
 /// Nothing was asked of the provider.
-pub fn unasked(call: &Call) -> Trouble {
+pub fn unasked(call: &Call) -> CheckFailure {
     let hint = match call.tool() {
         "ollama_local" => "ask the host at `CALLMARK_OLLAMA_URL`",
         "venice" => "ask the provider at `CALLMARK_VENICE_URL`",

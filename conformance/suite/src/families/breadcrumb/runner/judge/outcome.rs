@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::manifest::STANDARD_TOOLS;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
@@ -76,7 +76,7 @@ pub fn has_failed(call: &Call, answer: &Answer<'_>) -> Judgement {
         return Err(Alternative::FailureInOutput.seen_in([answer.frame]));
     }
     if answer.succeeded() {
-        return Err(Trouble::NotObserved("the call succeeded".to_owned()));
+        return Err(CheckFailure::NotObserved("the call succeeded".to_owned()));
     }
     Ok(())
 }
@@ -86,7 +86,7 @@ pub fn has_succeeded(answer: &Answer<'_>) -> Judgement {
     if answer.succeeded() {
         return Ok(());
     }
-    Err(Trouble::NotObserved("the call failed".to_owned()))
+    Err(CheckFailure::NotObserved("the call failed".to_owned()))
 }
 
 /// The tool that was named did the work.
@@ -163,7 +163,7 @@ fn strings(value: &Value) -> Vec<&str> {
 pub fn context_unaltered(frames: &[Frame], title: &str, context: &Value) -> Judgement {
     let made = frames.iter().find(|frame| frame.kind == Kind::Crumb && frame.text("/title") == Some(title));
     let Some(frame) = made else {
-        return Err(Trouble::NotObserved(
+        return Err(CheckFailure::NotObserved(
             "no breadcrumb was stored under the title that the call gives".to_owned(),
         ));
     };

@@ -6,7 +6,7 @@ use std::time::Duration;
 use serde_json::Value;
 
 use super::routing::Audience;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::session::RunnerSession;
@@ -90,7 +90,7 @@ pub fn is_alive(frames: &[Frame], harmless: &[Call]) -> Judgement {
     if !harmless.is_empty() && harmless.iter().all(|call| RunnerSession::is_served(frames, call)) {
         return Ok(());
     }
-    Err(Trouble::NotObserved("the harmless calls before and after it were not served".to_owned()))
+    Err(CheckFailure::NotObserved("the harmless calls before and after it were not served".to_owned()))
 }
 
 /// One request, one answer.
@@ -152,13 +152,13 @@ pub fn side_by_side(frames: &[Frame], calls: &[Call], harmless: &[Call], slack: 
     for call in calls {
         let Some(answer) = Answer::of(frames, call) else { return Err(super::answer::missing(frames, call)) };
         if !answer.succeeded() {
-            return Err(Trouble::NotObserved(format!("the call of `{}` did not succeed", call.tool())));
+            return Err(CheckFailure::NotObserved(format!("the call of `{}` did not succeed", call.tool())));
         }
         answered.push(answer.frame);
     }
     answered.sort_by_key(|frame| frame.at_us);
     let [.., before, last] = answered.as_slice() else {
-        return Err(Trouble::NotObserved("fewer than two calls were made".to_owned()));
+        return Err(CheckFailure::NotObserved("fewer than two calls were made".to_owned()));
     };
     let times: Vec<f64> = calls.iter().filter_map(seconds).collect();
     let share = |seconds: f64| Duration::try_from_secs_f64(seconds * 0.95).unwrap_or_default();
@@ -177,12 +177,12 @@ pub fn side_by_side(frames: &[Frame], calls: &[Call], harmless: &[Call], slack: 
 }
 
 /// The message that a call was last made in.
-fn asked<'a>(frames: &'a [Frame], call: Option<&Call>) -> Result<&'a Frame, Trouble> {
+fn asked<'a>(frames: &'a [Frame], call: Option<&Call>) -> Result<&'a Frame, CheckFailure> {
     let made = |frame: &&Frame| {
         frame.kind == Kind::Put && call.is_some_and(|call| frame.body.to_string().contains(call.id()))
     };
     let asked = frames.iter().rev().find(made);
-    asked.ok_or_else(|| Trouble::NotObserved("the calls were not made".to_owned()))
+    asked.ok_or_else(|| CheckFailure::NotObserved("the calls were not made".to_owned()))
 }
 
 /// How long a call is to wait.

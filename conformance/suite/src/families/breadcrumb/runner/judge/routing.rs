@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::manifest::View;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
@@ -108,7 +108,7 @@ pub fn stays_with_agent(frames: &[Frame], call: &Call, audience: &Audience<'_>) 
     };
     let answered = Answer::of(frames, call).map_or(u32::MAX, |answer| answer.frame.n);
     if audience.has_agent && answered < frame.n {
-        return Err(Trouble::NotObserved(
+        return Err(CheckFailure::NotObserved(
             "what the user was shown may be what the target's agent said".to_owned(),
         ));
     }
@@ -178,5 +178,5 @@ pub fn is_serving(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Jud
     if audience.shows(frames, call) {
         return Ok(());
     }
-    Err(Trouble::NotObserved("no result reached the user on the same path".to_owned()))
+    Err(CheckFailure::NotObserved("no result reached the user on the same path".to_owned()))
 }

@@ -3,7 +3,7 @@
 use callmark_schemas::SchemaName;
 use serde_json::Value;
 
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 
@@ -11,7 +11,7 @@ use crate::families::breadcrumb::runner::call::Call;
 ///
 /// # Errors
 /// It fails, or brings nothing.
-pub fn output<'a>(call: &Call, answer: &Answer<'a>) -> Result<&'a Value, Trouble> {
+pub fn output<'a>(call: &Call, answer: &Answer<'a>) -> Result<&'a Value, CheckFailure> {
     let tool = call.tool();
     if !answer.succeeded() {
         return Err(Finding::new(
@@ -36,7 +36,7 @@ pub fn output<'a>(call: &Call, answer: &Answer<'a>) -> Result<&'a Value, Trouble
 }
 
 /// The finding that a member of the output is not what it must be.
-pub fn wrong(answer: &Answer<'_>, pointer: &str, expected: impl Into<Value>, what: &str) -> Trouble {
+pub fn wrong(answer: &Answer<'_>, pointer: &str, expected: impl Into<Value>, what: &str) -> CheckFailure {
     let path = pointer.trim_start_matches('/').replace('/', ".");
     Finding::new(what.to_owned(), format!("give it in `output.{path}`, as the standard has it"))
         .expected(expected)

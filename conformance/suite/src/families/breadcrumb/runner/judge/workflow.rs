@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::tool::output;
 use super::utility::since_asked;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::props::{MEMO, MEMO_TITLE, Step};
@@ -137,7 +137,7 @@ pub fn has_outputs(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgemen
     }
     // Nothing of it was found at all: other rules tell.
     if steps.iter().all(|step| brought.of(&step.id).is_none()) {
-        return Err(Trouble::NotObserved("no step brings anything".to_owned()));
+        return Err(CheckFailure::NotObserved("no step brings anything".to_owned()));
     }
     Ok(())
 }
@@ -224,7 +224,7 @@ fn is_alike(actual: &Value, expected: &Value) -> bool {
 pub fn stores(frames: &[Frame], call: &Call, answer: &Answer<'_>, expected: &str) -> Judgement {
     output(call, answer)?;
     let Some(frame) = stored(frames) else {
-        return Err(Trouble::NotObserved("no breadcrumb of the workflow was seen".to_owned()));
+        return Err(CheckFailure::NotObserved("no breadcrumb of the workflow was seen".to_owned()));
     };
     let places = ["/context/text", "/context/items/0/text"];
     match places.iter().find(|place| !frame.member(place).is_some_and(|own| is_alike(own, &expected.into()))) {
@@ -295,7 +295,7 @@ pub fn has_order(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement 
 pub fn is_ordered(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement {
     output(call, answer)?;
     let order = order(answer)
-        .ok_or_else(|| Trouble::NotObserved("there is no `executionOrder` to look at".to_owned()))?;
+        .ok_or_else(|| CheckFailure::NotObserved("there is no `executionOrder` to look at".to_owned()))?;
     let place = |id: &str| order.iter().position(|own| *own == id);
     for step in steps {
         for before in &step.after {
@@ -314,7 +314,7 @@ pub fn is_ordered(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgement
         }
     }
     if order.len() < 2 {
-        return Err(Trouble::NotObserved("`executionOrder` has no two steps to compare".to_owned()));
+        return Err(CheckFailure::NotObserved("`executionOrder` has no two steps to compare".to_owned()));
     }
     Ok(())
 }

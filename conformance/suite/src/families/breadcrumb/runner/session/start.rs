@@ -11,10 +11,9 @@ use tokio::task::JoinSet;
 
 use super::{RunnerError, RunnerSession, hash, secret_id};
 use crate::engine::files;
-use crate::engine::pace::Pace;
-use crate::engine::target::{Handing, Launch, Log, Offspring, Opening, Pipes, Port};
+use crate::engine::pace::Timeouts;
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
-use crate::families::breadcrumb::door::Door;
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
@@ -23,6 +22,7 @@ use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::Upstream;
 use crate::families::breadcrumb::store::{Posting, Store, is_blank};
+use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::families::breadcrumb::system::System;
 use crate::transcript::{Kind, lock};
 
@@ -35,10 +35,10 @@ const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// A session before anything was learnt.
 pub(super) async fn set_up(
-    plan: Opening<BreadcrumbTable>,
+    plan: OpenContext<BreadcrumbTable>,
     handing: Handing,
 ) -> Result<RunnerSession, RunnerError> {
-    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed } = plan;
     let room = Arc::new(Room::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
@@ -59,7 +59,7 @@ pub(super) async fn set_up(
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let door = if let Some(base) = &table.store {
-        Door::System(follow(&table, base, &room, &mut listening).await?)
+        StoreAccess::System(follow(&table, base, &room, &mut listening).await?)
     } else {
         let store = Store::start(table.listen.as_deref(), &room, Posting::Plain, None)
             .await
@@ -75,7 +75,7 @@ pub(super) async fn set_up(
         let port = Port::take(handing).map_err(RunnerError::Start)?;
         process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
             .map(|process| process.on(port));
-        match process.as_mut().filter(|_| table.lines).and_then(Offspring::pipes) {
+        match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
                 let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
                 listening.spawn(lines::read(output, move |line| {
@@ -85,15 +85,15 @@ pub(super) async fn set_up(
                         let _ = shelf.put(shelf.fresh_id(), &body, None);
                     }
                 }));
-                Door::Lines { store, input: Input::new(input) }
+                StoreAccess::Lines { store, input: Input::new(input) }
             }
-            None => Door::Store(store),
+            None => StoreAccess::Store(store),
         }
     };
     Ok(RunnerSession {
         runner: table.runner.clone().unwrap_or_default(),
         tools: table.tools.clone().unwrap_or_default(),
-        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         door,
         room,
         upstream,
@@ -169,7 +169,7 @@ fn start(
     store: &Store,
     upstream: Option<&Upstream>,
     listen: &str,
-) -> Result<Option<Offspring>, RunnerError> {
+) -> Result<Option<ChildProcess>, RunnerError> {
     let Some(command) = &table.start else { return Ok(None) };
     log.clear();
     let mut words: BTreeMap<&str, String> =

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use crate::engine::judge::Undeclared;
 use crate::engine::parameters::Json;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::call::{Call, filled};
 use crate::families::breadcrumb::runner::world::World;
 
@@ -204,10 +204,10 @@ fn id_of_a_form(world: &mut World, form: Form) -> Step {
 }
 
 /// A usual call of a tool that the target has, with what it needs beforehand.
-pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
+pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Abort> {
     let table = &world.session()?.table;
     if !table.catalog.contains(tool) && !table.extra.contains_key(tool) {
-        return Err(world.halt(Undeclared::CatalogTool.of(tool)));
+        return Err(world.abort(Undeclared::CatalogTool.of(tool)));
     }
     let call = world.scene()?.usual_call(tool);
     if tool != "breadcrumb-update" {
@@ -218,7 +218,7 @@ pub(super) async fn usual(world: &mut World, tool: &str) -> Result<Call, Halt> {
     update(world, call, &id)
 }
 
-fn update(world: &mut World, call: Call, id: &str) -> Result<Call, Halt> {
+fn update(world: &mut World, call: Call, id: &str) -> Result<Call, Abort> {
     let scene = world.scene()?;
     let title = format!("Pump log two {}", scene.unique);
     let words = [("id", Value::from(id)), ("title", Value::from(title)), ("version", json!(1))];
@@ -226,7 +226,7 @@ fn update(world: &mut World, call: Call, id: &str) -> Result<Call, Halt> {
     Ok(Call { input: Some(input), ..call })
 }
 
-async fn failing_call(world: &mut World, failing: Failing) -> Result<Call, Halt> {
+async fn failing_call(world: &mut World, failing: Failing) -> Result<Call, Abort> {
     let tool = match failing {
         Failing::Seconds => "timer",
         Failing::Update => "breadcrumb-update",
@@ -255,9 +255,9 @@ async fn failing_call(world: &mut World, failing: Failing) -> Result<Call, Halt>
 }
 
 /// The call that was prepared last.
-fn last(world: &mut World) -> Result<&mut Call, Halt> {
+fn last(world: &mut World) -> Result<&mut Call, Abort> {
     if world.scene()?.calls.is_empty() {
         return Err(world.suite_fault("no step prepared a call (`Given a call …`)"));
     }
-    world.scene()?.calls.last_mut().ok_or(Halt)
+    world.scene()?.calls.last_mut().ok_or(Abort)
 }

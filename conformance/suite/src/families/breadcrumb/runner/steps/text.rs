@@ -112,7 +112,7 @@ fn stored(world: &mut World) -> Step {
     let title = title(&world.scene()?.unique);
     let is_made = world.session()?.table.catalog.contains("breadcrumb-create");
     if !is_made {
-        return Err(world.halt(Undeclared::CatalogTool.of("breadcrumb-create")));
+        return Err(world.abort(Undeclared::CatalogTool.of("breadcrumb-create")));
     }
     world.judge_calls(|frames, _| outcome::context_unaltered(frames, &title, &context()))
 }

@@ -6,7 +6,7 @@ use std::time::Duration;
 use cucumber::gherkin;
 use cucumber::{Parameter, given, then, when};
 
-use crate::engine::judge::Trouble;
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::judge;
@@ -29,7 +29,7 @@ enum Deed {
     Outputs,
     Order,
     Ordered,
-    Trouble,
+    CheckFailure,
     NoErrors,
     Unresolved,
     Once,
@@ -45,7 +45,7 @@ impl FromStr for Deed {
             "brings the outputs of the tools" => Self::Outputs,
             "names each step once in its order" => Self::Order,
             "lists every step after its dependencies" => Self::Ordered,
-            "tells of trouble" => Self::Trouble,
+            "tells of trouble" => Self::CheckFailure,
             "has no errors" => Self::NoErrors,
             "leaves no reference in the input of a step" => Self::Unresolved,
             "is answered once" => Self::Once,
@@ -121,7 +121,7 @@ fn does(world: &mut World, deed: Deed) -> Step {
             Deed::Outputs => workflow::has_outputs(call, &answer, &steps),
             Deed::Order => workflow::has_order(call, &answer, &steps),
             Deed::Ordered => workflow::is_ordered(call, &answer, &steps),
-            Deed::Trouble => workflow::tells_of_trouble(&answer),
+            Deed::CheckFailure => workflow::tells_of_trouble(&answer),
             Deed::NoErrors => workflow::has_no_errors(call, &answer),
             Deed::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
             Deed::Once => workflow::is_answered_once(frames, call),
@@ -177,7 +177,7 @@ fn noted(world: &mut World) -> Step {
     world.judge_calls(|frames, call| {
         let answer = Answer::of(frames, call);
         let completes = answer.is_some_and(|answer| workflow::completes(call, &answer, &steps).is_ok());
-        let nothing = || Trouble::NotObserved("the two timers do not both complete".to_owned());
+        let nothing = || CheckFailure::NotObserved("the two timers do not both complete".to_owned());
         if completes { Ok(()) } else { Err(nothing()) }
     })?;
     let scene = world.scene()?;
@@ -201,5 +201,5 @@ fn seen_to_work(world: &mut World) -> Step {
     if works {
         return Ok(());
     }
-    Err(world.halt(Trouble::NotObserved("the sound workflow beside it does not work".to_owned())))
+    Err(world.abort(CheckFailure::NotObserved("the sound workflow beside it does not work".to_owned())))
 }

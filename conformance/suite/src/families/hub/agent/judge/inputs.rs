@@ -4,7 +4,7 @@
 use serde_json::{Map, Value};
 
 use super::Deed;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::server::judge::shape::moment;
 use crate::transcript::Frame;
 
@@ -128,7 +128,7 @@ pub fn is_an_object(frame: &Frame) -> Judgement {
     members(frame).map(|_| ())
 }
 
-fn members(frame: &Frame) -> Result<&Map<String, Value>, Trouble> {
+fn members(frame: &Frame) -> Result<&Map<String, Value>, CheckFailure> {
     let sent = frame.body.get("inputs");
     match sent.and_then(Value::as_object) {
         Some(members) => Ok(members),
@@ -360,7 +360,7 @@ mod tests {
         let check = |inputs: Value| {
             let frame = crate::families::hub::agent::judge::request_frame(json!({"inputs": inputs}));
             match are_documented(&frame, "email_check_replies") {
-                Err(Trouble::Broken(finding)) => {
+                Err(CheckFailure::Broken(finding)) => {
                     let level = finding.level();
                     Some((finding.pointer.unwrap_or_default(), level))
                 }

@@ -12,7 +12,7 @@ mod words;
 
 use self::request::Route;
 use super::call::Call;
-use crate::engine::judge::{Finding, Trouble};
+use crate::engine::judge::{CheckFailure, Finding};
 use crate::net::wire;
 use crate::transcript::{Frame, Kind};
 
@@ -54,11 +54,11 @@ impl<'a> Deed<'a> {
     ///
     /// # Errors
     /// Not observed where there was none: that no request comes breaks rules of their own.
-    pub fn asked(&self) -> Result<Vec<&'a Frame>, Trouble> {
+    pub fn asked(&self) -> Result<Vec<&'a Frame>, CheckFailure> {
         let executions = self.executions();
         if executions.is_empty() {
             let message = format!("the agent sent no execute request for `{}`", self.tool());
-            return Err(Trouble::NotObserved(message));
+            return Err(CheckFailure::NotObserved(message));
         }
         Ok(executions)
     }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::Deed;
 use super::words::{hides_failure, is_empty, means, parsed, says_failure};
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::agent::mock::results;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind, shorten};
@@ -158,7 +158,10 @@ pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
     if !told.text().contains(&mark.to_lowercase()) {
         let sent = deed.own(Kind::HubResponse).last();
         let Some(sent) = sent else {
-            return Err(Trouble::NotObserved(format!("the Hub was not asked to execute `{}`", deed.tool())));
+            return Err(CheckFailure::NotObserved(format!(
+                "the Hub was not asked to execute `{}`",
+                deed.tool()
+            )));
         };
         if !WITHOUT_A_RESULT.contains(&deed.tool()) {
             return Err(deed

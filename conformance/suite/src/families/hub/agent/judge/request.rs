@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::contract::{EXECUTE, SCHEME, TOOLS};
 use crate::transcript::Frame;
 
@@ -274,7 +274,7 @@ fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
 fn context(frame: &Frame) -> Judgement {
     let hint =
         "send `context` as an object with the strings `conversation_id` and `request_id`, or leave it out";
-    let finding = |message: String, expected: &str, actual: &Value, pointer: String| -> Trouble {
+    let finding = |message: String, expected: &str, actual: &Value, pointer: String| -> CheckFailure {
         Finding::new(message, hint).expected(expected).actual(Some(actual)).at(pointer).frame(frame).into()
     };
     // A typed client writes null for what it leaves out.
@@ -315,7 +315,7 @@ mod tests {
             let frame = crate::families::hub::agent::judge::request_frame(json!({"user_id": sent}));
             let expected = Expected { user_id: named.map(str::to_owned), ..Expected::default() };
             let found = match has(&frame, Part::User, &expected) {
-                Err(Trouble::Broken(finding)) => Some(finding.level()),
+                Err(CheckFailure::Broken(finding)) => Some(finding.level()),
                 _ => None,
             };
             assert_eq!(found, expect, "{sent} {named:?}");

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::inputs::ENVELOPE;
 use super::request::{Expected, Route};
 use super::{Deed, status};
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::hub::contract::TOOLS;
 use crate::transcript::{Frame, Kind};
 
@@ -32,7 +32,7 @@ pub fn the_hub_is_left_out(deed: &Deed<'_>, sentinels: &[Deed<'_>]) -> Judgement
     if let Some(silent) = sentinels.iter().find(|sentinel| sentinel.executions().is_empty()) {
         let message =
             format!("a call of `{}` does not reach the Hub, so nothing shows what would", silent.tool());
-        return Err(Trouble::NotObserved(message));
+        return Err(CheckFailure::NotObserved(message));
     }
     // A request that comes late belongs to the call whose tool or inputs it names.
     let names_it = |frame: &&Frame| {
@@ -222,7 +222,7 @@ pub fn note_on_status(deed: &Deed<'_>) -> &'static str {
 ///
 /// # Errors
 /// Not observed without a request.
-pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, Trouble> {
+pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, CheckFailure> {
     let asked = deed.asked()?;
     let has_context =
         asked.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));

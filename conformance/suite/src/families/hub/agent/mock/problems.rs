@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use callmark_reports::record::Direction;
 
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::agent::judge::request;
 use crate::families::hub::agent::judge::request::{Expected, Part, Route};
 use crate::families::hub::agent::judge::{inputs, status};
@@ -42,7 +42,7 @@ pub(in crate::families::hub::agent) fn frame(asked: &Asked) -> Frame {
 
 fn sentence(judgement: Judgement) -> Option<String> {
     match judgement {
-        Err(Trouble::Broken(finding)) => Some(match &finding.actual {
+        Err(CheckFailure::Broken(finding)) => Some(match &finding.actual {
             Some(actual) => format!("{}: {actual}", finding.message),
             None => finding.message.clone(),
         }),

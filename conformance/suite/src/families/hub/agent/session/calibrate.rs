@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{AgentError, AgentSession, Liveness};
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::hub::agent::call::{Call, Choice, chosen};
 use crate::families::hub::agent::driver::{Answer, Unanswered};
 use crate::families::hub::agent::judge::{Deed, Made, outcome};
@@ -18,7 +18,7 @@ const AGAIN: Duration = Duration::from_millis(10);
 const AGAIN_AT_LAST: Duration = Duration::from_millis(250);
 
 impl AgentSession {
-    pub(super) async fn learn(&mut self, limits: &PaceLimits, within: Duration) -> Result<(), AgentError> {
+    pub(super) async fn learn(&mut self, limits: &TimeoutLimits, within: Duration) -> Result<(), AgentError> {
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         for number in 1..=ROUNDS {
@@ -31,7 +31,7 @@ impl AgentSession {
                 break;
             }
         }
-        self.pace = Pace::calibrated(slowest, limits);
+        self.pace = Timeouts::calibrated(slowest, limits);
         Ok(())
     }
 

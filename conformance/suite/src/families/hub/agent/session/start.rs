@@ -10,8 +10,8 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentSession, Liveness, digest, nonce, uuid};
-use crate::engine::pace::Pace;
-use crate::engine::target::{Handing, Launch, Offspring, Opening, Pipes, Port};
+use crate::engine::pace::Timeouts;
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::hub::agent::call::filled;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
@@ -88,7 +88,7 @@ pub(super) enum Running {
     #[default]
     Elsewhere,
     /// A process.
-    Process(Box<Offspring>),
+    Process(Box<ChildProcess>),
     /// Within this process.
     Embedded(Embedded),
 }
@@ -105,11 +105,11 @@ impl Running {
 
 /// A session before anything was learnt.
 pub(super) async fn set_up(
-    plan: Opening<AgentTable>,
+    plan: OpenContext<AgentTable>,
     agent: Option<StartAgent>,
     handing: Handing,
 ) -> Result<AgentSession, AgentError> {
-    let Opening { table, directory, log, limits, wire, seed } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed } = plan;
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
@@ -187,7 +187,7 @@ pub(super) async fn set_up(
     };
     let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
     Ok(AgentSession {
-        pace: Pace::calibrated(Duration::from_secs(1), &limits),
+        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
         room,
         secret,

@@ -3,7 +3,7 @@
 use cucumber::then;
 
 use super::RequestPart;
-use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure};
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::hub::agent::judge::{inputs, request, status, traffic};
 use crate::families::hub::agent::world::World;
@@ -50,9 +50,9 @@ fn status_is_documented(world: &mut World) -> Step {
         traffic::questions(&early).try_for_each(|frame| {
             // What stands in another transcript cannot be shown by its number.
             status::is_documented(frame, &session.expected_early()).map_err(|trouble| match trouble {
-                Trouble::Broken(mut finding) => {
+                CheckFailure::Broken(mut finding) => {
                     finding.frames.clear();
-                    Trouble::Broken(finding)
+                    CheckFailure::Broken(finding)
                 }
                 other => other,
             })

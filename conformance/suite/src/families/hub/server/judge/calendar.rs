@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::envelope;
 use super::envelope::Empty;
 use super::shape::moment;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::server::reply::Reply;
 
 /// Free and busy times of the whole range may reach into the days beside it.
@@ -49,16 +49,16 @@ struct Period {
     end: Written,
 }
 
-fn periods(reply: &Reply<'_>, list: &str, empty: Empty) -> Result<Vec<Period>, Trouble> {
+fn periods(reply: &Reply<'_>, list: &str, empty: Empty) -> Result<Vec<Period>, CheckFailure> {
     let items = envelope::some_items(reply, list, empty)?;
     items.iter().enumerate().map(|(index, item)| period(reply, list, index, item)).collect()
 }
 
-fn period(reply: &Reply<'_>, list: &str, index: usize, item: &Value) -> Result<Period, Trouble> {
+fn period(reply: &Reply<'_>, list: &str, index: usize, item: &Value) -> Result<Period, CheckFailure> {
     let read = |name: &str| {
         let text = item.get(name).and_then(Value::as_str);
         text.and_then(Written::of).ok_or_else(|| {
-            Trouble::from(
+            CheckFailure::from(
                 reply
                     .finding(
                         format!("`{name}` of an item of `result.{list}` is no date-time with zone"),
@@ -82,7 +82,7 @@ fn day(reply: &Reply<'_>, pointer: &str) -> Option<Date> {
     input(reply, pointer)?.as_str()?.parse().ok()
 }
 
-fn at_item(finding: Finding, list: &str, index: usize, reply: &Reply<'_>) -> Trouble {
+fn at_item(finding: Finding, list: &str, index: usize, reply: &Reply<'_>) -> CheckFailure {
     let pointer = format!("/result/{list}/{index}");
     let item = reply.body().pointer(&pointer).cloned();
     finding.actual(item.as_ref()).at(pointer).into()
@@ -126,9 +126,9 @@ fn second(written: &Written) -> i64 {
     written.at.timestamp().as_second()
 }
 
-fn zone(reply: &Reply<'_>) -> Result<TimeZone, Trouble> {
+fn zone(reply: &Reply<'_>) -> Result<TimeZone, CheckFailure> {
     let name = input(reply, "/timezone").and_then(Value::as_str).unwrap_or("UTC");
-    TimeZone::get(name).map_err(|error| Trouble::NotObserved(error.to_string()))
+    TimeZone::get(name).map_err(|error| CheckFailure::NotObserved(error.to_string()))
 }
 
 /// Busy times are written in the time zone that was asked for.
@@ -186,7 +186,11 @@ pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
 }
 
 /// A busy period from before `from` to after `to`.
-fn covering<'a>(reply: &Reply<'a>, from: Timestamp, to: Timestamp) -> Result<Option<&'a Value>, Trouble> {
+fn covering<'a>(
+    reply: &Reply<'a>,
+    from: Timestamp,
+    to: Timestamp,
+) -> Result<Option<&'a Value>, CheckFailure> {
     let covers = |item: &&Value| {
         let read = |name: &str| item.get(name).and_then(Value::as_str).and_then(moment);
         read("start").is_some_and(|start| start <= from) && read("end").is_some_and(|end| end >= to)
@@ -199,7 +203,7 @@ pub fn has_the_event(reply: &Reply<'_>, [from, to]: [&str; 2]) -> Judgement {
     let (Some(start), Some(end)) = (moment(from), moment(to)) else { return Ok(()) };
     match covering(reply, start, end)? {
         Some(_) => Ok(()),
-        None => Err(Trouble::NotObserved(format!(
+        None => Err(CheckFailure::NotObserved(format!(
             "`calendar_create_event` has made an event from {from} to {to}, and no busy period covers it"
         ))),
     }
@@ -209,7 +213,7 @@ pub fn has_the_event(reply: &Reply<'_>, [from, to]: [&str; 2]) -> Judgement {
 /// recommendation.
 pub fn lists_the_event(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
     has_the_event(reply, times).map_err(|trouble| match trouble {
-        Trouble::NotObserved(message) => reply
+        CheckFailure::NotObserved(message) => reply
             .finding(message, "list all busy times of the range, those of events that were just made as well")
             .expected(times.join(" to "))
             .actual(reply.body().pointer("/result/busy_periods"))

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shape::Shape;
-use crate::engine::judge::{Alternative, Judgement, Trouble, Undeclared};
+use crate::engine::judge::{Alternative, CheckFailure, Judgement, Undeclared};
 use crate::families::hub::contract;
 use crate::families::hub::server::client::{CUSTOMER, MARKED, ODD};
 use crate::families::hub::server::reply::Reply;
@@ -65,7 +65,11 @@ pub fn takes_the_secret(reply: &Reply<'_>) -> Judgement {
 /// A success comes with a status of the 200s and says that it is one.
 pub fn is_success_over_http(reply: &Reply<'_>) -> Judgement {
     if !reply.is_2xx() && !reply.is_executed() {
-        return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
+        return Err(CheckFailure::NotObserved(format!(
+            "`{}` did not succeed: {}",
+            reply.tool(),
+            reply.told()
+        )));
     }
     if reply.is_2xx() && reply.body().is_object() {
         return Ok(());
@@ -84,7 +88,7 @@ pub fn has_result(reply: &Reply<'_>) -> Judgement {
     if reply.is_executed() {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())))
+    Err(CheckFailure::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())))
 }
 
 /// The gate of rules on the error envelope.
@@ -93,7 +97,7 @@ pub fn has_error(reply: &Reply<'_>) -> Judgement {
     if says_or_shows(reply, says_so) {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!("`{}` did not fail: {}", reply.tool(), reply.told())))
+    Err(CheckFailure::NotObserved(format!("`{}` did not fail: {}", reply.tool(), reply.told())))
 }
 
 fn says_or_shows(reply: &Reply<'_>, says_so: bool) -> bool {
@@ -143,7 +147,7 @@ pub fn each_has(reply: &Reply<'_>, list: &str, name: &str, shape: Shape, empty: 
 ///
 /// # Errors
 /// A finding where it is no array; nothing to judge where there is no result.
-pub fn items<'a>(reply: &Reply<'a>, list: &str) -> Result<&'a Vec<Value>, Trouble> {
+pub fn items<'a>(reply: &Reply<'a>, list: &str) -> Result<&'a Vec<Value>, CheckFailure> {
     let value = reply.result()?.get(list);
     value.and_then(Value::as_array).ok_or_else(|| {
         reply
@@ -178,13 +182,13 @@ impl Empty {
 ///
 /// # Errors
 /// Nothing to judge.
-pub fn some_items<'a>(reply: &Reply<'a>, list: &str, empty: Empty) -> Result<&'a Vec<Value>, Trouble> {
+pub fn some_items<'a>(reply: &Reply<'a>, list: &str, empty: Empty) -> Result<&'a Vec<Value>, CheckFailure> {
     let items = items(reply, list)?;
     let message = || format!("`result.{list}` is empty, so there is nothing to look at");
     match empty {
         _ if !items.is_empty() => Ok(items),
         Empty::Possible => Err(Undeclared::HubStub.of(format!("result.{list}"))),
-        Empty::Surprising => Err(Trouble::NotObserved(message())),
+        Empty::Surprising => Err(CheckFailure::NotObserved(message())),
     }
 }
 

@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::envelope;
 use super::envelope::Empty;
 use super::shape::moment;
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::Known;
 
@@ -87,7 +87,7 @@ pub fn tell_of_attachments(reply: &Reply<'_>, with: Option<&str>, without: Optio
     if any {
         return Ok(());
     }
-    Err(Trouble::NotObserved(
+    Err(CheckFailure::NotObserved(
         "neither of the two messages that the manifest names is listed under the sender of its attachment"
             .to_owned(),
     ))
@@ -100,7 +100,7 @@ pub fn lists_the_known(reply: &Reply<'_>, known: &Known) -> Judgement {
     if envelope::items(reply, MESSAGES)?.iter().any(is_it) {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!(
+    Err(CheckFailure::NotObserved(format!(
         "a search by `{}` does not list a mail that is there; where it does not look through mails that were sent, name \
          `hub.fixtures.sender` in the manifest",
         known.member
@@ -112,7 +112,7 @@ pub fn is_empty(reply: &Reply<'_>, after: Option<&Reply<'_>>, known: &Known) -> 
     if envelope::items(reply, MESSAGES)?.is_empty() {
         return match after {
             Some(after) => lists_the_known(after, known),
-            None => Err(Trouble::NotObserved("there is no mail to search for".to_owned())),
+            None => Err(CheckFailure::NotObserved("there is no mail to search for".to_owned())),
         };
     }
     Err(reply
@@ -228,7 +228,7 @@ pub fn lists_the_file(reply: &Reply<'_>, name: &str, size: u64) -> Judgement {
 }
 
 /// Ids of the messages or replies that an answer lists.
-fn ids(reply: &Reply<'_>, list: &str) -> Result<BTreeSet<String>, Trouble> {
+fn ids(reply: &Reply<'_>, list: &str) -> Result<BTreeSet<String>, CheckFailure> {
     let items = envelope::some_items(reply, list, Empty::Surprising)?;
     Ok(items.iter().filter_map(|item| item.get("message_id")?.as_str().map(str::to_owned)).collect())
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shape::moment;
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::reply::Reply;
 use crate::transcript::Frame;
@@ -14,9 +14,13 @@ fn last<'a>(seen: &[&'a Frame], effect: &str) -> Option<&'a Frame> {
 }
 
 /// What the request must have led to at the provider.
-fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'a Frame, Trouble> {
+fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'a Frame, CheckFailure> {
     if !reply.is_executed() {
-        return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
+        return Err(CheckFailure::NotObserved(format!(
+            "`{}` did not succeed: {}",
+            reply.tool(),
+            reply.told()
+        )));
     }
     let asked = reply.request.body.pointer("/inputs/to");
     let is_open = |frame: &&&Frame| {
@@ -187,7 +191,11 @@ fn event_has(
 /// The message becomes read, or stays unread.
 pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
     if !reply.is_executed() {
-        return Err(Trouble::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())));
+        return Err(CheckFailure::NotObserved(format!(
+            "`{}` did not succeed: {}",
+            reply.tool(),
+            reply.told()
+        )));
     }
     let hides = |frame: &&&Frame| {
         let added = frame.body.get("added").and_then(Value::as_array);
@@ -249,7 +257,7 @@ pub fn is_reached(seen: &[&Frame]) -> Judgement {
     if seen.iter().any(|frame| frame.text("/effect").is_some_and(|effect| effect != "read")) {
         return Ok(());
     }
-    Err(Trouble::NotObserved(
+    Err(CheckFailure::NotObserved(
         "the same request with the right secret does not reach the provider either, so that nothing arrives shows nothing"
             .to_owned(),
     ))

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::server::reply::Reply;
 
 /// The Hub was alive: a valid request after it gets another answer, and not that of a breakdown.
@@ -14,7 +14,7 @@ fn is_alive(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     if differs {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!(
+    Err(CheckFailure::NotObserved(format!(
         "a valid request after it is refused as well, so this shows nothing: {}",
         after.told()
     )))
@@ -83,9 +83,9 @@ pub fn is_refused_for_its_secret(reply: &Reply<'_>, after: Option<&Reply<'_>>) -
         .into())
 }
 
-fn softened(trouble: Trouble) -> Trouble {
+fn softened(trouble: CheckFailure) -> CheckFailure {
     match trouble {
-        Trouble::Broken(finding) => {
+        CheckFailure::Broken(finding) => {
             finding.recommended("no code is defined for this refusal (ambiguity A6)").into()
         }
         other => other,
@@ -95,7 +95,7 @@ fn softened(trouble: Trouble) -> Trouble {
 /// The refusal cannot be taken for an expired integration.
 pub fn is_no_expired_integration(reply: &Reply<'_>) -> Judgement {
     if reply.is_executed() || reply.is_2xx() {
-        return Err(Trouble::NotObserved("the request is not refused".to_owned()));
+        return Err(CheckFailure::NotObserved("the request is not refused".to_owned()));
     }
     if !reply.body().to_string().contains("INTEGRATION_EXPIRED") {
         return Ok(());

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::shape::Shape;
-use crate::engine::judge::{Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::server::reply::Reply;
 
 /// The status is given.
@@ -77,7 +77,7 @@ fn observed(reply: &Reply<'_>) -> Judgement {
     if reply.is_2xx() && reply.body().is_object() {
         return Ok(());
     }
-    Err(Trouble::NotObserved(format!("there is no status to look at: {}", reply.told())))
+    Err(CheckFailure::NotObserved(format!("there is no status to look at: {}", reply.told())))
 }
 
 /// The entries of the two integrations that are connected, or not. Others are the Hub's own affair.
@@ -85,7 +85,7 @@ fn entries<'a>(
     reply: &Reply<'a>,
     slugs: [&str; 2],
     connected: bool,
-) -> Result<Vec<(&'a String, &'a Value)>, Trouble> {
+) -> Result<Vec<(&'a String, &'a Value)>, CheckFailure> {
     observed(reply)?;
     let all = reply.body().get("integrations").and_then(Value::as_object);
     let own = |(slug, entry): &(&String, &Value)| {
@@ -94,7 +94,7 @@ fn entries<'a>(
     let own: Vec<_> = all.into_iter().flatten().filter(own).collect();
     if own.is_empty() {
         let state = if connected { "connected" } else { "not connected" };
-        return Err(Trouble::NotObserved(format!("no integration of this customer is {state}")));
+        return Err(CheckFailure::NotObserved(format!("no integration of this customer is {state}")));
     }
     Ok(own)
 }
@@ -123,7 +123,7 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
     observed(status)?;
     let pointer = format!("/integrations/{}/connected", escaped(slug));
     let Some(connected) = status.body().pointer(&pointer).and_then(Value::as_bool) else {
-        return Err(Trouble::NotObserved(format!("the status says nothing about `{slug}`")));
+        return Err(CheckFailure::NotObserved(format!("the status says nothing about `{slug}`")));
     };
     if connected {
         // That it is not `INTEGRATION_NOT_CONNECTED` says nothing where the Hub fails altogether.
@@ -161,7 +161,7 @@ pub fn has_the_same_link(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) 
     let (shown, told) =
         (status.body().pointer(&pointer), execution.body().pointer("/error/details/setup_url"));
     let (Some(shown), Some(told)) = (shown, told) else {
-        return Err(Trouble::NotObserved("one of the two gives no `setup_url`".to_owned()));
+        return Err(CheckFailure::NotObserved("one of the two gives no `setup_url`".to_owned()));
     };
     if shown == told {
         return Ok(());

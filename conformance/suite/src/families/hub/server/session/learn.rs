@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{HubError, HubSession};
-use crate::engine::pace::{Pace, PaceLimits};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
@@ -29,7 +29,7 @@ const CALIBRATION: Duration = Duration::from_secs(300);
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 
 impl HubSession {
-    pub(super) async fn learn(&mut self, limits: &PaceLimits) -> Result<(), HubError> {
+    pub(super) async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
         let agent = Agent { scenario: "calibration".to_owned(), transcript: Arc::default() };
         self.wait_for_it(&agent, limits).await?;
         let began = Instant::now();
@@ -63,7 +63,7 @@ impl HubSession {
         }
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
-        self.pace = Pace::calibrated(slowest, limits);
+        self.pace = Timeouts::calibrated(slowest, limits);
         self.expiry_told = self.meet_the_others(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
@@ -187,7 +187,7 @@ impl HubSession {
     }
 
     /// Waits until something answers over HTTP.
-    async fn wait_for_it(&self, agent: &Agent, limits: &PaceLimits) -> Result<(), HubError> {
+    async fn wait_for_it(&self, agent: &Agent, limits: &TimeoutLimits) -> Result<(), HubError> {
         let deadline = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let began = Instant::now();
         let mut wait = LOOK;

@@ -4,8 +4,8 @@ use cucumber::when;
 use serde_json::Value;
 
 use super::{Customer, Secret};
-use crate::engine::judge::Trouble;
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::judge::CheckFailure;
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::hub::contract;
 use crate::families::hub::manifest;
 use crate::families::hub::server::client::Request;
@@ -14,7 +14,7 @@ use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::inputs;
 use crate::families::hub::server::world::World;
 
-fn drafted(world: &mut World) -> Result<Request, Halt> {
+fn drafted(world: &mut World) -> Result<Request, Abort> {
     world.draft().cloned()
 }
 
@@ -106,7 +106,7 @@ async fn sends_mail_and_answer(world: &mut World) -> Step {
     let id = Reply::of(&frames, call)
         .and_then(|reply| reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned());
     let Some(id) = id else {
-        return Err(world.halt(Trouble::NotObserved("the mail to be answered was not sent".to_owned())));
+        return Err(world.abort(CheckFailure::NotObserved("the mail to be answered was not sent".to_owned())));
     };
     if let Some(own) = inputs(&mut request) {
         own.insert("reply_to_message_id".to_owned(), id);
@@ -122,7 +122,9 @@ async fn sends_after_the_last(world: &mut World) -> Step {
     let frames = world.scene()?.frames();
     let after = Reply::of(&frames, call).as_ref().and_then(mail::after_the_last);
     let Some(after) = after else {
-        return Err(world.halt(Trouble::NotObserved("the thread shows no reply with a date".to_owned())));
+        return Err(
+            world.abort(CheckFailure::NotObserved("the thread shows no reply with a date".to_owned()))
+        );
     };
     if let Some(own) = inputs(&mut request) {
         own.insert("since".to_owned(), Value::from(after));

@@ -5,7 +5,7 @@ use std::str::FromStr;
 use cucumber::{Parameter, then};
 
 use super::Code;
-use crate::engine::judge::{Alternative, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
@@ -108,7 +108,7 @@ fn other_is_served(world: &mut World) -> Step {
             } else {
                 last.is_no_breakdown()?;
                 served.map_err(|trouble| match trouble {
-                    Trouble::Broken(_) => Alternative::NotServed.seen_in(last.answer),
+                    CheckFailure::Broken(_) => Alternative::NotServed.seen_in(last.answer),
                     other => other,
                 })
             }

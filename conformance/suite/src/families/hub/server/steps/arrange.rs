@@ -137,7 +137,7 @@ async fn searches(world: &mut World, search: Search) -> Step {
         Search::Sender => format!("from:{}", fixtures.sender.unwrap_or_default()),
         Search::Attachment => {
             let sender = world.scene()?.sender_of_the_attachment().await;
-            let sender = sender.map_err(|trouble| world.halt(trouble))?;
+            let sender = sender.map_err(|trouble| world.abort(trouble))?;
             format!("from:{sender}")
         }
         Search::Subject => format!("subject:{}", fixtures.subject_word.unwrap_or_default()),
@@ -198,7 +198,7 @@ fn provider_fails(world: &mut World, status: u16) -> Step {
     let session = world.session()?;
     let unique = world.scene()?.unique.clone();
     let Some(provider) = &session.provider else {
-        return Err(world.halt(Undeclared::HubProvider.into()));
+        return Err(world.abort(Undeclared::HubProvider.into()));
     };
     provider.fail(&unique, status);
     Ok(())

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use cucumber::{Parameter, then};
 
-use crate::engine::judge::Trouble;
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::Step;
 use crate::families::hub::server::judge::refusal;
 use crate::families::hub::server::world::World;
@@ -60,9 +60,9 @@ fn shows_nothing(world: &mut World) -> Step {
 }
 
 /// What another rule judges is nothing to look at here.
-pub(super) fn unseen(trouble: Trouble) -> Trouble {
+pub(super) fn unseen(trouble: CheckFailure) -> CheckFailure {
     match trouble {
-        Trouble::Broken(finding) => Trouble::NotObserved(finding.message),
+        CheckFailure::Broken(finding) => CheckFailure::NotObserved(finding.message),
         other => other,
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::{mentions, saved_cards};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::Turn;
@@ -12,12 +12,12 @@ use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
 
 /// The tool.call card of the call, with the frame that saved it.
-fn card<'a>(frames: &'a [Frame], view: View<'_>) -> Result<(&'a Frame, &'a Value), Trouble> {
+fn card<'a>(frames: &'a [Frame], view: View<'_>) -> Result<(&'a Frame, &'a Value), CheckFailure> {
     let id = command(frames, view)?.text("/tool_call_card_id").unwrap_or_default();
     saved_cards(frames)
         .filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id))
         .last()
-        .ok_or_else(|| Trouble::NotObserved("the command points to no saved card".to_owned()))
+        .ok_or_else(|| CheckFailure::NotObserved("the command points to no saved card".to_owned()))
 }
 
 /// An argument of the card has a value.
@@ -65,7 +65,12 @@ pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -
 }
 
 /// What a template variable may stand for: the call's value, wherever the worker shows it.
-fn values(frames: &[Frame], view: View<'_>, card: &Value, variable: &str) -> Result<Vec<String>, Trouble> {
+fn values(
+    frames: &[Frame],
+    view: View<'_>,
+    card: &Value,
+    variable: &str,
+) -> Result<Vec<String>, CheckFailure> {
     let sent = command(frames, view)?;
     let of = |value: Option<&Value>| -> Option<String> {
         let value = value.filter(|value| !value.is_null())?;
@@ -92,7 +97,10 @@ fn values(frames: &[Frame], view: View<'_>, card: &Value, variable: &str) -> Res
 }
 
 /// The specifications that the model was shown of the tool, one for each request of whatever turn.
-fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Frame, &'a Value)>, Trouble> {
+fn specifications<'a>(
+    frames: &'a [Frame],
+    view: View<'a>,
+) -> Result<Vec<(&'a Frame, &'a Value)>, CheckFailure> {
     let tool = |frame: &'a Frame| {
         let tools = frame.body.get("tools")?.as_array()?;
         let named = tools.iter().find(|tool| {
@@ -103,7 +111,7 @@ fn specifications<'a>(frames: &'a [Frame], view: View<'a>) -> Result<Vec<(&'a Fr
     let asked = frames.iter().filter(|frame| frame.kind == Kind::Model);
     let shown: Vec<_> = asked.filter_map(tool).collect();
     if shown.is_empty() {
-        return Err(Trouble::NotObserved("the model was offered no such tool".to_owned()));
+        return Err(CheckFailure::NotObserved("the model was offered no such tool".to_owned()));
     }
     Ok(shown)
 }

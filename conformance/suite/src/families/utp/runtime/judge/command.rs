@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::command;
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::{card_type, mentions, saved_cards};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::{ToolCall, Turn};
@@ -195,7 +195,7 @@ pub fn inlines_nothing(frames: &[Frame], view: View<'_>) -> Judgement {
 pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
     let frame = command(frames, view)?;
     let Some(id) = frame.text("/tool_call_card_id") else {
-        return Err(Trouble::NotObserved("the command points to no card".to_owned()));
+        return Err(CheckFailure::NotObserved("the command points to no card".to_owned()));
     };
     let earlier = frames.iter().take_while(|own| own.n < frame.n);
     let before: Vec<Frame> = earlier.filter(|own| own.kind == Kind::CardSave).cloned().collect();
@@ -227,7 +227,7 @@ pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
 pub fn card_is_typed(frames: &[Frame], view: View<'_>) -> Judgement {
     let frame = command(frames, view)?;
     let Some(card) = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)) else {
-        return Err(Trouble::NotObserved("the command points to no saved card".to_owned()));
+        return Err(CheckFailure::NotObserved("the command points to no saved card".to_owned()));
     };
     let content = &card["content"];
     let tagged = content.get("__type__").is_none_or(|tag| tag == "ToolCallContent");

@@ -2,18 +2,18 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Finding, Judgement, Trouble};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::world::View;
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
 
 /// The record of the call, as it was read last.
-fn record<'a>(frames: &'a [Frame], view: View<'a>) -> Result<&'a Frame, Trouble> {
+fn record<'a>(frames: &'a [Frame], view: View<'a>) -> Result<&'a Frame, CheckFailure> {
     seen::records(frames, view.call)
         .into_iter()
         .next()
-        .ok_or_else(|| Trouble::NotObserved("the Inbox shows no record of the callback".to_owned()))
+        .ok_or_else(|| CheckFailure::NotObserved("the Inbox shows no record of the callback".to_owned()))
 }
 
 /// There is a record of the callback.

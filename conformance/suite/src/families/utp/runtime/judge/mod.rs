@@ -7,16 +7,16 @@ pub mod refusal;
 pub mod turn;
 pub mod wakeup;
 
-use crate::engine::judge::{Finding, Trouble};
+use crate::engine::judge::{CheckFailure, Finding};
 use crate::transcript::Frame;
 
 use super::seen;
 use super::world::View;
 
 /// The command of the call.
-fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, Trouble> {
+fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, CheckFailure> {
     seen::command(frames, view.project, view.turn, view.call)
-        .ok_or_else(|| Trouble::NotObserved("no command came for the call".to_owned()))
+        .ok_or_else(|| CheckFailure::NotObserved("no command came for the call".to_owned()))
 }
 
 /// Adds a frame where there is one.

@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::with;
-use crate::engine::judge::{Alternative, Finding, Judgement, Trouble};
+use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::{call_id, card_type, mentions, saved_cards};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
@@ -136,7 +136,7 @@ pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
         })
         .collect();
     match asked.as_slice() {
-        [] => Err(Trouble::NotObserved("the model was not asked again".to_owned())),
+        [] => Err(CheckFailure::NotObserved("the model was not asked again".to_owned())),
         asked if asked.len() <= usual => Ok(()),
         [.., second] => Err(Finding::new(
             "a repeated callback made the turn go on twice",
@@ -220,7 +220,7 @@ pub fn tells_failure(frames: &[Frame], view: View<'_>) -> Judgement {
         return Err(card_decides(messages.first().copied()).at("/messages").frame(request).into());
     }
     let Some(end) = seen::task(frames, view.turn) else {
-        return Err(Trouble::NotObserved("the runtime publishes no task event".to_owned()));
+        return Err(CheckFailure::NotObserved("the runtime publishes no task event".to_owned()));
     };
     if seen::failed(end) {
         return Ok(());
@@ -250,7 +250,7 @@ pub fn tells_reason(frames: &[Frame], view: View<'_>) -> Judgement {
         return Ok(());
     }
     let Some(frame) = next.or(end) else {
-        return Err(Trouble::NotObserved("the turn neither went on nor ended".to_owned()));
+        return Err(CheckFailure::NotObserved("the turn neither went on nor ended".to_owned()));
     };
     Err(Finding::new(
         "the reason of the failure got lost",
@@ -276,7 +276,7 @@ pub fn alike(frames: &[Frame], first: (View<'_>, &ToolCall), second: (View<'_>, 
         Some(messages[begin..].iter().map(of).collect())
     };
     let (Some(first), Some(other)) = (form(first), form(second)) else {
-        return Err(Trouble::NotObserved("the model was not asked again in both turns".to_owned()));
+        return Err(CheckFailure::NotObserved("the model was not asked again in both turns".to_owned()));
     };
     if first == other {
         return Ok(());

@@ -3,7 +3,7 @@
 use cucumber::{given, when};
 use serde_json::json;
 
-use crate::engine::judge::{Alternative, Cause, Trouble};
+use crate::engine::judge::{Alternative, Cause, CheckFailure};
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
@@ -16,15 +16,15 @@ async fn calls(world: &mut World) -> Step {
 
 #[when("the model calls the tool, if the worker lets it")]
 async fn calls_perhaps(world: &mut World) -> Step {
-    let Err(halt) = world.called().await else { return Ok(()) };
-    if matches!(world.core().trouble, Some(Trouble::Broken(_))) {
+    let Err(abort) = world.called().await else { return Ok(()) };
+    if matches!(world.core().trouble, Some(CheckFailure::Broken(_))) {
         world.core_mut().trouble = None;
         world.settled().await?;
         let frames = world.scene()?.project.transcript.frames();
         let own = world.scene()?.turns[0].clone();
-        return Err(world.halt(Alternative::NoCall.seen_in(seen::requests(&frames, &own))));
+        return Err(world.abort(Alternative::NoCall.seen_in(seen::requests(&frames, &own))));
     }
-    Err(halt)
+    Err(abort)
 }
 
 #[when("the tool is called and answered, and the turn runs on")]
@@ -160,7 +160,7 @@ async fn report(world: &mut World, call: usize) -> Step {
     let answer = world.scene()?.report(&session, call).await;
     if session.ground.lost_broker() {
         let message = "the connection to the broker was lost".to_owned();
-        return Err(world.halt(Trouble::CouldNotRun { cause: Cause::Reachability, message }));
+        return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
     }
     if answer.is_none() {
         world.unless_ended().await?;

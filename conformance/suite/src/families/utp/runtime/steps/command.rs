@@ -141,5 +141,5 @@ fn submitted(world: &mut World) -> Step {
     if arguments::is_offered(&frames, &turn, SUBMIT) {
         return Ok(());
     }
-    Err(world.halt(Alternative::NoSubmit.seen_in(seen::requests(&frames, &turn))))
+    Err(world.abort(Alternative::NoSubmit.seen_in(seen::requests(&frames, &turn))))
 }

@@ -150,12 +150,12 @@ async fn read(world: &mut World) -> Step {
     if is_served && !session.baseline.keeps_consumed {
         let frames = world.scene()?.project.transcript.frames();
         let own = world.scene()?.turns[0].clone();
-        return Err(world.halt(Alternative::ConsumedHidden.seen_in(seen::goings_on(&frames, &own))));
+        return Err(world.abort(Alternative::ConsumedHidden.seen_in(seen::goings_on(&frames, &own))));
     }
     let finding = crate::engine::judge::Finding::new(
         "the Inbox shows no record of the callback",
         "write every accepted callback into the Inbox of its agent, and show it there (docs/bindings.md)",
     )
     .expected("a record with the callback");
-    Err(world.halt(finding.into()))
+    Err(world.abort(finding.into()))
 }

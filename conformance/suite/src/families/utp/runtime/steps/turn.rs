@@ -5,8 +5,8 @@ use std::time::Duration;
 use cucumber::then;
 
 use super::CallKind;
-use crate::engine::judge::{Alternative, Trouble};
-use crate::engine::world::{FamilyWorld as _, Halt, Step};
+use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::runtime::judge::{refusal, turn};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
@@ -65,7 +65,7 @@ async fn not_terminated(world: &mut World) -> Step {
     if session.baseline.suspend == session.baseline.terminate {
         let frames = world.scene()?.project.transcript.frames();
         let own = world.scene()?.turns[0].clone();
-        return Err(world.halt(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
+        return Err(world.abort(Alternative::LookAlike.seen_in(seen::goings_on(&frames, &own))));
     }
     world.settled().await?;
     let scene = world.scene()?;
@@ -94,7 +94,7 @@ async fn second_command(world: &mut World) -> Step {
     )
     .expected("a command for the second call")
     .actual(Some(&serde_json::Value::from(seen.text())));
-    Err(world.halt(finding.into()))
+    Err(world.abort(finding.into()))
 }
 
 #[then("the turn does not end before the first call is answered")]
@@ -109,14 +109,13 @@ async fn waits_for_first(world: &mut World) -> Step {
             "let `terminate` act when the result of that very call arrives",
         )
         .expected("a turn that waits for its terminate call");
-        return Err(world.halt(finding.into()));
+        return Err(world.abort(finding.into()));
     }
     scene.report(&session, 0).await;
     let seen = behaviour(world, 0).await?;
     if seen == Behaviour::Stays {
-        return Err(
-            world.halt(Trouble::NotObserved("the turn did not end with the first call either".to_owned()))
-        );
+        return Err(world
+            .abort(CheckFailure::NotObserved("the turn did not end with the first call either".to_owned())));
     }
     Ok(())
 }
@@ -139,7 +138,7 @@ fn goes_on_at_all(world: &mut World) -> Step {
         return Ok(());
     }
     let message = "the runtime does not go on after a plain `suspend`".to_owned();
-    Err(world.halt(Trouble::NotObserved(message)))
+    Err(world.abort(CheckFailure::NotObserved(message)))
 }
 
 #[then("the model is told both results")]
@@ -247,7 +246,7 @@ fn timed_out(world: &mut World) -> Step {
 }
 
 /// What follows the report of a call.
-async fn behaviour(world: &mut World, call: usize) -> Result<Behaviour, Halt> {
+async fn behaviour(world: &mut World, call: usize) -> Result<Behaviour, Abort> {
     let session = world.session()?;
     let seen = world.scene()?.behaviour(&session, call).await;
     if seen == Behaviour::Stays {

@@ -18,7 +18,7 @@ use serde_json::{Value, json};
 
 use super::Provider;
 use crate::families::hub::manifest::Customer;
-use crate::net::wire::Straight;
+use crate::net::wire::PassthroughWire;
 use crate::transcript::Transcript;
 
 /// Where events are.
@@ -35,7 +35,7 @@ struct Bench {
 
 impl Bench {
     async fn start() -> Self {
-        let provider = Provider::start(None, Arc::new(Straight)).await.expect("a free port");
+        let provider = Provider::start(None, Arc::new(PassthroughWire)).await.expect("a free port");
         Self { provider, client: Client::new(), token: "hub-token".to_owned() }
     }
 

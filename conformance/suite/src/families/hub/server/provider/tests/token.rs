@@ -140,10 +140,11 @@ async fn a_fixed_address_can_be_used_again_at_once() {
     let first = Bench::start().await;
     let address = first.provider.url().replace("http://", "");
     first.get(READ[0]).await;
-    let taken = Provider::start(Some(&address), Arc::new(Straight)).await;
+    let taken = Provider::start(Some(&address), Arc::new(PassthroughWire)).await;
     assert!(taken.is_err_and(|error| error.contains(&address)));
     first.provider.close().await;
-    let second = Provider::start(Some(&address), Arc::new(Straight)).await.expect("the address is free");
+    let second =
+        Provider::start(Some(&address), Arc::new(PassthroughWire)).await.expect("the address is free");
     assert_eq!(second.url(), first.provider.url());
     second.close().await;
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::company::Beside;
 use super::evidence::Names;
 use crate::engine::environment;
-use crate::engine::judge::{Basis, Cause, Trouble};
+use crate::engine::judge::{Basis, Cause, CheckFailure};
 use crate::engine::pace::heartbeat;
 use crate::engine::parts::Parts;
 use crate::engine::secrets::Redactor;
@@ -29,9 +29,9 @@ pub(super) enum Reason {
 
 /// What a World left, and what the end of the run added.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Remains {
+pub(super) struct ScenarioResult {
     /// Of the World.
-    pub world: world::Remains,
+    pub world: world::ScenarioArtifacts,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
     /// Who ran beside it.
@@ -50,7 +50,7 @@ pub(super) struct Remains {
     pub judged: Option<Vec<Frame>>,
 }
 
-impl Remains {
+impl ScenarioResult {
     /// The messages that the scenario is about.
     pub(super) fn frames(&self) -> Vec<Frame> {
         let own = || self.world.transcript.as_ref().map(|transcript| transcript.frames()).unwrap_or_default();
@@ -58,13 +58,14 @@ impl Remains {
     }
 }
 
-impl Remains {
-    /// Looks back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
+impl ScenarioResult {
+    /// Observations back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
         let lacked = environment::lacked_since(core.transcript.began()).map(str::to_owned);
         self.shortage = lacked.or_else(|| core.fault_of_the_machine());
         let trouble = core.trouble.as_ref();
-        self.has_ended = matches!(trouble, Some(Trouble::CouldNotRun { cause: Cause::Implementation, .. }));
+        self.has_ended =
+            matches!(trouble, Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, .. }));
         self.again = self.reason(core, borrowed);
     }
 
@@ -74,13 +75,13 @@ impl Remains {
         if self.shortage.is_some() {
             return Some(Reason::Shortage);
         }
-        if borrowed && !matches!(trouble, Trouble::NotApplicable(_) | Trouble::Permitted(_)) {
+        if borrowed && !matches!(trouble, CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) {
             return Some(Reason::Borrowed);
         }
         if Basis::of(trouble, &core.transcript) == Basis::Silence {
             return Some(Reason::Silence);
         }
-        let is_verdict = matches!(trouble, Trouble::Broken(_) | Trouble::NotObserved(_));
+        let is_verdict = matches!(trouble, CheckFailure::Broken(_) | CheckFailure::NotObserved(_));
         (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(Reason::HeldUp)
     }
 
@@ -112,7 +113,7 @@ impl Lines {
     }
 
     /// A line for each message of a scenario. They are read only where a secret stands in them.
-    pub(super) fn write(&self, id: &str, remains: &Remains, out: &mut impl Write) -> io::Result<()> {
+    pub(super) fn write(&self, id: &str, remains: &ScenarioResult, out: &mut impl Write) -> io::Result<()> {
         let Some(transcript) = &remains.world.transcript else { return Ok(()) };
         let mut all = transcript.lines()?;
         if self.written.stand_in(&all) {
@@ -169,8 +170,11 @@ mod tests {
         transcript.record(message(body));
         transcript.pack();
         transcript.record(message(&json!("after")));
-        let world = world::Remains { transcript: Some(Arc::new(transcript)), ..world::Remains::default() };
-        let remains = Remains { world, ..Remains::default() };
+        let world = world::ScenarioArtifacts {
+            transcript: Some(Arc::new(transcript)),
+            ..world::ScenarioArtifacts::default()
+        };
+        let remains = ScenarioResult { world, ..ScenarioResult::default() };
         let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
         let mut out = Vec::new();
         Lines::without(&secrets).write("a \"b\"/1", &remains, &mut out).expect("written");

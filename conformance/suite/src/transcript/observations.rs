@@ -58,7 +58,7 @@ fn is_step() -> bool {
 /// What the steps of one scenario saw, in order.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Looks {
+pub struct Observations {
     /// How often the scenario was run before this time.
     #[serde(default, skip_serializing_if = "is_first")]
     pub attempt: u32,
@@ -81,7 +81,7 @@ pub(super) enum Looking {
     #[default]
     Free,
     /// They are kept.
-    Kept(Mutex<Looks>),
+    Kept(Mutex<Observations>),
     /// They are made again.
     Again(Mutex<Again>),
 }
@@ -94,12 +94,12 @@ pub(super) struct Again {
     /// Messages of the suite that have not been said again yet.
     unsaid: Vec<Message>,
     /// Where the second time went another way.
-    strayed: Option<String>,
+    divergences: Option<String>,
 }
 
 impl Again {
     fn stray(&mut self, how: String) {
-        self.strayed.get_or_insert(how);
+        self.divergences.get_or_insert(how);
     }
 }
 
@@ -187,14 +187,17 @@ impl Looking {
 impl Transcript {
     /// A transcript that keeps what steps see.
     pub fn kept(attempt: u32) -> Self {
-        Self::looked_at(attempt, Looking::Kept(Mutex::new(Looks { attempt, ..Looks::default() })))
+        Self::looked_at(
+            attempt,
+            Looking::Kept(Mutex::new(Observations { attempt, ..Observations::default() })),
+        )
     }
 
     /// A transcript that is read again: its messages, and what steps saw of them.
-    pub fn again(frames: Vec<Frame>, looks: Looks) -> Self {
+    pub fn again(frames: Vec<Frame>, looks: Observations) -> Self {
         let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
         let unsaid = ours.cloned().map(Message::from).collect();
-        let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, strayed: None };
+        let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, divergences: None };
         let transcript = Self::looked_at(looks.attempt, Looking::Again(Mutex::new(again)));
         {
             let mut own = lock(&transcript.frames);
@@ -205,7 +208,7 @@ impl Transcript {
     }
 
     /// What steps saw, where it is kept.
-    pub fn looks(&self) -> Option<Looks> {
+    pub fn looks(&self) -> Option<Observations> {
         match &self.looking {
             Looking::Kept(looks) => Some(lock(looks).clone()),
             Looking::Free | Looking::Again(_) => None,
@@ -213,14 +216,14 @@ impl Transcript {
     }
 
     /// How the second time differed from the first.
-    pub fn strayed(&self) -> Option<String> {
+    pub fn divergences(&self) -> Option<String> {
         let Looking::Again(again) = &self.looking else { return None };
         let again = lock(again);
         let unseen =
             (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
         let untold = again.told.iter().find(|(_, left)| !left.is_empty());
         let untold = untold.map(|(what, _)| format!("a step asks for `{what}` less often than it did"));
-        again.strayed.clone().or(unseen).or(untold)
+        again.divergences.clone().or(unseen).or(untold)
     }
 
     /// What a step is told by something else than a message: the first time by `live`, then as it was told.

@@ -11,47 +11,47 @@ use callmark_reports::record::TargetInfo;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::remains;
-use super::remains::Remains;
+use super::scenario_result;
+use super::scenario_result::ScenarioResult;
 use super::{Quiet, RunPlan, Selection};
 use crate::engine::family::Families;
 use crate::engine::manifest::Manifest;
 use crate::engine::protocol::Snapshots;
 use crate::engine::secrets;
 use crate::transcript;
-use crate::transcript::{Frame, Looks, Transcript, lock};
+use crate::transcript::{Frame, Observations, Transcript, lock};
 
 /// Name of the shape.
 pub const ACCOUNT_SCHEMA: &str = "callmark.account/1";
 
 /// What becomes of what the steps see.
 #[derive(Debug, Default)]
-pub enum Memory {
+pub enum ReplayMode {
     /// It is not kept.
     #[default]
-    Fleeting,
+    Off,
     /// It is kept.
-    Kept,
+    Record,
     /// It is seen again.
-    Again(Again),
+    Replay(Replay),
 }
 
 /// The scenarios of a run that is judged again.
 #[derive(Debug, Default)]
-pub struct Again {
-    told: Mutex<BTreeMap<String, (Vec<Frame>, Looks)>>,
+pub struct Replay {
+    told: Mutex<BTreeMap<String, (Vec<Frame>, Observations)>>,
     read: Mutex<BTreeMap<String, Arc<Transcript>>>,
 }
 
-impl Memory {
+impl ReplayMode {
     /// What a scenario writes down, or finds written down.
     ///
     /// `attempt` is how often it was run before.
     pub(super) fn transcript(&self, scenario: &str, attempt: u32) -> Arc<Transcript> {
         match self {
-            Self::Fleeting => Arc::new(Transcript::of_attempt(attempt)),
-            Self::Kept => Arc::new(Transcript::kept(attempt)),
-            Self::Again(again) => {
+            Self::Off => Arc::new(Transcript::of_attempt(attempt)),
+            Self::Record => Arc::new(Transcript::kept(attempt)),
+            Self::Replay(again) => {
                 let (frames, looks) = lock(&again.told).remove(scenario).unwrap_or_default();
                 let transcript = Arc::new(Transcript::again(frames, looks));
                 lock(&again.read).insert(scenario.to_owned(), Arc::clone(&transcript));
@@ -63,27 +63,28 @@ impl Memory {
     /// Runs what belongs to steps.
     pub(super) async fn steps<T>(&self, work: impl Future<Output = T>) -> T {
         match self {
-            Self::Fleeting => work.await,
-            Self::Kept => transcript::by_steps(work).await,
-            Self::Again(_) => transcript::again(work).await,
+            Self::Off => work.await,
+            Self::Record => transcript::by_steps(work).await,
+            Self::Replay(_) => transcript::again(work).await,
         }
     }
 
     /// Where the second time went another way than the first: the scenario, and how.
-    pub fn strayed(&self) -> Vec<(String, String)> {
-        let Self::Again(again) = self else { return Vec::new() };
+    pub fn divergences(&self) -> Vec<(String, String)> {
+        let Self::Replay(again) = self else { return Vec::new() };
         let never = lock(&again.told);
         let never = never.keys().map(|id| (id.clone(), "it does not run again".to_owned()));
         let read = lock(&again.read);
-        let strayed = read.iter().filter_map(|(id, transcript)| Some((id.clone(), transcript.strayed()?)));
-        never.chain(strayed).collect()
+        let divergences =
+            read.iter().filter_map(|(id, transcript)| Some((id.clone(), transcript.divergences()?)));
+        never.chain(divergences).collect()
     }
 }
 
-impl Again {
+impl Replay {
     /// The messages of each scenario, and what its steps saw.
-    pub fn new(frames: BTreeMap<String, Vec<Frame>>, mut looks: BTreeMap<String, Looks>) -> Self {
-        let mut told: BTreeMap<String, (Vec<Frame>, Looks)> = frames
+    pub fn new(frames: BTreeMap<String, Vec<Frame>>, mut looks: BTreeMap<String, Observations>) -> Self {
+        let mut told: BTreeMap<String, (Vec<Frame>, Observations)> = frames
             .into_iter()
             .map(|(id, frames)| {
                 let own = looks.remove(&id).unwrap_or_default();
@@ -118,17 +119,17 @@ pub struct Account {
     /// What the sessions found out.
     pub found: Snapshots,
     /// What steps saw, by scenario.
-    pub scenarios: BTreeMap<String, Looks>,
+    pub scenarios: BTreeMap<String, Observations>,
 }
 
 impl Account {
     /// Of a run that was kept.
-    pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, Remains>) -> Option<Self> {
-        matches!(*plan.memory, Memory::Kept).then_some(())?;
-        let names = remains::numbered(&plan.secrets);
+    pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, ScenarioResult>) -> Option<Self> {
+        matches!(*plan.memory, ReplayMode::Record).then_some(())?;
+        let names = scenario_result::numbered(&plan.secrets);
         let found = plan.sessions.snapshots().into_iter();
         let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
-        let looks = |remains: &Remains| {
+        let looks = |remains: &ScenarioResult| {
             let mut looks = remains.world.transcript.as_ref()?.looks()?;
             looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
             Some(looks)
@@ -211,7 +212,7 @@ impl Account {
             rerun: self.rerun,
             secrets: self.secrets,
             progress: Arc::new(Quiet),
-            memory: Arc::new(Memory::Again(Again::new(frames, self.scenarios))),
+            memory: Arc::new(ReplayMode::Replay(Replay::new(frames, self.scenarios))),
         }))
     }
 }

@@ -5,15 +5,15 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::in_memory_store::InMemoryStore;
 use super::lines::Input;
 use super::room::{Booth, Room};
-use super::shelf::Shelf;
 use super::store::Store;
 use super::system::System;
 use crate::transcript::Kind;
 
 /// The way to a target.
-pub(super) enum Door {
+pub(super) enum StoreAccess {
     /// The target is a client of the suite's store.
     Store(Store),
     /// The target reads JSON lines; the store is there as well.
@@ -24,7 +24,7 @@ pub(super) enum Door {
     Nobody,
 }
 
-impl Door {
+impl StoreAccess {
     /// Gives the target a breadcrumb, as the wire lets it through.
     ///
     /// # Errors
@@ -73,7 +73,7 @@ impl Door {
     }
 
     /// The suite's own store, where there is one.
-    pub(super) fn shelf(&self) -> Option<&Arc<Shelf>> {
+    pub(super) fn shelf(&self) -> Option<&Arc<InMemoryStore>> {
         match self {
             Self::System(_) | Self::Nobody => None,
             Self::Store(store) | Self::Lines { store, .. } => Some(&store.shelf),
@@ -81,7 +81,7 @@ impl Door {
     }
 }
 
-fn shelve(shelf: &Shelf, body: &Value) -> Result<super::crumb::Crumb, String> {
+fn shelve(shelf: &InMemoryStore, body: &Value) -> Result<super::crumb::Crumb, String> {
     shelf
         .put(shelf.fresh_id(), body, None)
         .map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))

@@ -14,7 +14,7 @@ const SHORTEST: usize = 4;
 
 /// The members of a family's messages whose values are made up.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct MadeUp {
+pub(crate) struct Volatile {
     /// Ids that the other side made.
     pub(crate) ids: &'static [&'static str],
     /// What is measured, or made from the clock.
@@ -25,7 +25,7 @@ pub(crate) struct MadeUp {
     pub(crate) is_foreign: fn(&Frame) -> bool,
 }
 
-impl Naming for MadeUp {
+impl Naming for Volatile {
     fn ids(&self, frames: &[Frame]) -> BTreeMap<String, String> {
         let mut names = BTreeMap::new();
         for frame in frames.iter().filter(|frame| !(self.is_foreign)(frame)) {
@@ -51,7 +51,7 @@ impl Naming for MadeUp {
     }
 }
 
-impl MadeUp {
+impl Volatile {
     fn meet(&self, value: &Value, names: &mut BTreeMap<String, String>) {
         match value {
             Value::Object(members) => members.iter().for_each(|(name, member)| match member {

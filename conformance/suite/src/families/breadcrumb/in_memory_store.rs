@@ -49,7 +49,7 @@ pub struct Filter {
 }
 
 /// The store's content.
-pub struct Shelf {
+pub struct InMemoryStore {
     held: Mutex<Held>,
     events: broadcast::Sender<Crumb>,
     listeners: watch::Sender<usize>,
@@ -64,7 +64,7 @@ struct Held {
     secrets: BTreeMap<String, (String, String)>,
 }
 
-impl Default for Shelf {
+impl Default for InMemoryStore {
     fn default() -> Self {
         Self {
             held: Mutex::default(),
@@ -75,7 +75,7 @@ impl Default for Shelf {
     }
 }
 
-impl Shelf {
+impl InMemoryStore {
     /// A fresh UUID.
     pub fn fresh_id(&self) -> String {
         let number = self.ids.fetch_add(1, Ordering::Relaxed);
@@ -206,7 +206,7 @@ impl Shelf {
 /// Somebody who listens.
 pub struct Listener {
     events: broadcast::Receiver<Crumb>,
-    shelf: std::sync::Arc<Shelf>,
+    shelf: std::sync::Arc<InMemoryStore>,
 }
 
 impl Listener {
@@ -253,7 +253,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_listener_hears_of_what_comes_after_it() {
-        let shelf = Arc::new(Shelf::default());
+        let shelf = Arc::new(InMemoryStore::default());
         shelf.put(shelf.fresh_id(), &memo("before"), None).expect("a sound breadcrumb");
         let mut listener = shelf.listen();
         assert_eq!(*shelf.listeners().borrow(), 1);
@@ -267,7 +267,7 @@ mod tests {
 
     #[test]
     fn what_is_wrong_is_refused() {
-        let shelf = Shelf::default();
+        let shelf = InMemoryStore::default();
         let put = |body: &Value, key| shelf.put(shelf.fresh_id(), body, key).map(|_| ());
         assert_eq!(put(&memo("a"), Some("key")), Ok(()));
         assert_eq!(put(&memo("a"), Some("key")), Err(Refused::Repeated));
@@ -280,7 +280,7 @@ mod tests {
 
     #[test]
     fn lists_are_newest_first_and_searches_best_first() {
-        let shelf = Shelf::default();
+        let shelf = InMemoryStore::default();
         for title in ["pump log", "pump", "log of the pump room"] {
             shelf.put(shelf.fresh_id(), &memo(title), None).expect("a sound breadcrumb");
         }

@@ -1,4 +1,4 @@
-//! The crooked wire: does to messages what a mutant says.
+//! The mutating wire: does to messages what a mutant says.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Mutex;
@@ -14,7 +14,7 @@ use crate::net::wire::{CALL, SCENARIO, Wire};
 use crate::transcript::{Kind, Message, lock};
 
 /// A wire with the faults of one mutant.
-pub struct Crooked {
+pub struct MutatingWire {
     faults: Vec<Fault>,
     codec: &'static dyn Codec,
     memory: Mutex<Memory>,
@@ -44,7 +44,7 @@ struct Count {
     wire: u32,
 }
 
-impl Crooked {
+impl MutatingWire {
     /// A wire with these faults, which find JSON where the codec puts it.
     pub fn new(faults: Vec<Fault>, codec: &'static dyn Codec) -> Self {
         Self { faults, codec, memory: Mutex::default() }
@@ -94,7 +94,7 @@ impl Crooked {
     }
 }
 
-impl Wire for Crooked {
+impl Wire for MutatingWire {
     fn outgoing(&self, message: Message) -> Vec<Message> {
         self.pass(message)
     }
@@ -380,8 +380,8 @@ mod tests {
         }
     }
 
-    fn straight_json(faults: Vec<Fault>) -> Crooked {
-        Crooked::new(faults, &PlainJson)
+    fn plain_json(faults: Vec<Fault>) -> MutatingWire {
+        MutatingWire::new(faults, &PlainJson)
     }
 
     fn fault(text: &str) -> Vec<Fault> {
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_fault_changes_what_it_names_and_nothing_else() {
-        let wire = straight_json(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
+        let wire = plain_json(fault("[[fault]]\non = \"report\"\ndo = [{ drop = \"/payload/status\" }]"));
         let out = wire.incoming(report(json!({"payload": {"status": "success", "turn_epoch": 6}})));
         assert_eq!(out.len(), 1);
         assert_eq!(out[0].body, json!({"payload": {"turn_epoch": 6}}));
@@ -403,7 +403,7 @@ mod tests {
     #[test]
     fn what_one_call_keeps_another_gets_only_where_it_is_shared() {
         let check = |wide: &str, expect: Value| {
-            let wire = straight_json(fault(&format!(
+            let wire = plain_json(fault(&format!(
                 "[[fault]]\non = \"report\"\nwhen = [{{ has = \"/payload/x\" }}]\n\
                  do = [{{ stash = {{ at = \"/payload/x\", as = \"x\"{wide} }} }}]\n\
                  [[fault]]\non = \"report\"\nwhen = [{{ lacks = \"/payload/x\" }}]\n\
@@ -419,7 +419,7 @@ mod tests {
 
     #[test]
     fn a_repeat_runs_again_and_its_answer_looks_like_the_first() {
-        let wire = straight_json(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
+        let wire = plain_json(fault("[[fault]]\non = \"command\"\ndo = [\"rerun_repeats\"]"));
         let sent = || {
             let mut out = wire.outgoing(Message {
                 direction: Direction::ToTarget,
@@ -439,7 +439,7 @@ mod tests {
     #[test]
     fn a_deafened_target_hears_nothing_more_in_its_project() {
         let wire =
-            straight_json(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
+            plain_json(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
         let command = |project: &str, body: Value| Message {
             direction: Direction::ToTarget,
             kind: Kind::Command,
@@ -454,14 +454,14 @@ mod tests {
     #[test]
     fn a_fault_can_wait_for_its_time() {
         let wire =
-            straight_json(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
+            plain_json(fault("[[fault]]\non = \"report\"\nwhen = [{ after = 1 }]\ndo = [\"swallow\"]"));
         let passed = |call: &str| wire.incoming(report(json!({"payload": {"tool_call_id": call}}))).len();
         assert_eq!([passed("call_1"), passed("call_2"), passed("call_3")], [1, 0, 0]);
     }
 
     #[test]
     fn one_part_of_a_header_can_be_replaced() {
-        let wire = straight_json(fault(
+        let wire = plain_json(fault(
             "[[fault]]\non = \"report\"\n\
              do = [{ header_part = { name = \"traceparent\", part = 3, to = \"1\" } }]",
         ));
@@ -472,7 +472,7 @@ mod tests {
 
     #[test]
     fn a_held_card_follows_its_report() {
-        let wire = straight_json(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
+        let wire = plain_json(fault("[[fault]]\non = \"card-save\"\ndo = [\"hold\"]"));
         let card = Message {
             kind: Kind::CardSave,
             channel: "l0.v1.prj_1.cards.save".to_owned(),
