@@ -2,7 +2,7 @@
 //!
 //! [`record`] is the contract: plain data that `suite` writes and others read.
 //! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
-//! [`matrix`] is the other proof: what the saboteur broke, and which rules noticed.
+//! [`matrix`] is the other proof: what mutants broke, and which rules noticed.
 //! [`coverage`] counts what a run judged and what it left out. [`certificate`] says who conformed, signed with a key.
 //! [`site`] renders the specification itself, with a record and a matrix where there are such.
 //! Each other module renders one for one kind of reader and is a pure function of the record:

@@ -270,7 +270,7 @@ pub(crate) struct ServeArguments {
     /// breadcrumb: serve the tool runner alone, whose store is at CALLMARK_STORE_URL
     #[arg(long, conflicts_with = "agent")]
     pub(crate) runner: bool,
-    /// hub: serve a mock Hub that answers as this file says, and tells what is wrong with requests
+    /// hub: serve a mock Hub that answers as this file says, and reports what is wrong with requests
     #[arg(long, value_name = "FILE")]
     pub(crate) mock: Option<PathBuf>,
 }

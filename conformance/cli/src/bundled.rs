@@ -33,7 +33,7 @@ const ROOM: u64 = 256 * 1024 * 1024;
 /// The project of the tour.
 const TOUR_PROJECT: &str = "prj_tour";
 
-/// The bundled target's manifest. `program` is the `callmark` binary, which serves the tool bus when it is told to.
+/// The bundled target's manifest. `program` is the `callmark` binary, which can serve the tool bus.
 pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
     let mut manifest = Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))?;
     let serve = |words: &[&str]| -> Vec<String> {

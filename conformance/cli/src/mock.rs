@@ -1,6 +1,6 @@
 //! `serve hub --mock FILE`: the suite's own mock Hub, for people who write an agent.
 //!
-//! It answers as a file says, and tells of every request whether it is what the contract asks for.
+//! It answers as a file says, and reports for every request whether it is what the contract asks for.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::serve::{SECRET, TRIAL_SECRET};
 /// Largest script that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// Serves it until it is told to end; the exit code says whether every request was right.
+/// Serves it until a signal ends it; the exit code says whether every request was right.
 pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let script = match &arguments.mock {
         Some(path) => read(path)?,

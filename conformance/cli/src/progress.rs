@@ -51,7 +51,7 @@ impl Progress for Shown {
         if matches!(outcome, Outcome::Failed | Outcome::CouldNotRun | Outcome::NotObserved) {
             let broken = self.broken.fetch_add(1, Ordering::Relaxed) + 1;
             self.bar.set_message(format!("({broken} not well)"));
-            // The first few tell what is going on; the report has all of them.
+            // The first few show what is going on; the report has all of them.
             if self.plain && broken <= 10 {
                 eprintln!("{:<14} {id}", outcome.name());
             }

@@ -99,7 +99,7 @@ impl Frame {
     }
 }
 
-/// Headers that tell something about a rule: those of traces and of UTP, and what HTTP says of a request or an answer.
+/// Headers that a rule is about: those of traces and of UTP, and what HTTP says of a request or an answer.
 fn is_shown(name: &str) -> bool {
     name.starts_with("trace")
         || name.to_ascii_lowercase().starts_with("cg-")

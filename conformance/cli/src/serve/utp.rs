@@ -145,7 +145,7 @@ async fn watch(client: &Client) -> Result<tokio::task::JoinHandle<()>, Failure> 
     round_trip(client).await.map_err(Failure::incomplete)?;
     Ok(tokio::spawn(async move {
         while let Some(message) = messages.next().await {
-            // Answers to requests tell nothing that the requests do not.
+            // Answers to requests add nothing to the requests.
             if !message.subject.starts_with("_INBOX.") {
                 println!("{}\n{}\n", message.subject, shown(&message.payload));
             }

@@ -1,6 +1,6 @@
 //! The manifest `callmark.toml`: one file that describes a target (DESIGN: target manifest).
 //!
-//! Unknown keys are errors with a suggestion, and all faults of a file are told at once.
+//! Unknown keys are errors with a suggestion, and all faults of a file are reported at once.
 //! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
 
 mod commands;

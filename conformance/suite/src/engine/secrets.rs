@@ -168,7 +168,7 @@ pub struct Redactor {
 }
 
 impl Redactor {
-    /// Leaves names that differ from secret to secret, so that a judgement can tell them from each other.
+    /// Leaves names that differ from secret to secret, so that a judgement can distinguish them.
     pub fn numbered(secrets: &[String]) -> Self {
         Self::naming(secrets, stand_in_of)
     }

@@ -72,7 +72,7 @@ impl Launch {
     /// Starts a process in a group of its own.
     ///
     /// # Errors
-    /// A text that tells what to change.
+    /// A text that says what to change.
     pub fn spawn(&self, around: &[(&str, &str)], pipes: Pipes) -> Result<ChildProcess, String> {
         let [program, arguments @ ..] = self.command.as_slice() else {
             return Err("its command line is empty".to_owned());

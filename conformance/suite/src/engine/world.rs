@@ -177,7 +177,7 @@ impl std::fmt::Display for Abort {
     }
 }
 
-/// Whether a panic is only how cucumber is told that a scenario ended.
+/// Whether a panic is only the way to end a scenario in cucumber.
 ///
 /// cucumber keeps such panics quiet by a hook of the whole process, which several runs at a time take from each
 /// other; who prints panics asks here first.

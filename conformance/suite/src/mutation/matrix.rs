@@ -61,7 +61,7 @@ pub struct Effort {
 #[error("the sabotage matrix cannot be made: {0}")]
 pub struct MatrixError(String);
 
-/// Runs every mutant, with so many workers side by side. `told` hears of each result and its effort.
+/// Runs every mutant on `workers` threads, and calls `told` with each result and its effort.
 ///
 /// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
 /// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.

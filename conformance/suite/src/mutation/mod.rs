@@ -1,4 +1,4 @@
-//! The saboteur: proves that the suite would notice.
+//! Mutation testing: shows that the suite would notice a broken target.
 //!
 //! For every rule that can be broken there is a mutant, kept as data in `features/mutants/`. A mutant is
 //! the correct target behind a mutating wire (`mutating_wire`); the target itself knows nothing of it. The matrix

@@ -325,7 +325,7 @@ fn emitted(emit: &Emit, message: &Message, scope: &Scope) -> Message {
         Value::String(channel) => channel,
         _ => emit.channel.clone(),
     };
-    // The end of a child is told to the target; all else that is added is the target's.
+    // The end of a child is reported to the target; everything else that is added comes from the target.
     let direction = if emit.kind == Kind::Task { message.direction } else { Direction::FromTarget };
     Message { direction, kind: emit.kind, channel, headers: message.headers.clone(), body }
 }

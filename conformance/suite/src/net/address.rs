@@ -1,7 +1,7 @@
 //! Addresses of a manifest, and whether a target was reached at them.
 
 /// Whether an address can be the one that a manifest gives, in which `{listen}` stands for where a started target was
-/// told to listen.
+/// asked to listen.
 fn is_at(pattern: &str, address: &str) -> bool {
     match pattern.split_once("{listen}") {
         None => pattern == address,

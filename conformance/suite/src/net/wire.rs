@@ -1,6 +1,6 @@
 //! The wire between the suite and a target, as a place where something can go wrong.
 //!
-//! A run has a wire that changes nothing. The saboteur puts a mutating one in its place and so makes a faulty
+//! A run has a wire that changes nothing. A mutant puts a mutating one in its place and so makes a faulty
 //! target out of a correct one, without a line of fault in any implementation.
 
 use crate::transcript::Message;

@@ -1,7 +1,7 @@
 //! How much of a target's text is kept.
 //!
 //! Everything that a target sends is bounded before it is stored: what is small stays, what is large gives
-//! way to its beginning and a digest. What is kept tells two values apart, and still mentions the tokens of
+//! way to its beginning and a digest. What is kept distinguishes two values, and still mentions the tokens of
 //! the suite. Shortening for readers is `transcript::shorten`.
 
 use std::collections::BTreeSet;
@@ -126,7 +126,7 @@ pub(crate) fn is_cut(value: &Value) -> bool {
     }
 }
 
-/// A text, cut, with what it is told apart and recognised by.
+/// A text, cut, with what distinguishes and identifies it.
 pub(crate) fn cut(text: &str, budget: usize) -> String {
     if text.len() <= budget.max(SHARE) {
         return text.to_owned();
@@ -153,7 +153,7 @@ fn mark(text: &str) -> String {
     mark.text()
 }
 
-/// What a text is told apart and recognised by.
+/// What distinguishes and identifies a text.
 #[derive(Default)]
 struct Mark {
     digest: Sha256,

@@ -2,7 +2,7 @@
 //!
 //! A step acts, waits and judges in one, and what it concludes depends on how much was there when it looked. So a run
 //! that is to be judged again keeps, beside the messages, how many of them each look found, in order, and what else
-//! its steps were told by the outside ([`Transcript::told`]). With both, the same steps come to the same judgement
+//! its steps took from elsewhere ([`Transcript::told`]). With both, the same steps come to the same judgement
 //! without a target, a socket or a clock.
 //!
 //! Only looks of steps are kept. Parties that the suite plays look too, from tasks of their own, and do not play when a
@@ -30,7 +30,7 @@ tokio::task_local! {
 enum Time {
     First,
     Again,
-    /// What happens now is told as a whole.
+    /// What happens now is recorded as a whole.
     Aside,
 }
 
@@ -64,7 +64,7 @@ pub struct Observations {
     pub attempt: u32,
     /// Messages that were there at each look.
     pub seen: Vec<u32>,
-    /// What steps were told beside messages, by what it is about.
+    /// What steps took from elsewhere than messages, by what it is about.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub told: BTreeMap<String, VecDeque<Value>>,
 }
@@ -226,14 +226,14 @@ impl Transcript {
         again.divergences.clone().or(unseen).or(untold)
     }
 
-    /// What a step is told by something else than a message: the first time by `live`, then as it was told.
+    /// What a step takes from elsewhere than a message: the first time from `live`, then as it was recorded.
     ///
     /// Not for what is looked up while a wait tries its condition: that is asked an unknown number of times.
     pub fn told<T: Serialize + DeserializeOwned>(&self, what: &str, live: impl FnOnce() -> T) -> T {
         self.retold(what).unwrap_or_else(|| self.keep(what, live()))
     }
 
-    /// As [`Transcript::told`], by something that has to be waited for.
+    /// As [`Transcript::told`], where it has to be waited for.
     pub async fn heard<T: Serialize + DeserializeOwned>(
         &self,
         what: &str,

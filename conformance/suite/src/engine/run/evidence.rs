@@ -235,7 +235,7 @@ impl Names {
                     })
                     .collect(),
             ),
-            // A number that the run made up, or what a target calculates from one, is told as its name.
+            // A number that the run made up, or what a target calculates from one, is shown as its name.
             Value::Number(number) => {
                 let text = number.to_string();
                 let name = self.secrets.parts().name(&text).or_else(|| self.parts.name(&text));

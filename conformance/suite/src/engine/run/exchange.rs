@@ -2,7 +2,7 @@
 //! the run made up.
 //!
 //! Neighbours: `evidence` does the same for the messages of a finding. Messages of different parties may cross on the
-//! wire; a story has one order, so that two runs tell it in the same bytes.
+//! wire; a story has one order, so that two runs render it in the same bytes.
 
 use std::sync::Arc;
 

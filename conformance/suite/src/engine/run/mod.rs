@@ -128,13 +128,13 @@ pub struct RunPlan {
     pub rerun: String,
     /// Text of the manifest that must not be stored.
     pub secrets: Vec<String>,
-    /// Who is told of the progress.
+    /// Receives the progress.
     pub progress: Arc<dyn Progress>,
     /// What is kept of it, so that it can be judged again.
     pub memory: Arc<ReplayMode>,
 }
 
-/// Is told how a run goes on.
+/// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// So many scenarios will run.
     fn begin(&self, scenarios: usize);

@@ -2,7 +2,7 @@
 //!
 //! The transcript holds the messages. An [`Account`] holds the rest: what was selected, what the sessions found out
 //! before the first scenario, and what the steps of each scenario saw and when. Over both, the same steps run again
-//! and come to the same record, or the difference is told.
+//! and come to the same record, or the difference is reported.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -96,7 +96,7 @@ impl Replay {
     }
 }
 
-/// A run as it is told to whoever judges it again.
+/// A run, as whoever judges it again receives it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Account {

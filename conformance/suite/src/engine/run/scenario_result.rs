@@ -129,7 +129,7 @@ impl Lines {
     }
 }
 
-/// What stands in place of secrets where they must stay apart, so that a judgement can tell them from each other.
+/// What stands in place of secrets where they must stay apart, so that a judgement can distinguish them.
 pub(super) fn numbered(secrets: &[String]) -> Names {
     Names { secrets: Arc::new(Redactor::numbered(secrets)), ..Names::default() }
 }

@@ -47,7 +47,7 @@ impl StepPlace {
     }
 }
 
-/// Gathers facts by place; tells `done` of every finished scenario.
+/// Gathers facts by place; calls `done` with every finished scenario.
 pub(super) struct Gatherer<Done> {
     /// By the place of the scenario or row.
     pub facts: BTreeMap<Place, Facts>,
