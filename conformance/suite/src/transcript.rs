@@ -333,7 +333,12 @@ impl Transcript {
 
     /// All messages, for whoever writes them down; no look of a step.
     pub(crate) fn all(&self) -> Vec<Frame> {
-        lock(&self.frames).all().into_owned()
+        self.peek(<[Frame]>::to_vec)
+    }
+
+    /// As [`Transcript::with`], and no look of a step.
+    pub(crate) fn peek<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
+        look(&lock(&self.frames).all())
     }
 
     /// Keeps what there is in little room, until it is looked at again. What comes later is kept as usual.

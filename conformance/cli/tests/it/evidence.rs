@@ -238,13 +238,22 @@ async fn the_line_of_a_hub_is_answered_by_the_reference() {
     let mut hub = Ended(serving.spawn().expect("the binary runs"));
     let mut said = BufReader::new(hub.0.stderr.take().expect("a pipe")).lines().map_while(Result::ok);
     let url = said.find_map(|line| Some(line.strip_prefix("Hub ")?.trim().to_owned())).expect("an address");
-    let ids = ["one-credential-for-all", "demands-calendars", "all-calendars", "always-connected"];
+    let ids = ["demands-calendars", "all-calendars", "always-connected"];
     for (id, evidence) in ids.iter().zip(findings("hub.server", &ids).await) {
         let line = evidence.reproduce.as_deref().expect("a line");
         let (status, answer) = answered(line, &url);
         assert_eq!(status, "200", "{id}: {line}\n{answer}");
         let is_done = answer["success"] == true || answer["integrations"].is_object();
         assert!(is_done, "{id}: {line}\n{answer}");
+    }
+    for evidence in findings("hub.server", &["one-credential-for-all"]).await {
+        let line = evidence.reproduce.as_deref().expect("a line");
+        let (status, answer) = answered(line, &url);
+        assert_eq!(
+            (status.as_str(), &answer["error"]["code"]),
+            ("400", &"INTEGRATION_NOT_CONNECTED".into()),
+            "{line}"
+        );
     }
     // What has to be refused is refused for its fault, and not for a secret that the line lacks.
     for evidence in findings("hub.server", &["any-secret-will-do", "needs-no-secret"]).await {

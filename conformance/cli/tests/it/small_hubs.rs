@@ -361,7 +361,7 @@ async fn a_hub_with_three_of_nine_tools_breaks_one_rule() {
             known.scenarios.iter().filter_map(|scenario| scenario.evidence.as_ref()).collect();
         let told = serde_json::to_string(&findings).expect("JSON");
         for tool in contract::TOOLS {
-            let is_named = findings.iter().any(|finding| finding.message.contains(&format!("`{tool}`")));
+            let is_named = findings.iter().any(|finding| finding.hint.contains(&format!("`{tool}`")));
             assert_eq!(is_named, !tools.contains(&tool), "{tool}: {told}");
         }
         // What the Hub has is judged as usual.

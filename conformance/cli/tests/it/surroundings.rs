@@ -1,10 +1,7 @@
 //! The same target over the other binding, and surroundings that fail or flood in the middle of a run.
 
-use std::process::{Command, Stdio};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
 
-use crate::doctor::SMALL_TARGETS;
 use crate::support;
 use bytes::Bytes;
 use callmark_cli::broker::{self, BrokerChoice};
@@ -114,36 +111,4 @@ async fn a_flood_of_callbacks_is_counted_and_bounded() {
     assert_eq!(output.record.verdict, Verdict::Nonconformant);
     assert!(output.record.rules.iter().all(|rule| rule.outcome != Outcome::Passed));
     assert!(output.transcripts().all(|(_, frames)| frames.len() <= MAX_FRAMES));
-}
-
-/// The most memory that a process had so far, in megabytes; nothing once it has ended.
-fn peak(pid: u32) -> Option<u64> {
-    let status = std::fs::read_to_string(format!("/proc/{pid}/status")).ok()?;
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"))?;
-    line.split_whitespace().nth(1)?.parse::<u64>().ok().map(|kilobytes| kilobytes / 1024)
-}
-
-#[test]
-fn three_thousand_junk_cards_take_little_memory() {
-    // All with one command, and a few with each.
-    for each in ["3000", "100"] {
-        let home = tempfile::tempdir().expect("a directory");
-        std::fs::write(home.path().join("small_targets.py"), SMALL_TARGETS).expect("a file");
-        let manifest = format!(
-            "[target]\nname = \"junk\"\n[utp]\nplatform = \"http\"\nstart = [\"python3\", \"small_targets.py\", \"junk\", \"3000\", \"{each}\"]\n\
-             start_timeout_seconds = 300\n[utp.tool-service.probes.echo]\ntool_name = \"echo\"\n"
-        );
-        std::fs::write(home.path().join("callmark.toml"), manifest).expect("a file");
-        let mut command = Command::new(support::program());
-        command.args(["certify", "--out", "out", "--timeout-scale", "0.3"]).current_dir(home.path());
-        let mut child = command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().expect("the binary runs");
-        let mut most = 0;
-        while child.try_wait().expect("a child").is_none() {
-            most = most.max(peak(child.id()).unwrap_or_default());
-            std::thread::park_timeout(Duration::from_millis(10));
-        }
-        let left = std::fs::read_to_string(home.path().join("left"));
-        assert_eq!(left.as_deref().unwrap_or_default(), "0", "all cards were stored");
-        assert!(most < 200, "{most} MB with {each} at a time");
-    }
 }

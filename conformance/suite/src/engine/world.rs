@@ -13,7 +13,7 @@ use serde_json::Value;
 use crate::engine::by_hand::ByHand;
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::session::Sessions;
-use crate::transcript::Transcript;
+use crate::transcript::{Frame, Transcript};
 
 /// What every World has, whatever its family.
 #[derive(Default)]
@@ -30,6 +30,16 @@ pub struct Core {
     pub notes: Vec<String>,
 }
 
+/// Whether a text within a body holds these words.
+fn says(body: &Value, words: &str) -> bool {
+    match body {
+        Value::String(text) => text.contains(words),
+        Value::Array(items) => items.iter().any(|item| says(item, words)),
+        Value::Object(members) => members.values().any(|member| says(member, words)),
+        _ => false,
+    }
+}
+
 impl Core {
     /// What the scenario writes down.
     pub(crate) fn written(&self) -> Arc<Transcript> {
@@ -42,10 +52,11 @@ impl Core {
         if known.is_empty() {
             return None;
         }
-        self.transcript.with(|frames| {
-            let told = frames.iter().filter(|frame| frame.direction == Direction::FromTarget);
-            let texts: Vec<String> = told.map(|frame| frame.body.to_string()).collect();
-            known.into_iter().find(|fault| texts.iter().any(|text| text.contains(fault)))
+        let from_target = |frame: &&Frame| frame.direction == Direction::FromTarget;
+        // No look of a step: who judges again has no such faults to look for.
+        self.transcript.peek(|frames| {
+            let mut bodies = frames.iter().filter(from_target).map(|frame| &frame.body);
+            bodies.find_map(|body| known.iter().find(|fault| says(body, fault)).cloned())
         })
     }
 

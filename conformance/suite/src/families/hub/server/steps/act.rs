@@ -12,6 +12,7 @@ use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::mail;
 use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::inputs;
+use crate::families::hub::server::session::absent;
 use crate::families::hub::server::world::World;
 
 fn drafted(world: &mut World) -> Result<Request, Abort> {
@@ -106,7 +107,10 @@ async fn sends_mail_and_answer(world: &mut World) -> Step {
     let id = Reply::of(&frames, call)
         .and_then(|reply| reply.result().ok()?.get("message_id").filter(|id| id.is_string()).cloned());
     let Some(id) = id else {
-        return Err(world.abort(CheckFailure::NotObserved("the mail to be answered was not sent".to_owned())));
+        let is_missing = world.session()?.missing().contains("email_send");
+        let unsent = || "the mail to be answered was not sent".to_owned();
+        let why = if is_missing { absent("email_send") } else { unsent() };
+        return Err(world.abort(CheckFailure::NotObserved(why)));
     };
     if let Some(own) = inputs(&mut request) {
         own.insert("reply_to_message_id".to_owned(), id);
