@@ -27,15 +27,17 @@ pub fn is_on_target_subject(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// Nothing of the call went anywhere else. `calls` are those of the scenario: what another one of them sends to its own
-/// tool is not this call's.
+/// tool is not this call's, whatever id it has: ids have a rule of their own (UTP-4.1-07, UTP-4.1-15).
 pub fn is_nowhere_else(frames: &[Frame], view: View<'_>, calls: &[ToolCall]) -> Judgement {
     let subject_of =
         |call: &ToolCall| subject::expand(&call.row.target_subject, view.project, &view.turn.channel);
     let expected = subject_of(view.call);
     let id = command(frames, view)?.text("/tool_call_id");
+    let is_its_command =
+        |frame: &Frame, call| command(frames, View { call, ..view }).is_ok_and(|own| own.n == frame.n);
     let is_anothers = |frame: &Frame| {
-        (id.is_none() || frame.text("/tool_call_id") != id)
-            && calls.iter().any(|call| subject_of(call) == frame.channel)
+        let mut others = calls.iter().filter(|call| subject_of(call) == frame.channel);
+        others.any(|call| id.is_none() || frame.text("/tool_call_id") != id || is_its_command(frame, call))
     };
     let stray =
         seen::commands(frames, view.turn).find(|frame| frame.channel != expected && !is_anothers(frame));
