@@ -10,12 +10,12 @@ use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::by_hand::quoted;
 use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
-use callmark_suite::engine::setup::OpenPlan;
 use callmark_suite::families;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::capture::Exercise;
@@ -318,7 +318,7 @@ pub(crate) async fn certify(
         library.families,
         OpenPlan {
             manifest,
-            profiles: &selection.profiles,
+            profiles: library.families.select(&selection.profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.url()),
             limits: limits(arguments, is_bundled),
             seed: arguments.seed,

@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use callmark_suite::engine::judge::Cause;
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::{TimeoutLimits, Timeouts};
 use callmark_suite::engine::session::Session as _;
 use callmark_suite::engine::setup;
-use callmark_suite::engine::setup::OpenPlan;
 use callmark_suite::engine::target::guard;
 use callmark_suite::families;
 use callmark_suite::families::breadcrumb::agent::session::CrumbAgentSession;
@@ -89,7 +89,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
         families::ALL,
         OpenPlan {
             manifest,
-            profiles: &profiles,
+            profiles: families::ALL.select(&profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.url()),
             limits: TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() },
             seed: 1,

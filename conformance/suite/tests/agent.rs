@@ -16,7 +16,6 @@ use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Quiet, RunPlan, Selection};
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::engine::target::OpenContext;
-use callmark_suite::families::hub;
 use callmark_suite::families::hub::agent::manifest::{AgentTable, ModelKind};
 use callmark_suite::families::hub::agent::session::{AgentSession, StartAgent};
 use callmark_suite::families::hub::manifest::HubTable;
@@ -60,7 +59,7 @@ async fn certify(plan: OpenContext<AgentTable>, agent: Option<StartAgent>) -> Ru
     let mut blocked = BTreeMap::new();
     let mut sessions = Sessions::default();
     match AgentSession::open(plan, agent).await {
-        Ok(session) => sessions.insert(&hub::agent::Agent, session),
+        Ok(session) => sessions.insert(session),
         Err(error) => {
             blocked.insert("hub.agent".to_owned(), (error.cause(), error.to_string()));
         }
@@ -220,7 +219,7 @@ impl TargetInstance for Shop {
         async move {
             let agent = Some(faithful::start(Habits::default()));
             let session = AgentSession::open(plan(table(HOOK), wire), agent).await;
-            Ok(Sessions::one(&hub::agent::Agent, session.map_err(|error| error.to_string())?))
+            Ok(Sessions::one(session.map_err(|error| error.to_string())?))
         }
         .boxed_local()
     }

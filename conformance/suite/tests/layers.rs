@@ -3,7 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use callmark_suite::engine::family::Family;
-use callmark_suite::engine::protocol::Protocol;
+use callmark_suite::engine::manifest::ManifestTable;
 use callmark_suite::families;
 
 /// Every source file, with its path from `src`.
@@ -52,7 +52,7 @@ const REASONS: &str = "engine/judge/reason.rs";
 
 #[test]
 fn the_engine_names_no_protocol() {
-    let names: Vec<&str> = families::ALL.protocols().map(Protocol::name).collect();
+    let names: Vec<&str> = families::ALL.tables().into_iter().map(ManifestTable::name).collect();
     assert_eq!(names.len(), 4);
     let mut faults = Vec::new();
     for (path, text) in

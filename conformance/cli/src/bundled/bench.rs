@@ -9,10 +9,10 @@ use std::time::Duration;
 
 use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig};
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::session::Sessions;
 use callmark_suite::engine::setup;
-use callmark_suite::engine::setup::OpenPlan;
 use callmark_suite::engine::target::{OpenContext, guard};
 use callmark_suite::families;
 use callmark_suite::families::breadcrumb::agent::session::CrumbAgentSession;
@@ -23,6 +23,7 @@ use callmark_suite::families::hub::manifest::HubTable;
 use callmark_suite::families::hub::server::session::HubSession;
 use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::toolbus::session::ToolbusSession;
+use callmark_suite::families::utp;
 use callmark_suite::families::utp::capture::Capture;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
@@ -34,8 +35,6 @@ use callmark_suite::families::utp::setup::{InProcess, MockServices};
 use callmark_suite::families::utp::target::{LaunchEnv, Target};
 use callmark_suite::families::utp::tool::Role;
 use callmark_suite::families::utp::upstream::Upstream;
-use callmark_suite::families::utp::{registry, runtime};
-use callmark_suite::families::{breadcrumb, hub, toolbus, utp};
 use callmark_suite::mutation::{Patience, TargetFactory, TargetInstance};
 use callmark_suite::net::wire::Wire;
 use futures::future::{BoxFuture, LocalBoxFuture};
@@ -145,21 +144,17 @@ impl TargetInstance for ReferenceInstance {
                 "utp.schema" => {
                     let capture = Arc::new(self.capture().await?.through(&*wire));
                     let services = Services::captured(capture);
-                    Ok(Sessions::one(&utp::Service, Arc::new(services)))
+                    Ok(Sessions::one(Arc::new(services)))
                 }
-                "toolbus.server" | "toolbus.artifacts" => {
-                    Ok(Sessions::one(&toolbus::Server, self.toolbus(wire).await?))
-                }
-                "hub.server" => Ok(Sessions::one(&hub::Server, self.hub(wire).await?)),
-                "hub.agent" => Ok(Sessions::one(&hub::agent::Agent, self.agent(wire).await?)),
+                "toolbus.server" | "toolbus.artifacts" => Ok(Sessions::one(self.toolbus(wire).await?)),
+                "hub.server" => Ok(Sessions::one(self.hub(wire).await?)),
+                "hub.agent" => Ok(Sessions::one(self.agent(wire).await?)),
                 "breadcrumb.runner" | "breadcrumb.tools" | "breadcrumb.workflow" => {
-                    Ok(Sessions::one(&breadcrumb::Runner, self.runner(wire).await?))
+                    Ok(Sessions::one(self.runner(wire).await?))
                 }
-                "breadcrumb.agent" => {
-                    Ok(Sessions::one(&breadcrumb::agent::Agent, self.crumb_agent(wire).await?))
-                }
+                "breadcrumb.agent" => Ok(Sessions::one(self.crumb_agent(wire).await?)),
                 "utp.worker" | "utp.execution" => self.runtime(profile, wire).await,
-                "utp.registry" => Ok(Sessions::one(&registry::Registry, self.management(wire).await?)),
+                "utp.registry" => Ok(Sessions::one(self.management(wire).await?)),
                 _ => match Role::of(profile) {
                     Some(role) => self.utp(role, wire).await,
                     None => Err(format!("there is no bench for `{profile}`")),
@@ -263,7 +258,7 @@ impl ReferenceInstance {
             families::ALL,
             OpenPlan {
                 manifest: &self.manifest,
-                profiles: &["utp.schema".to_owned()],
+                profiles: families::ALL.select(&["utp.schema".to_owned()]),
                 broker_url: &url,
                 limits: limits(1.0),
                 seed: 1,
@@ -300,7 +295,7 @@ impl ReferenceInstance {
         let secret = Some(SECRET.to_owned());
         let plan = utp::setup::runtime_plan(&table, &ground, model, (None, secret), self.limits);
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
-        Ok(Sessions::one(&runtime::Runtime, session))
+        Ok(Sessions::one(session))
     }
 
     async fn utp(&mut self, role: Role, wire: Arc<dyn Wire>) -> Result<Sessions, String> {
@@ -319,7 +314,7 @@ impl ReferenceInstance {
             ..utp::setup::session_plan(role, &table, &ground, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
-        Ok(Sessions::one(&utp::Service, Arc::new(Services::one(ground, session))))
+        Ok(Sessions::one(Arc::new(Services::one(ground, session))))
     }
 
     fn utp_table(&self) -> Result<UtpTable, String> {

@@ -111,7 +111,7 @@ type Judge = Box<dyn FnOnce(RunRecord) -> Judged>;
 /// What judges again.
 fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
     let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
-    let manifest = Manifest::of(families::ALL, manifest)
+    let manifest = Manifest::of(&families::ALL.tables(), manifest)
         .map_err(|why| format!("`{MANIFEST}` is not a manifest: {why}"))?;
     let account: Account = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
     if account.schema != ACCOUNT_SCHEMA {

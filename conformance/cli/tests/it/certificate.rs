@@ -61,7 +61,8 @@ async fn judged(
     out: &Path,
     frames: BTreeMap<String, Vec<Frame>>,
 ) -> (RunRecord, BTreeSet<String>) {
-    let manifest = Manifest::of(families::ALL, read(&out.join("manifest.json"))).expect("a manifest");
+    let manifest =
+        Manifest::of(&families::ALL.tables(), read(&out.join("manifest.json"))).expect("a manifest");
     let account: Account = read(&out.join("account.json"));
     let plan = account.plan(families::ALL, &manifest, frames).expect("a manifest with all tables");
     let output = run::run(library, &plan).await;

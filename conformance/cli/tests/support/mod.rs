@@ -10,11 +10,11 @@ use std::time::Duration;
 use callmark_cli::bundled;
 use callmark_reports::record::TargetInfo;
 use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::{Library, Progress, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
-use callmark_suite::engine::setup::OpenPlan;
 use callmark_suite::families;
 use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::setup::InProcess;
@@ -86,7 +86,7 @@ pub(crate) async fn certify_part(
         families::ALL,
         OpenPlan {
             manifest,
-            profiles: &profiles,
+            profiles: families::ALL.select(&profiles),
             broker_url: nats_url,
             limits: part.limits,
             seed: 1,

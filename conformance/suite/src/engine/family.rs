@@ -3,17 +3,15 @@
 //!
 //! Neighbours: `run` drives the families of its library, `lint` checks their steps; `families::ALL` is the list.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use serde_json::Value;
+use std::collections::BTreeSet;
 
 use crate::engine::codec::{Codec, PlainJson};
-use crate::engine::judge::Finding;
-use crate::engine::manifest::Manifest;
-use crate::engine::protocol::{Protocol, Restore, Snapshots};
+use crate::engine::manifest::{Manifest, ManifestTable};
+use crate::engine::naming::{Naming, Verbatim};
+use crate::engine::open::SelectedProfiles;
+use crate::engine::protocol::{Protocol, Restore};
 use crate::engine::run::vocabulary::Vocabulary;
-use crate::engine::session::Sessions;
-use crate::transcript::Frame;
+use crate::engine::session::{Sessions, Snapshots};
 
 /// Profiles that share one World and one session with the target.
 pub trait Family: Sync {
@@ -74,44 +72,6 @@ impl std::fmt::Debug for dyn Family {
     }
 }
 
-/// Names for what a target makes up, so that two runs of one target give the same report.
-pub trait Naming: Sync {
-    /// Names for the ids in these frames, in the order of their first appearance. Such an id may also be a part of a text.
-    fn ids(&self, _frames: &[Frame]) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    /// Names for the ids that a report shows as whole texts: those in the frames that it shows, and in the finding.
-    fn whole_ids(
-        &self,
-        _finding: &Finding,
-        _frames: &[Frame],
-        _shown: &[&Frame],
-    ) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    /// Names for the ids of an exchange that is shown as a whole, but for those that have one already.
-    fn ids_of_exchange(
-        &self,
-        _shown: &[&Frame],
-        _is_named: &dyn Fn(&str) -> bool,
-    ) -> BTreeMap<String, String> {
-        BTreeMap::new()
-    }
-
-    /// A body with names in place of what the target measured or numbered.
-    fn normalized(&self, body: &Value) -> Value {
-        body.clone()
-    }
-}
-
-/// Leaves everything as it is.
-#[derive(Debug)]
-struct Verbatim;
-
-impl Naming for Verbatim {}
-
 /// The families that a library has scenarios of.
 #[derive(Clone, Copy, Debug)]
 pub struct Families(&'static [&'static dyn Family]);
@@ -146,6 +106,22 @@ impl Families {
     pub fn protocols(self) -> impl Iterator<Item = &'static dyn Protocol> {
         let mut seen = BTreeSet::new();
         self.iter().map(Family::protocol).filter(move |protocol| seen.insert(protocol.name()))
+    }
+
+    /// Their tables in the manifest.
+    pub fn tables(self) -> Vec<&'static dyn ManifestTable> {
+        self.protocols().map(|protocol| protocol as &dyn ManifestTable).collect()
+    }
+
+    /// These profiles, by family. An id that no family has is none of them.
+    pub fn select(self, profiles: &[String]) -> SelectedProfiles {
+        let of = |profile: &String| Some((self.of(profile)?.id(), self.profile(profile)?.id));
+        profiles.iter().filter_map(of).collect()
+    }
+
+    /// Why nothing that the target of these sessions does counts as a pass in `profile`.
+    pub fn idle(self, sessions: &Sessions, profile: &str) -> Option<&'static str> {
+        sessions.of(self.of(profile)?.id())?.idle(profile)
     }
 
     /// The sessions of a run that is judged again: they know what was found out, and reach nobody.

@@ -19,13 +19,30 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::engine::family::Families;
 use crate::engine::{files, secrets};
 
 pub use commands::{Command, CommandLine};
 
 /// Largest manifest that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
+
+/// The table of a protocol in the manifest, and how it is read.
+pub trait ManifestTable: Sync {
+    /// Its name, and the first part of the ids of the protocol's profiles; for example `hub`.
+    fn name(&self) -> &'static str;
+
+    /// Reads it.
+    ///
+    /// # Errors
+    /// It has not the shape of such a table.
+    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error>;
+
+    /// Whether the table's own [contradictions](Section::contradictions) explain better than the schema what is wrong at
+    /// this pointer, from the root of the manifest.
+    fn explains(&self, _pointer: &str, _table: &Value) -> bool {
+        false
+    }
+}
 
 /// A target, as its author describes it.
 #[derive(Clone, Debug)]
@@ -121,12 +138,12 @@ impl Manifest {
     ///
     /// # Errors
     /// All faults at once, each with the key that it is about.
-    pub fn read_for(families: Families, path: &Path) -> Result<Self, ManifestError> {
+    pub fn read_for(tables: &[&dyn ManifestTable], path: &Path) -> Result<Self, ManifestError> {
         let shown = path.display().to_string();
         let fault = |message: String| ManifestError { path: shown.clone(), faults: vec![message] };
         let text = files::read_text(path, MAX_BYTES).map_err(|error| fault(error.to_string()))?;
         let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty());
-        Self::parse_for(families, &shown, &text, directory.unwrap_or(Path::new(".")))
+        Self::parse_for(tables, &shown, &text, directory.unwrap_or(Path::new(".")))
     }
 
     /// Checks the text of a manifest.
@@ -134,7 +151,7 @@ impl Manifest {
     /// # Errors
     /// As [`read_for`](Self::read_for).
     pub fn parse_for(
-        families: Families,
+        tables: &[&dyn ManifestTable],
         path: &str,
         text: &str,
         directory: &Path,
@@ -144,9 +161,8 @@ impl Manifest {
         let value = serde_json::to_value(&table).map_err(|fault| error(vec![fault.to_string()]))?;
         let mut faults = keys::unknown(&value);
         if faults.is_empty() {
-            let is_explained = |pointer: &str| {
-                families.protocols().any(|protocol| protocol.explains(pointer, &value[protocol.name()]))
-            };
+            let is_explained =
+                |pointer: &str| tables.iter().any(|table| table.explains(pointer, &value[table.name()]));
             faults = callmark_schemas::violations(SchemaName::Manifest, &value)
                 .into_iter()
                 .filter(|violation| !is_explained(&violation.pointer))
@@ -156,7 +172,7 @@ impl Manifest {
         if !faults.is_empty() {
             return Err(error(faults));
         }
-        let mut manifest = Self::of(families, value).map_err(|fault| error(vec![fault]))?;
+        let mut manifest = Self::of(tables, value).map_err(|fault| error(vec![fault]))?;
         directory.clone_into(&mut manifest.directory);
         let faults = manifest.contradictions();
         if faults.is_empty() { Ok(manifest) } else { Err(error(faults)) }
@@ -166,20 +182,19 @@ impl Manifest {
     ///
     /// # Errors
     /// A member that is none of a manifest, or has another shape.
-    pub fn of(families: Families, mut value: Value) -> Result<Self, String> {
-        let tables = value.as_object_mut().ok_or("a manifest is a table")?;
-        let target = tables.remove("target").unwrap_or_default();
+    pub fn of(tables: &[&dyn ManifestTable], mut value: Value) -> Result<Self, String> {
+        let members = value.as_object_mut().ok_or("a manifest is a table")?;
+        let target = members.remove("target").unwrap_or_default();
         let target = serde_json::from_value(target).map_err(|error| format!("`target`: {error}"))?;
         let mut sections = Vec::new();
-        for protocol in families.protocols() {
-            let Some(table) = tables.remove(protocol.name()).filter(|table| !table.is_null()) else {
+        for table in tables {
+            let Some(value) = members.remove(table.name()).filter(|value| !value.is_null()) else {
                 continue;
             };
-            let section =
-                protocol.section(table).map_err(|error| format!("`{}`: {error}", protocol.name()))?;
-            sections.push((protocol.name(), section));
+            let section = table.section(value).map_err(|error| format!("`{}`: {error}", table.name()))?;
+            sections.push((table.name(), section));
         }
-        match tables.keys().next() {
+        match members.keys().next() {
             Some(unknown) => Err(format!("unknown table `{unknown}`")),
             None => Ok(Self { target, sections, directory: PathBuf::new() }),
         }

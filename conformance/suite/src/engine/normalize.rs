@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use crate::engine::family::Naming;
+use crate::engine::naming::Naming;
 use crate::transcript::Frame;
 
 /// Shorter ids may stand in any text.

@@ -1,35 +1,17 @@
 //! A protocol as the engine sees it: the families that one table of the manifest describes, and whose sessions are
 //! opened together.
 
-use std::collections::BTreeMap;
-
 use futures::future::LocalBoxFuture;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::engine::family::Family;
-use crate::engine::manifest::{Manifest, Section};
-use crate::engine::session::Sessions;
-use crate::engine::setup::{OpenPlan, Opened};
+use crate::engine::manifest::{Manifest, ManifestTable};
+use crate::engine::open::{OpenPlan, Opened};
+use crate::engine::session::{Sessions, Snapshots};
 
 /// What the families of one protocol have in common.
-pub trait Protocol: Sync {
-    /// Name of its table in the manifest, and the first part of the ids of its profiles; for example `hub`.
-    fn name(&self) -> &'static str;
-
-    /// Reads its table.
-    ///
-    /// # Errors
-    /// It has not the shape of such a table.
-    fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error>;
-
-    /// Whether the table's own [contradictions](Section::contradictions) explain better than the schema what is wrong at
-    /// this pointer, from the root of the manifest.
-    fn explains(&self, _pointer: &str, _table: &Value) -> bool {
-        false
-    }
-
+pub trait Protocol: ManifestTable {
     /// Names of the files to which what it starts logs. No other protocol has one of them.
     fn logs(&self) -> &'static [&'static str];
 
@@ -42,9 +24,6 @@ pub trait Protocol: Sync {
     /// What cannot have been found out about the target of the manifest.
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String>;
 }
-
-/// What the sessions of a run found out before its first scenario, by the id of their family.
-pub type Snapshots = BTreeMap<String, Value>;
 
 /// What sessions are restored from.
 pub struct Restore<'a> {
@@ -62,15 +41,15 @@ impl<'a> Restore<'a> {
         Self { snapshots, manifest, seed }
     }
 
-    /// What the session of a family found out, where the run had one.
+    /// What the session of the family with this id found out, where the run had one.
     ///
     /// # Errors
     /// It has not the shape of what such a session finds out.
-    pub fn take<T: DeserializeOwned>(&mut self, family: &dyn Family) -> Result<Option<T>, String> {
-        let Some(snapshot) = self.snapshots.remove(family.id()) else { return Ok(None) };
+    pub fn take<T: DeserializeOwned>(&mut self, family: &str) -> Result<Option<T>, String> {
+        let Some(snapshot) = self.snapshots.remove(family) else { return Ok(None) };
         serde_json::from_value(snapshot)
             .map(Some)
-            .map_err(|error| format!("what it found out about `{}` cannot be read: {error}", family.id()))
+            .map_err(|error| format!("what it found out about `{family}` cannot be read: {error}"))
     }
 
     /// A family whose session nobody restored.

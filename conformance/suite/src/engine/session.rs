@@ -10,13 +10,14 @@ use std::time::Instant;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
-use crate::engine::family::{Families, Family};
 use crate::engine::judge::CheckFailure;
-use crate::engine::protocol::Snapshots;
 use crate::transcript::Frame;
 
 /// What all scenarios of one family share.
 pub trait Session: Any + Send + Sync {
+    /// Id of the family whose scenarios share it.
+    fn family(&self) -> &'static str;
+
     /// What the target declares, as `@cap:` tags name it.
     fn capabilities(&self) -> BTreeSet<String>;
 
@@ -64,6 +65,9 @@ pub struct Recheck {
     pub frames: Vec<Frame>,
 }
 
+/// What the sessions of a run found out before its first scenario, by the id of their family.
+pub type Snapshots = BTreeMap<String, Value>;
+
 /// The sessions of a run, one a family at most.
 #[derive(Clone, Default)]
 pub struct Sessions(BTreeMap<&'static str, Arc<dyn Session>>);
@@ -76,13 +80,13 @@ impl std::fmt::Debug for Sessions {
 
 impl Sessions {
     /// The session of one family only.
-    pub fn one(family: &dyn Family, session: Arc<dyn Session>) -> Self {
-        Self(BTreeMap::from([(family.id(), session)]))
+    pub fn one(session: Arc<dyn Session>) -> Self {
+        Self(BTreeMap::from([(session.family(), session)]))
     }
 
     /// Adds the session of a family.
-    pub fn insert(&mut self, family: &dyn Family, session: Arc<dyn Session>) {
-        self.0.insert(family.id(), session);
+    pub fn insert(&mut self, session: Arc<dyn Session>) {
+        self.0.insert(session.family(), session);
     }
 
     /// Adds the sessions of other families.
@@ -103,9 +107,9 @@ impl Sessions {
         })
     }
 
-    /// The session of a family.
-    pub fn of(&self, family: &dyn Family) -> Option<&dyn Session> {
-        self.0.get(family.id()).map(|session| &**session)
+    /// The session of the family with this id.
+    pub fn of(&self, family: &str) -> Option<&dyn Session> {
+        self.0.get(family).map(|session| &**session)
     }
 
     /// Texts in what the targets send that say what this machine does not do for them.
@@ -121,11 +125,6 @@ impl Sessions {
     /// What was made up for the run and must not be stored.
     pub fn secrets(&self) -> Vec<String> {
         self.0.values().flat_map(|session| session.secrets()).collect()
-    }
-
-    /// Why nothing that the target does counts as a pass in `profile`.
-    pub fn idle(&self, families: Families, profile: &str) -> Option<&'static str> {
-        self.of(families.of(profile)?)?.idle(profile)
     }
 
     /// When to judge once more, at the earliest, what must not have happened; nothing where nobody waits for it.

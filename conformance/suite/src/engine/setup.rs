@@ -1,132 +1,13 @@
-//! Opens what the selected profiles of a run need, and says what could not be opened.
+//! Opens what the selected profiles of a run need, and restores it for a run that is judged again.
 //!
-//! Neighbours: each protocol opens its own sessions (`Protocol::open`); `run` is given what was opened.
+//! Neighbours: each protocol opens and restores its own sessions (`Protocol`); `run` is given what was opened.
 
-use std::any::Any;
-use std::collections::BTreeMap;
-use std::path::PathBuf;
-use std::sync::Arc;
 use std::time::Instant;
 
-use futures::future::{BoxFuture, LocalBoxFuture, join_all};
+use futures::future::{LocalBoxFuture, join_all};
 
-use crate::engine::environment;
-use crate::engine::family::{Families, Family};
-use crate::engine::judge::Cause;
-use crate::engine::manifest::Manifest;
-use crate::engine::pace::TimeoutLimits;
-use crate::engine::session::{Session, Sessions};
-use crate::engine::target::{Log, OpenContext};
-use crate::net::wire::PassthroughWire;
-
-/// What the sessions of a run are opened with.
-pub struct OpenPlan<'a> {
-    /// The target.
-    pub manifest: &'a Manifest,
-    /// The selected profiles.
-    pub profiles: &'a [String],
-    /// The broker; empty where the run needs none.
-    pub broker_url: &'a str,
-    /// Limits of all waiting.
-    pub limits: TimeoutLimits,
-    /// Seed of all ids.
-    pub seed: u64,
-    /// The directory of the logs of what is started.
-    pub logs: PathBuf,
-    /// What a protocol takes in place of what the manifest would start. Each protocol knows its own type.
-    pub in_process: Option<&'a dyn Any>,
-}
-
-impl OpenPlan<'_> {
-    /// Whether a profile is to run.
-    pub fn selects(&self, profile: &str) -> bool {
-        self.profiles.iter().any(|own| own == profile)
-    }
-
-    /// The log of what is started, in this file, without the secrets of the manifest.
-    pub fn log(&self, file: &str) -> Log {
-        let log = Log::from(self.logs.join(file));
-        log.hide(self.manifest.secrets());
-        log
-    }
-
-    /// What a session is opened with; what it starts logs to a file of its own.
-    pub fn opening<T>(&self, table: T, log: &str) -> OpenContext<T> {
-        OpenContext {
-            table,
-            directory: self.manifest.directory.clone(),
-            log: self.log(log),
-            limits: self.limits,
-            wire: Arc::new(PassthroughWire),
-            seed: self.seed,
-        }
-    }
-
-    /// Opens the session of a family, unless none of its profiles is to run.
-    pub async fn session<S: Session>(
-        &self,
-        family: &dyn Family,
-        open: impl Future<Output = Result<Arc<S>, Blocked>>,
-    ) -> Opened {
-        let profiles: Vec<&str> =
-            family.profiles().iter().map(|own| own.id).filter(|profile| self.selects(profile)).collect();
-        let mut opened = Opened::default();
-        if profiles.is_empty() {
-            return opened;
-        }
-        match Box::pin(open).await {
-            Ok(session) => opened.sessions.insert(family, session),
-            Err(why) => profiles.into_iter().for_each(|profile| opened.block(profile, why.clone())),
-        }
-        opened
-    }
-}
-
-/// Why a profile cannot run.
-pub type Blocked = (Cause, String);
-
-/// Of a manifest that lacks what a session needs, for example `has no table …`.
-pub fn lacks(what: &str) -> Blocked {
-    (Cause::Config, format!("the manifest {what}"))
-}
-
-/// The sessions of a run, and the profiles that have none.
-#[derive(Default)]
-pub struct Opened {
-    /// For the run.
-    pub sessions: Sessions,
-    /// Causes, by profile.
-    pub blocked: BTreeMap<String, Blocked>,
-}
-
-impl Opened {
-    /// Says why a profile cannot run.
-    pub fn block(&mut self, profile: &str, why: Blocked) {
-        self.blocked.insert(profile.to_owned(), why);
-    }
-
-    /// Adds what else was opened.
-    pub fn extend(&mut self, other: Self) {
-        self.sessions.extend(other.sessions);
-        self.blocked.extend(other.blocked);
-    }
-
-    /// What could not be opened while this machine lacked something says nothing about the target.
-    fn excused(mut self, began: Instant) -> Self {
-        if let Some(lack) = environment::lacked_since(began) {
-            for (cause, message) in self.blocked.values_mut() {
-                *cause = Cause::Environment;
-                *message = format!("{lack}; {message}");
-            }
-        }
-        self
-    }
-
-    /// Ends what was started.
-    pub fn close(&self) -> BoxFuture<'_, ()> {
-        Box::pin(self.sessions.close())
-    }
-}
+use crate::engine::family::Families;
+use crate::engine::open::{OpenPlan, Opened};
 
 /// Opens what the selected profiles need, of all protocols at once: each waits for its own target to start and to show
 /// what it does.
@@ -143,31 +24,4 @@ pub fn open(families: Families, plan: OpenPlan<'_>) -> LocalBoxFuture<'_, Opened
         }
         all
     })
-}
-
-#[cfg(test)]
-mod tests {
-    use std::io;
-
-    use nix::errno::Errno;
-
-    use super::*;
-
-    #[test]
-    fn what_cannot_be_opened_for_want_of_the_machine_is_not_the_targets_fault() {
-        let check = |error: Errno, expect: Cause| {
-            let began = Instant::now();
-            environment::note(&io::Error::from_raw_os_error(error as i32));
-            let mut opened = Opened::default();
-            opened.block("hub.server", (Cause::Config, "the Hub cannot be started".to_owned()));
-            let (cause, message) = &opened.excused(began).blocked["hub.server"];
-            assert_eq!(*cause, expect, "{message}");
-            assert!(message.ends_with("the Hub cannot be started"), "{message}");
-        };
-        // First what is no lack, since lacks are kept for the whole process.
-        check(Errno::ECONNREFUSED, Cause::Config);
-        for error in [Errno::EMFILE, Errno::ENOSPC, Errno::EAGAIN] {
-            check(error, Cause::Environment);
-        }
-    }
 }

@@ -42,7 +42,7 @@ impl Manifest {
     /// # Errors
     /// All faults at once, each with the key that it is about.
     pub fn read(path: &Path) -> Result<Self, ManifestError> {
-        Self::read_for(ALL, path)
+        Self::read_for(&ALL.tables(), path)
     }
 
     /// Checks the text of a manifest.
@@ -50,6 +50,6 @@ impl Manifest {
     /// # Errors
     /// As [`read`](Self::read).
     pub fn parse(path: &str, text: &str, directory: &Path) -> Result<Self, ManifestError> {
-        Self::parse_for(ALL, path, text, directory)
+        Self::parse_for(&ALL.tables(), path, text, directory)
     }
 }

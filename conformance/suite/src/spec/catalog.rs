@@ -41,6 +41,11 @@ impl Case {
     pub fn scenario(&self) -> &Scenario {
         &self.scenario
     }
+
+    /// Capabilities that it asks for and the target does not declare.
+    pub fn undeclared(&self, declared: &BTreeSet<String>) -> Vec<String> {
+        self.capabilities.difference(declared).cloned().collect()
+    }
 }
 
 /// A feature file and a line in it.

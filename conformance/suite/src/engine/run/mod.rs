@@ -6,6 +6,7 @@ mod alone;
 mod company;
 mod evidence;
 mod exchange;
+mod names;
 pub mod replay;
 mod scenario_result;
 mod scheduler;

@@ -16,8 +16,8 @@ use super::scenario_result::ScenarioResult;
 use super::{Quiet, RunPlan, Selection};
 use crate::engine::family::Families;
 use crate::engine::manifest::Manifest;
-use crate::engine::protocol::Snapshots;
 use crate::engine::secrets;
+use crate::engine::session::Snapshots;
 use crate::transcript;
 use crate::transcript::{Frame, Observations, Transcript, lock};
 

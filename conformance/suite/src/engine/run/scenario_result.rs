@@ -4,7 +4,7 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::company::Beside;
-use super::evidence::Names;
+use super::names::Names;
 use crate::engine::environment;
 use crate::engine::judge::{Basis, Cause, CheckFailure};
 use crate::engine::pace::heartbeat;

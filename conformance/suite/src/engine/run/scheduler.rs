@@ -135,7 +135,7 @@ impl alone::Drive for Again<'_> {
     }
 
     fn counts(&self, profile: &str) -> bool {
-        self.plan.sessions.idle(self.library.families, profile).is_none()
+        self.library.families.idle(&self.plan.sessions, profile).is_none()
     }
 
     fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
@@ -194,7 +194,7 @@ async fn drive_family(
     let mut cases = runnable(library, plan);
     cases.retain(|case| family.has(&case.profile));
     let mut driven = Driven::default();
-    for (cases, jobs) in turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family)) {
+    for (cases, jobs) in turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id())) {
         if !cases.is_empty() {
             driven.extend(drive(family, library, plan, company, &cases, How { jobs, attempt: 0 }).await);
         }
@@ -247,7 +247,7 @@ async fn drive(
 
 /// Scenarios of a family at a time. Who asked for one gets one.
 fn jobs(family: &dyn Family, plan: &RunPlan) -> usize {
-    let worth = plan.sessions.of(family).map_or(1, Session::least_jobs);
+    let worth = plan.sessions.of(family.id()).map_or(1, Session::least_jobs);
     if plan.jobs > 1 { plan.jobs.max(worth) } else { 1 }
 }
 
@@ -290,11 +290,6 @@ async fn recheck(
             remains.judged = Some(found.frames);
         }
     }
-}
-
-/// Capabilities that a case asks for and the target does not declare.
-pub(super) fn undeclared(case: &Case, declared: &BTreeSet<String>) -> Vec<String> {
-    case.capabilities.difference(declared).cloned().collect()
 }
 
 #[cfg(test)]

@@ -8,7 +8,6 @@ use callmark_reports::record::{
 };
 
 use super::scenario_result::ScenarioResult;
-use super::scheduler::undeclared;
 use super::writer::Facts;
 use super::{Library, RunPlan, evidence};
 use crate::engine::family::Families;
@@ -115,7 +114,7 @@ impl Fold<'_> {
         if let Some((cause, message)) = self.plan.blocked.get(&case.profile) {
             return (Outcome::CouldNotRun, Some(format!("{}: {message}", cause.name())), None);
         }
-        let missing = undeclared(case, self.capabilities);
+        let missing = case.undeclared(self.capabilities);
         if !missing.is_empty() {
             let reason = format!("the target does not declare `{}`", missing.join("`, `"));
             return (Outcome::NotApplicable, Some(reason), None);
@@ -167,7 +166,7 @@ impl Fold<'_> {
     }
 
     fn without_trouble(&self, rule: &Rule, case: &Case) -> (Outcome, Option<String>, Option<Evidence>) {
-        if let Some(reason) = self.plan.sessions.idle(self.families, &case.profile) {
+        if let Some(reason) = self.families.idle(&self.plan.sessions, &case.profile) {
             return (Outcome::NotObserved, Some(reason.to_owned()), None);
         }
         let notes = self

@@ -19,7 +19,8 @@ pub mod store;
 mod store_access;
 mod system;
 
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -54,7 +55,7 @@ const PROFILES: [Profile; 3] = [
 
 impl Family for Runner {
     fn id(&self) -> &'static str {
-        "breadcrumb.runner"
+        runner::session::RunnerSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-use super::Runner;
-use super::agent::Agent;
 use super::agent::session::{CrumbAgentFound, CrumbAgentSession};
 use super::manifest::BreadcrumbTable;
 use super::runner::session::{RunnerFound, RunnerSession};
-use crate::engine::manifest::{Section, section};
+use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
-use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 
 /// Tool requests as breadcrumbs: a tool runner at a store, and the agent that asks it.
 #[derive(Debug)]
@@ -23,7 +21,7 @@ pub(crate) struct Breadcrumb;
 const LOG: &str = "runner.log";
 const AGENT_LOG: &str = "crumb-agent.log";
 
-impl Protocol for Breadcrumb {
+impl ManifestTable for Breadcrumb {
     fn name(&self) -> &'static str {
         "breadcrumb"
     }
@@ -31,15 +29,19 @@ impl Protocol for Breadcrumb {
     fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
         section::<BreadcrumbTable>(table)
     }
+}
 
+impl Protocol for Breadcrumb {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, AGENT_LOG]
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
-            let (mut opened, agent) =
-                futures::join!(plan.session(&Runner, open(plan)), plan.session(&Agent, open_agent(plan)));
+            let (mut opened, agent) = futures::join!(
+                plan.session(RunnerSession::FAMILY, open(plan)),
+                plan.session(CrumbAgentSession::FAMILY, open_agent(plan))
+            );
             opened.extend(agent);
             opened
         }
@@ -49,13 +51,13 @@ impl Protocol for Breadcrumb {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let own = restore.manifest.get::<BreadcrumbTable>();
-        if let Some(found) = restore.take::<RunnerFound>(&Runner)? {
+        if let Some(found) = restore.take::<RunnerFound>(RunnerSession::FAMILY)? {
             let table = table(own.cloned(), "breadcrumb")?;
-            sessions.insert(&Runner, RunnerSession::again(table, found, restore.seed));
+            sessions.insert(RunnerSession::again(table, found, restore.seed));
         }
-        if let Some(found) = restore.take::<CrumbAgentFound>(&Agent)? {
+        if let Some(found) = restore.take::<CrumbAgentFound>(CrumbAgentSession::FAMILY)? {
             let table = table(own.and_then(|own| own.agent.clone()), "breadcrumb.agent")?;
-            sessions.insert(&Agent, CrumbAgentSession::again(table, found, restore.seed));
+            sessions.insert(CrumbAgentSession::again(table, found, restore.seed));
         }
         Ok(sessions)
     }

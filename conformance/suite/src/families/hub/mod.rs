@@ -10,7 +10,8 @@ pub mod manifest;
 pub mod server;
 mod setup;
 
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -29,7 +30,7 @@ const PROFILES: [Profile; 1] = [Profile {
 
 impl Family for Server {
     fn id(&self) -> &'static str {
-        "hub.server"
+        server::session::HubSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -5,15 +5,13 @@ use std::sync::Arc;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-use super::Server;
-use super::agent::Agent;
 use super::agent::session::{AgentFound, AgentSession};
 use super::manifest::HubTable;
 use super::server::session::{HubFound, HubSession};
-use crate::engine::manifest::{Section, section};
+use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
-use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 
 /// The Tool Execution Contract: a Hub over HTTP, and its agent.
 #[derive(Debug)]
@@ -23,7 +21,7 @@ pub(crate) struct Hub;
 const LOG: &str = "hub.log";
 const AGENT_LOG: &str = "agent.log";
 
-impl Protocol for Hub {
+impl ManifestTable for Hub {
     fn name(&self) -> &'static str {
         "hub"
     }
@@ -31,15 +29,19 @@ impl Protocol for Hub {
     fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
         section::<HubTable>(table)
     }
+}
 
+impl Protocol for Hub {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, AGENT_LOG]
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
-            let (mut opened, agent) =
-                futures::join!(plan.session(&Server, open(plan)), plan.session(&Agent, open_agent(plan)));
+            let (mut opened, agent) = futures::join!(
+                plan.session(HubSession::FAMILY, open(plan)),
+                plan.session(AgentSession::FAMILY, open_agent(plan))
+            );
             opened.extend(agent);
             opened
         }
@@ -49,16 +51,16 @@ impl Protocol for Hub {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let hub = restore.manifest.get::<HubTable>();
-        if let Some(found) = restore.take::<HubFound>(&Server)? {
+        if let Some(found) = restore.take::<HubFound>(HubSession::FAMILY)? {
             let table = table(hub.cloned(), "hub")?;
             if let Some(why) = found.contradiction(&table) {
                 return Err(why);
             }
-            sessions.insert(&Server, HubSession::again(table, found, restore.seed));
+            sessions.insert(HubSession::again(table, found, restore.seed));
         }
-        if let Some(found) = restore.take::<AgentFound>(&Agent)? {
+        if let Some(found) = restore.take::<AgentFound>(AgentSession::FAMILY)? {
             let table = table(hub.and_then(|hub| hub.agent.clone()), "hub.agent")?;
-            sessions.insert(&Agent, AgentSession::again(table, found, restore.seed));
+            sessions.insert(AgentSession::again(table, found, restore.seed));
         }
         Ok(sessions)
     }

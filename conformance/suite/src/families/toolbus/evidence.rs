@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::answer;
-use crate::engine::family::Naming;
+use crate::engine::naming::Naming;
 use crate::transcript::{Frame, Kind};
 
 /// Names for it. Ids of a server also stand within uris and texts.

@@ -22,7 +22,8 @@ mod steps;
 pub mod world;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -50,7 +51,7 @@ const PROFILES: [Profile; 2] = [
 
 impl Family for Server {
     fn id(&self) -> &'static str {
-        "toolbus"
+        session::ToolbusSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -119,6 +119,9 @@ impl ToolbusFound {
 }
 
 impl ToolbusSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "toolbus";
+
     /// What was found out.
     pub fn found(&self) -> ToolbusFound {
         ToolbusFound {
@@ -400,6 +403,10 @@ fn pair(endpoint: Option<&super::manifest::Endpoint>) -> (Option<String>, Option
 }
 
 impl Session for ToolbusSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let table = &self.table;
         let mut all: BTreeSet<String> = Probe::ALL

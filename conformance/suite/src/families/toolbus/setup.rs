@@ -5,13 +5,12 @@ use std::sync::Arc;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-use super::Server;
 use super::manifest::ToolbusTable;
 use super::session::{ToolbusFound, ToolbusSession};
-use crate::engine::manifest::{Section, section};
+use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
-use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 
 /// The tool bus over MCP.
 #[derive(Debug)]
@@ -20,7 +19,7 @@ pub(crate) struct Toolbus;
 /// Log of the server.
 const LOG: &str = "toolbus.log";
 
-impl Protocol for Toolbus {
+impl ManifestTable for Toolbus {
     fn name(&self) -> &'static str {
         "toolbus"
     }
@@ -28,21 +27,25 @@ impl Protocol for Toolbus {
     fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
         section::<ToolbusTable>(table)
     }
+}
 
+impl Protocol for Toolbus {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG]
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
-        plan.session(&Server, open(plan)).boxed_local()
+        plan.session(ToolbusSession::FAMILY, open(plan)).boxed_local()
     }
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
-        let Some(found) = restore.take::<ToolbusFound>(&Server)? else { return Ok(Sessions::default()) };
+        let Some(found) = restore.take::<ToolbusFound>(ToolbusSession::FAMILY)? else {
+            return Ok(Sessions::default());
+        };
         let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
         match found.contradiction(&table) {
             Some(why) => Err(why),
-            None => Ok(Sessions::one(&Server, ToolbusSession::again(table, found, restore.seed))),
+            None => Ok(Sessions::one(ToolbusSession::again(table, found, restore.seed))),
         }
     }
 }

@@ -28,7 +28,8 @@ pub mod upstream;
 pub mod world;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -70,7 +71,7 @@ const PROFILES: [Profile; 4] = [
 
 impl Family for Service {
     fn id(&self) -> &'static str {
-        "utp.service"
+        services::Services::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -7,8 +7,8 @@ use percent_encoding::percent_decode_str;
 use serde_json::Value;
 
 use super::judge::{children, seen};
-use crate::engine::family::Naming;
 use crate::engine::judge::Finding;
+use crate::engine::naming::Naming;
 use crate::transcript::Frame;
 
 /// Hexadecimal digits in a row that make a text an id which a target minted.

@@ -50,6 +50,9 @@ pub struct ServicesFound {
 }
 
 impl Services {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "utp.service";
+
     /// What a run had that is judged again.
     ///
     /// # Errors
@@ -83,6 +86,10 @@ impl Services {
 }
 
 impl Session for Services {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let mut all: BTreeSet<String> =
             self.roles.values().flat_map(|session| session.capabilities()).collect();

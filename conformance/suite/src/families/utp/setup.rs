@@ -12,14 +12,11 @@ use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::{Value, json};
 
 use self::parties::Parties;
-use super::Service;
 use super::call::ToolTable;
 use super::capture::{Capture, Exercise};
 use super::ground::{Ground, GroundPlan};
 use super::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
-use super::registry::Registry;
 use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
-use super::runtime::Runtime;
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
 use super::services::{Services, ServicesFound};
@@ -29,11 +26,11 @@ use super::target::{Logged, Process, Running, Target};
 use super::tool::{Role, Tool};
 use super::upstream;
 use super::upstream::{Keys, Upstream, UpstreamPlan};
-use crate::engine::manifest::{Section, section};
+use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
-use crate::engine::setup::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch};
 use crate::net::wire::{PassthroughWire, Wire};
@@ -56,7 +53,7 @@ pub struct InProcess {
     pub exercise: Option<&'static dyn Exercise>,
 }
 
-impl Protocol for Utp {
+impl ManifestTable for Utp {
     fn name(&self) -> &'static str {
         "utp"
     }
@@ -69,7 +66,9 @@ impl Protocol for Utp {
     fn explains(&self, pointer: &str, table: &Value) -> bool {
         pointer == "/utp/nats" && table["nats"].is_string()
     }
+}
 
+impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, REGISTRY_LOG]
     }
@@ -79,7 +78,7 @@ impl Protocol for Utp {
             let (mut opened, registry) = futures::join!(
                 // Boxed, because what the executors keep across their waits is large.
                 Box::pin(open_target(plan)),
-                plan.session(&Registry, open_registry(plan)),
+                plan.session(ManagementSession::FAMILY, open_registry(plan)),
             );
             opened.extend(registry);
             opened
@@ -90,30 +89,30 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let services = match restore.take::<ServicesFound>(&Service)? {
+        let services = match restore.take::<ServicesFound>(Services::FAMILY)? {
             Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
             None => None,
         };
-        if let Some(found) = restore.take::<RuntimeFound>(&Runtime)? {
+        if let Some(found) = restore.take::<RuntimeFound>(RuntimeSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let ground = services.as_ref().and_then(|services| services.ground.as_ref());
             let ground = ground.ok_or("it has a runtime and no broker")?;
             if let Some(why) = found.contradiction(utp) {
                 return Err(why);
             }
-            sessions.insert(&Runtime, RuntimeSession::again(ground, found));
+            sessions.insert(RuntimeSession::again(ground, found));
         }
         if let Some(services) = services {
-            sessions.insert(&Service, services);
+            sessions.insert(services);
         }
-        if let Some(found) = restore.take::<ManagementFound>(&Registry)? {
+        if let Some(found) = restore.take::<ManagementFound>(ManagementSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let own = table(utp.registry.clone(), "utp.registry")?;
             if let Some(why) = found.contradiction(&own) {
                 return Err(why);
             }
             let version = utp.protocol_version.clone();
-            sessions.insert(&Registry, ManagementSession::again(own, version, found, restore.seed));
+            sessions.insert(ManagementSession::again(own, version, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -154,7 +153,7 @@ async fn open_target(plan: &OpenPlan<'_>) -> Opened {
         take(&mut opened, &mut services, captured);
     }
     if services.ground.is_some() || services.capture.is_some() {
-        opened.sessions.insert(&Service, Arc::new(services));
+        opened.sessions.insert(Arc::new(services));
     }
     opened
 }
@@ -282,7 +281,7 @@ async fn start(
     if let (Some(model), false) = (parties.model, callers.is_empty()) {
         let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
         match RuntimeSession::open(own).await {
-            Ok(session) => executors.opened.sessions.insert(&Runtime, session),
+            Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
         }
     }

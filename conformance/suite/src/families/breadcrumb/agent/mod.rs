@@ -21,7 +21,8 @@ mod told;
 mod tools;
 pub mod world;
 
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -40,7 +41,7 @@ const PROFILES: [Profile; 1] = [Profile {
 
 impl Family for Agent {
     fn id(&self) -> &'static str {
-        "breadcrumb.agent"
+        session::CrumbAgentSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

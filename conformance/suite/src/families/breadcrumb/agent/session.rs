@@ -112,6 +112,9 @@ pub struct CrumbAgentFound {
 }
 
 impl CrumbAgentSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "breadcrumb.agent";
+
     /// What was found out.
     pub fn found(&self) -> CrumbAgentFound {
         CrumbAgentFound {
@@ -243,6 +246,10 @@ impl CrumbAgentSession {
 }
 
 impl Session for CrumbAgentSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let facts = [("agent.envelope", self.table.shows_envelopes()), ("agent.config", self.table.config)];
         facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()).collect()

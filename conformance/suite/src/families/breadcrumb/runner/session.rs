@@ -161,6 +161,9 @@ pub struct RunnerFound {
 }
 
 impl RunnerSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "breadcrumb.runner";
+
     /// What was found out.
     pub fn found(&self) -> RunnerFound {
         RunnerFound {
@@ -436,6 +439,10 @@ pub(in crate::families::breadcrumb) fn hash(parts: &[&str]) -> String {
 }
 
 impl Session for RunnerSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let table = &self.table;
         let mut all: BTreeSet<String> = table.catalog.iter().map(|tool| format!("tool.{tool}")).collect();

@@ -9,8 +9,8 @@ use super::call::Call;
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
-use crate::engine::family::Naming as _;
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::naming::Naming as _;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript::{Frame, Kind};
 

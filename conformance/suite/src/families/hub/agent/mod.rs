@@ -17,7 +17,8 @@ mod steps;
 mod stream;
 pub mod world;
 
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -36,7 +37,7 @@ const PROFILES: [Profile; 1] = [Profile {
 
 impl Family for Agent {
     fn id(&self) -> &'static str {
-        "hub.agent"
+        session::AgentSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

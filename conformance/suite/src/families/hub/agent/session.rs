@@ -129,6 +129,9 @@ pub struct AgentFound {
 }
 
 impl AgentSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "hub.agent";
+
     /// What was found out.
     pub fn found(&self) -> AgentFound {
         AgentFound {
@@ -357,6 +360,10 @@ fn nonce() -> String {
 }
 
 impl Session for AgentSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let table = &self.table;
         let mut all: BTreeSet<String> = table.tools.iter().map(|tool| format!("tool.{tool}")).collect();

@@ -110,6 +110,9 @@ impl HubFound {
 }
 
 impl HubSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "hub.server";
+
     /// What was found out.
     pub fn found(&self) -> HubFound {
         HubFound {
@@ -429,6 +432,10 @@ fn hash(parts: &[&str]) -> String {
 }
 
 impl Session for HubSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         let declared = |customer: Customer| self.table.customers.contains_key(&customer);
         let is_stub = self.table.stub;

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::engine::family::Naming;
+use crate::engine::naming::Naming;
 
 /// Ends of the names of members whose values are ids or times of the registry's own.
 const MADE_UP: [&str; 7] = ["_at", "At", "id", "Id", "time", "timestamp", "etag"];

@@ -19,7 +19,8 @@ pub mod world;
 pub mod yaml;
 
 use crate::engine::codec::Codec;
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -38,7 +39,7 @@ const PROFILES: [Profile; 1] = [Profile {
 
 impl Family for Registry {
     fn id(&self) -> &'static str {
-        "utp.registry"
+        session::ManagementSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -138,6 +138,9 @@ impl ManagementFound {
 }
 
 impl ManagementSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "utp.registry";
+
     /// What was found out.
     pub fn found(&self) -> ManagementFound {
         ManagementFound {
@@ -460,6 +463,10 @@ fn segment(text: &str) -> String {
 }
 
 impl Session for ManagementSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         BTreeSet::new()
     }

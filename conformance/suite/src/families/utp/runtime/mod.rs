@@ -15,7 +15,8 @@ mod steps;
 pub mod turn;
 pub mod world;
 
-use crate::engine::family::{Family, Naming, Profile};
+use crate::engine::family::{Family, Profile};
+use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
@@ -43,7 +44,7 @@ const PROFILES: [Profile; 2] = [
 
 impl Family for Runtime {
     fn id(&self) -> &'static str {
-        "utp.runtime"
+        session::RuntimeSession::FAMILY
     }
 
     fn profiles(&self) -> &'static [Profile] {

@@ -119,6 +119,9 @@ impl RuntimeFound {
 }
 
 impl RuntimeSession {
+    /// Id of its family.
+    pub const FAMILY: &'static str = "utp.runtime";
+
     /// What was found out.
     pub fn found(&self) -> RuntimeFound {
         RuntimeFound {
@@ -367,6 +370,10 @@ fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
 }
 
 impl Session for RuntimeSession {
+    fn family(&self) -> &'static str {
+        Self::FAMILY
+    }
+
     fn capabilities(&self) -> BTreeSet<String> {
         self.capabilities.clone()
     }

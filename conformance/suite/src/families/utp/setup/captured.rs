@@ -6,7 +6,7 @@ use std::sync::Arc;
 use async_nats::ConnectOptions;
 
 use crate::engine::judge::Cause;
-use crate::engine::setup::{Blocked, OpenPlan};
+use crate::engine::open::{Blocked, OpenPlan};
 use crate::families::utp::capture::{Capture, Exercise};
 use crate::families::utp::credentials;
 use crate::families::utp::judge::seen;
