@@ -23,7 +23,7 @@ use self::again::{Judged, difference};
 use self::files::{ACCOUNT, CERTIFICATE, MANIFEST};
 pub(crate) use self::verify::verify;
 use crate::args::KeygenArguments;
-use crate::certify::cannot_write;
+use crate::exit::cannot_write;
 use crate::exit::{self, Failure};
 
 /// `keygen`: writes a private key that only its owner can read, and beside it the public one.

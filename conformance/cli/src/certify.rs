@@ -420,12 +420,6 @@ fn word(text: &str) -> String {
     if is_word { text.to_owned() } else { quoted(text) }
 }
 
-/// A file of `--out` that cannot be written.
-pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
-    Failure::usage(format!("`{}` cannot be written: {error}", path.display()))
-        .hint("choose another directory with `--out`")
-}
-
 fn show(arguments: &CertifyArguments, record: &RunRecord) {
     match arguments.format {
         Format::Json => print!("{}", callmark_reports::json(record)),

@@ -1,6 +1,7 @@
 //! Exit codes, and failures with a hint.
 
 use std::fmt::Display;
+use std::path::Path;
 
 use miette::{GraphicalReportHandler, GraphicalTheme, MietteDiagnostic, Report};
 
@@ -102,4 +103,10 @@ pub(crate) async fn told_to_end() {
 /// Whether a stream may be coloured: a terminal, and no `NO_COLOR`.
 pub(crate) fn colored(stream: &impl std::io::IsTerminal) -> bool {
     stream.is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
+}
+
+/// A file of `--out` that cannot be written.
+pub(crate) fn cannot_write(path: &Path, error: &std::io::Error) -> Failure {
+    Failure::usage(format!("`{}` cannot be written: {error}", path.display()))
+        .hint("choose another directory with `--out`")
 }

@@ -7,8 +7,8 @@ use std::path::{Component, Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
-use crate::certify::cannot_write;
 use crate::exit::Failure;
+use crate::exit::cannot_write;
 
 /// Beginning of the names of files that are not whole yet.
 const DRAFT: &str = ".callmark-";

@@ -13,7 +13,11 @@ use callmark_suite::families::hub::agent::mock::{MockHub, Told};
 
 use crate::args::ServeArguments;
 use crate::exit::{self, Failure};
-use crate::serve::{SECRET, TRIAL_SECRET};
+
+/// Where a Hub finds its service secret.
+pub(crate) const SECRET: &str = "CALLMARK_HUB_SECRET";
+/// The secret of a Hub that somebody tries out.
+pub(crate) const TRIAL_SECRET: &str = "try-me";
 
 /// Largest script that is read.
 const MAX_BYTES: u64 = 1024 * 1024;

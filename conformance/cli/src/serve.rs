@@ -14,6 +14,7 @@ use crate::args::{Family, ServeArguments};
 use crate::broker;
 use crate::exit::{self, Failure};
 use crate::mock;
+use crate::mock::{SECRET, TRIAL_SECRET};
 
 /// Runs it until it is interrupted, or to the end of the tour.
 pub(crate) fn run(arguments: &ServeArguments) -> Result<u8, Failure> {
@@ -62,13 +63,8 @@ async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
     Ok(exit::CONFORMANT)
 }
 
-/// Where a Hub finds its service secret.
-pub(crate) const SECRET: &str = "CALLMARK_HUB_SECRET";
 /// Where it finds its calendar and mail provider.
 const PROVIDER: &str = "CALLMARK_PROVIDER_URL";
-/// The secret of a Hub that somebody tries out.
-pub(crate) const TRIAL_SECRET: &str = "try-me";
-
 async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
     let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
     let secret = variable(SECRET);

@@ -2,9 +2,10 @@
 
 use maud::{Markup, html};
 
-use super::layout::{self, Sheet, segment};
+use super::layout::{self, Sheet};
 use super::model::{Document, Exchange, Page, Told};
 use super::parts;
+use super::parts::segment;
 use super::scenario;
 use super::view::View;
 use crate::text;

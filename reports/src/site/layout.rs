@@ -4,7 +4,7 @@ use maud::{DOCTYPE, Markup, html};
 
 use super::model::Page;
 use super::view::View;
-use crate::{text, view};
+use crate::view;
 
 pub(super) const STYLE_FILE: &str = "site.css";
 pub(super) const SCRIPT_FILE: &str = "site.js";
@@ -22,7 +22,7 @@ const PLACES: [(&str, &str); 4] = [
 
 /// The places that this site has.
 fn places(view: &View<'_>) -> impl Iterator<Item = (&'static str, &'static str)> {
-    let mutants = view.site.matrix.iter().map(|_| (super::matrix::PATH, "Mutants"));
+    let mutants = view.site.matrix.iter().map(|_| (super::parts::MUTANTS, "Mutants"));
     PLACES.into_iter().chain(mutants)
 }
 
@@ -95,10 +95,4 @@ fn footer(view: &View<'_>) -> Markup {
             }
         }
     }
-}
-
-/// A path within the site made of an id: what an address could not hold becomes `_`.
-pub(super) fn segment(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
-    name.chars().take(text::LINE).map(plain).collect()
 }

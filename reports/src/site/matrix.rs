@@ -9,9 +9,6 @@ use super::view::View;
 use crate::matrix::{ANY_RULE, Matrix, MutantResult};
 use crate::text;
 
-/// Where it stands in the site that has one.
-pub(super) const PATH: &str = "mutants.html";
-
 pub(super) fn page(view: &View<'_>, matrix: &Matrix) -> Page {
     let summary = &matrix.summary;
     let profiles = matrix.profiles();
@@ -29,7 +26,7 @@ pub(super) fn page(view: &View<'_>, matrix: &Matrix) -> Page {
             tbody {
                 @for (name, _, own) in &profiles {
                     tr {
-                        th scope="row" { a href={ "#" (layout::segment(name)) } { (text::line(name, text::LINE)) } }
+                        th scope="row" { a href={ "#" (parts::segment(name)) } { (text::line(name, text::LINE)) } }
                         td { (own.mutants) } td { (own.killed) } td { (own.survived) }
                         td { (own.with_undeclared_collateral) } td { (own.specificity()) }
                     }
@@ -38,7 +35,7 @@ pub(super) fn page(view: &View<'_>, matrix: &Matrix) -> Page {
         }
         @for (name, mutants, _) in &profiles {
             section {
-                h2 id=(layout::segment(name)) { code { (text::line(name, text::LINE)) } }
+                h2 id=(parts::segment(name)) { code { (text::line(name, text::LINE)) } }
                 table.rules {
                     thead { tr { th scope="col" { "Rule" } th scope="col" { "An implementation that …" } th scope="col" { "Killed" } th scope="col" { "Collateral" } th scope="col" { "Declared" } } }
                     tbody { @for mutant in mutants { (row(view, mutant)) } }
@@ -46,7 +43,7 @@ pub(super) fn page(view: &View<'_>, matrix: &Matrix) -> Page {
             }
         }
     };
-    layout::page(view, &Sheet { path: PATH, title: "Mutants", above: None, scripted: false }, &main)
+    layout::page(view, &Sheet { path: parts::MUTANTS, title: "Mutants", above: None, scripted: false }, &main)
 }
 
 fn row(view: &View<'_>, mutant: &MutantResult) -> Markup {

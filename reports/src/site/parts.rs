@@ -2,7 +2,6 @@
 
 use maud::{Markup, html};
 
-use super::layout::segment;
 use super::model::RuleText;
 use super::view::View;
 use crate::record::{Level, Outcome};
@@ -104,4 +103,13 @@ pub(super) fn rule_rows(view: &View<'_>, up: &str, rules: &[&RuleText]) -> Marku
             }
         }
     }
+}
+
+/// Page of the mutants.
+pub(super) const MUTANTS: &str = "mutants.html";
+
+/// A path within the site made of an id: what an address could not hold becomes `_`.
+pub(super) fn segment(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || "-._".contains(c) { c } else { '_' };
+    name.chars().take(text::LINE).map(plain).collect()
 }

@@ -6,7 +6,7 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::layout::segment;
+use super::parts::segment;
 use super::{message, parts, words};
 
 /// Where a schema stands.

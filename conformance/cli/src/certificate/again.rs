@@ -10,7 +10,7 @@ use callmark_reports::certificate::{Facts, Item, Statement, Word};
 use callmark_reports::record::RunRecord;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
-use callmark_suite::engine::run::replay::{ACCOUNT_SCHEMA, Account};
+use callmark_suite::engine::run::replay_bundle::{ACCOUNT_SCHEMA, ReplayBundle};
 use callmark_suite::engine::run::{Library, RunPlan};
 use callmark_suite::families;
 use callmark_suite::families::hub::manifest::HubTable;
@@ -113,7 +113,7 @@ fn plan(directory: &Path) -> Result<(Arc<RunPlan>, Judge), String> {
     let manifest: Value = files::read_json(&directory.join(MANIFEST), MAX_SMALL, "a manifest")?;
     let manifest = Manifest::of(&families::ALL.tables(), manifest)
         .map_err(|why| format!("`{MANIFEST}` is not a manifest: {why}"))?;
-    let account: Account = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
+    let account: ReplayBundle = files::read_json(&directory.join(ACCOUNT), MAX_LARGE, "an account of a run")?;
     if account.schema != ACCOUNT_SCHEMA {
         return Err(format!("`{ACCOUNT}` is `{}`, not `{ACCOUNT_SCHEMA}`", account.schema));
     }

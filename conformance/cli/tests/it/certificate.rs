@@ -10,7 +10,7 @@ use callmark_reports::record::{Direction, Outcome, RunRecord};
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::Library;
-use callmark_suite::engine::run::replay::Account;
+use callmark_suite::engine::run::replay_bundle::ReplayBundle;
 use callmark_suite::families;
 use callmark_suite::transcript::{Frame, Kind};
 use serde_json::Value;
@@ -63,7 +63,7 @@ async fn judged(
 ) -> (RunRecord, BTreeSet<String>) {
     let manifest =
         Manifest::of(&families::ALL.tables(), read(&out.join("manifest.json"))).expect("a manifest");
-    let account: Account = read(&out.join("account.json"));
+    let account: ReplayBundle = read(&out.join("account.json"));
     let plan = account.plan(families::ALL, &manifest, frames).expect("a manifest with all tables");
     let output = run::run(library, &plan).await;
     (output.record, plan.memory.divergences().into_iter().map(|(id, _)| id).collect())

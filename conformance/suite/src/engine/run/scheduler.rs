@@ -14,7 +14,7 @@ use tokio::task::JoinSet;
 
 use super::alone;
 use super::company::Company;
-use super::replay::Account;
+use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
@@ -70,7 +70,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     plan.progress.end();
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
-    let account = Account::of(plan, &remains);
+    let account = ReplayBundle::of(plan, &remains);
     RunOutput {
         record,
         timings,

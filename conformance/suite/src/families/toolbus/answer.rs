@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::server::BYTES;
+use super::wire_format::BYTES;
 use crate::net::wire::{CALL, STATUS};
 use crate::transcript::{Frame, Kind};
 

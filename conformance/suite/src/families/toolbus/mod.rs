@@ -19,6 +19,7 @@ pub mod session;
 mod setup;
 mod stdio;
 mod steps;
+mod wire_format;
 pub mod world;
 
 use crate::engine::codec::Codec;

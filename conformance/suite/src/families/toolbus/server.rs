@@ -13,11 +13,9 @@ use tokio::sync::mpsc;
 use super::answer::integer;
 use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
 use super::stdio::initialize;
+use super::wire_format::BYTES;
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
-
-/// The version that the suite asks for (MCP 2025-06-18, lifecycle).
-pub const PROTOCOL_VERSION: &str = "2025-06-18";
 
 /// For the list of tools, which the suite can do without.
 const LIST_DEADLINE: Duration = Duration::from_secs(5);
@@ -26,9 +24,6 @@ const QUESTIONS: usize = 100;
 
 /// Header under which an artifact names the kind of its context root.
 pub const ROOT: &str = "root";
-/// Header with the length of the text in bytes.
-pub const BYTES: &str = "bytes";
-
 /// Who makes a request, and where that is written down.
 #[derive(Clone, Debug)]
 pub struct Client {

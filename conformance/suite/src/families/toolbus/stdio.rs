@@ -107,7 +107,7 @@ pub(super) fn initialized() -> Value {
 /// The first message of a session (MCP, lifecycle).
 pub(super) fn initialize() -> Value {
     json!({"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": {
-        "protocolVersion": super::server::PROTOCOL_VERSION,
+        "protocolVersion": super::wire_format::PROTOCOL_VERSION,
         "capabilities": {},
         "clientInfo": {"name": "callmark", "version": env!("CARGO_PKG_VERSION")},
     }})

@@ -226,7 +226,7 @@ impl Capture {
     }
 
     fn declared(table: &SchemaTable) -> Self {
-        let all = || super::judge::callback::STATUSES.iter().map(|status| (*status).to_owned()).collect();
+        let all = || super::judge::seen::STATUSES.iter().map(|status| (*status).to_owned()).collect();
         Self {
             entries: Vec::new(),
             statuses: table.statuses.clone().unwrap_or_else(all),

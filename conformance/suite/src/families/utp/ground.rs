@@ -15,10 +15,10 @@ use tokio::sync::Mutex;
 use tokio::task::JoinSet;
 
 use super::credentials;
+use super::error::SessionError;
 use super::manifest::{PlatformKind, UtpTable};
 use super::platform;
 use super::platform::{Desk, Project, ProjectName, nats};
-use super::session::SessionError;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::environment;

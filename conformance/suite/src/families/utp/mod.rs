@@ -3,9 +3,11 @@
 
 pub mod by_hand;
 pub mod call;
+mod callable;
 pub mod capture;
 mod codec;
 pub mod credentials;
+pub mod error;
 pub mod ground;
 pub mod judge;
 pub mod manifest;

@@ -7,10 +7,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::call::Call;
+use super::error::SessionError;
 use super::judge::seen;
 use super::platform::Project;
 use super::scene::Scene;
-use super::session::{Counter, Liveness, SessionError, UtpSession};
+use super::session::{Counter, Liveness, UtpSession};
 use super::tool::Tool;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::transcript::{Frame, Kind};

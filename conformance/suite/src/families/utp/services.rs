@@ -10,13 +10,13 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use super::callable::tools;
 use super::capture::Capture;
 use super::ground::{Ground, GroundFound};
 use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
 use super::session::{Liveness, UtpFound, UtpSession};
-use super::setup::tools;
 use super::tool::Role;
 use crate::engine::protocol;
 use crate::engine::protocol::table;

@@ -8,14 +8,13 @@ use std::time::Duration;
 
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use tokio::sync::Mutex;
 
 use super::call::ToolTable;
+use super::error::SessionError;
 use super::ground::Ground;
 use super::tool::{Role, Tool};
 use super::upstream::Upstream;
-use crate::engine::judge::Cause;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 
 /// What a session is opened with.
@@ -74,64 +73,6 @@ pub struct UtpSession {
 impl std::fmt::Debug for UtpSession {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         formatter.debug_struct("UtpSession").field("role", &self.role).finish_non_exhaustive()
-    }
-}
-
-/// A session that cannot be opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum SessionError {
-    /// The broker does not answer.
-    #[error("no NATS server answers at `{url}`: {reason}")]
-    Broker {
-        /// Without user and password.
-        url: String,
-        /// What the client says.
-        reason: String,
-    },
-    /// The platform cannot be served.
-    #[error("the platform cannot be served: {0}")]
-    Platform(String),
-    /// The target's command cannot be run, or ended at once.
-    #[error("the target cannot be started: {0}")]
-    Start(String),
-    /// Nothing came from the target.
-    #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
-    Silent {
-        /// The echo probe's tool.
-        tool_name: String,
-        /// Its subject.
-        subject: String,
-        /// The deadline.
-        seconds: u64,
-    },
-    /// The echo probe answers elsewhere than the manifest says.
-    #[error(
-        "the echoed arguments are not at `{pointer}` of `content.result`: correct `result_pointer` of `utp.tool-service.probes.echo`"
-    )]
-    Pointer {
-        /// The manifest's pointer.
-        pointer: String,
-    },
-    /// The manifest names no echo probe.
-    #[error(
-        "the manifest names no `utp.tool-service.probes.echo`, so nothing can show that the target is alive"
-    )]
-    NoEcho,
-    /// The manifest names no built-in.
-    #[error("the manifest has no `utp.pmo` with a built-in, so nothing can show that the target is alive")]
-    NoBuiltin,
-}
-
-impl SessionError {
-    /// Class of its cause.
-    pub const fn cause(&self) -> Cause {
-        match self {
-            Self::NoEcho | Self::NoBuiltin | Self::Start(_) => Cause::Config,
-            Self::Pointer { .. } => Cause::Fixture,
-            Self::Platform(_) => Cause::Suite,
-            Self::Broker { .. } | Self::Silent { .. } => Cause::Reachability,
-        }
     }
 }
 

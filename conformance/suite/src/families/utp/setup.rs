@@ -9,23 +9,23 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::{FutureExt as _, LocalBoxFuture};
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use self::parties::Parties;
-use super::call::ToolTable;
+pub use self::parties::upstream_plan;
+use self::parties::{CALLERS, Parties};
+use super::callable::tools;
 use super::capture::{Capture, Exercise};
+use super::error::SessionError;
 use super::ground::{Ground, GroundPlan};
-use super::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
+use super::manifest::UtpTable;
 use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
 use super::services::{Services, ServicesFound};
-use super::session::{SessionError, SessionPlan, UtpSession};
-use super::subject;
+use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
-use super::tool::{Role, Tool};
-use super::upstream;
-use super::upstream::{Keys, Upstream, UpstreamPlan};
+use super::tool::Role;
+use super::upstream::Upstream;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::pace::TimeoutLimits;
@@ -288,9 +288,6 @@ async fn start(
     executors
 }
 
-/// Profiles of a runtime.
-const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];
-
 /// What a runtime is opened with.
 pub fn runtime_plan(
     table: &UtpTable,
@@ -328,66 +325,6 @@ pub fn session_plan(
         tools: tools(role, table),
         limits,
         ready_within: ready_within(table, limits),
-    }
-}
-
-/// What can be called of a role.
-pub(super) fn tools(role: Role, table: &UtpTable) -> BTreeMap<Tool, ToolTable> {
-    match role {
-        Role::ToolService => {
-            let probes = table.tool_service.iter().flat_map(|service| &service.probes);
-            probes.map(|(name, probe): (&ProbeName, _)| (Tool::from(*name), ToolTable::from(probe))).collect()
-        }
-        Role::Pmo => table.pmo.as_ref().map(|pmo| builtins(pmo, &table.protocol_version)).unwrap_or_default(),
-        Role::OpenApi => {
-            table.openapi.as_ref().map(|own| jina(own, &table.protocol_version)).unwrap_or_default()
-        }
-    }
-}
-
-fn builtins(pmo: &PmoTable, version: &str) -> BTreeMap<Tool, ToolTable> {
-    Builtin::ALL
-        .into_iter()
-        .filter(|builtin| pmo.has(*builtin))
-        .map(|builtin| {
-            let table = ToolTable {
-                tool_name: builtin.name().to_owned(),
-                target_subject: Some(subject::builtin(version, builtin.name())),
-                arguments: pmo.arguments.get(&builtin).cloned(),
-                options: json!({}),
-                ..ToolTable::default()
-            };
-            (Tool::from(builtin), table)
-        })
-        .collect()
-}
-
-fn jina(own: &OpenApiTable, version: &str) -> BTreeMap<Tool, ToolTable> {
-    [(Tool::Search, "search", "s.jina.ai"), (Tool::Reader, "reader", "r.jina.ai")]
-        .into_iter()
-        .filter(|(_, mode, _)| own.modes.as_ref().is_none_or(|modes| modes.iter().any(|own| own == mode)))
-        .map(|(tool, mode, host)| {
-            let table = ToolTable {
-                tool_name: format!("jina_{mode}"),
-                target_subject: Some(
-                    own.target_subject.clone().unwrap_or_else(|| subject::usual(version, "jina")),
-                ),
-                options: upstream::options(mode, host),
-                ..ToolTable::default()
-            };
-            (tool, table)
-        })
-        .collect()
-}
-
-/// What an upstream is started with for the executor of a manifest.
-pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
-    UpstreamPlan {
-        listen: own.upstream.clone(),
-        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
-        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-        service_envs: own.service_envs,
-        has_log: is_started || own.log.is_some(),
     }
 }
 

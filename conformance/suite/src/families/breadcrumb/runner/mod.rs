@@ -2,6 +2,7 @@
 
 pub mod answer;
 pub mod call;
+mod digest;
 pub mod exchange;
 pub mod judge;
 mod look;

@@ -15,12 +15,12 @@ use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::JoinSet;
 
 use super::answer::Answer;
 use super::call::{Call, filled};
+use super::digest::hash;
 use super::pages::Pages;
 use super::props::Act;
 use super::scene::{Scene, product};
@@ -427,15 +427,6 @@ impl RunnerSession {
 /// The id of the secret that holds a key of the run.
 pub(in crate::families::breadcrumb) fn secret_id(key: usize) -> String {
     format!("5ec0e700-41d2-4c7e-9b36-00000000000{key}")
-}
-
-pub(in crate::families::breadcrumb) fn hash(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    crate::spec::library::hex(&hash.finalize())
 }
 
 impl Session for RunnerSession {

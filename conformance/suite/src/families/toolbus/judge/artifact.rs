@@ -10,7 +10,7 @@ use super::envelope::{bounded, expected_bound};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts::Form;
-use crate::families::toolbus::server::BYTES;
+use crate::families::toolbus::wire_format::BYTES;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind, shorten_text};
 

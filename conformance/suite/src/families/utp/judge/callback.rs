@@ -4,12 +4,10 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::seen;
-use super::seen::Calls;
+use super::seen::{Calls, STATUSES};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::{Frame, Kind};
 
-/// The five values of `status` (UTP §4.2).
-pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
 /// The two values of `after_execution` (UTP §3.1).
 pub const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
 /// Members that a callback has by the documents (UTP §4.2).

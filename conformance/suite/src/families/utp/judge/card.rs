@@ -2,10 +2,11 @@
 
 use serde_json::Value;
 
-use super::callback::{AFTER_EXECUTION, STATUSES, quoted};
+use super::callback::{AFTER_EXECUTION, quoted};
 use super::children;
 use super::seen;
 use super::seen::Calls;
+use super::seen::STATUSES;
 use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::transcript::Frame;
 

@@ -9,7 +9,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use super::callback::MEMBERS;
-use super::refusal::inline_used;
+use super::inline_arguments::inline_used;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};

@@ -3,10 +3,11 @@
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
-use super::callback::STATUSES;
 use super::children;
+use super::inline_arguments::inline_used;
 use super::seen;
 use super::seen::Calls;
+use super::seen::STATUSES;
 use super::upstream;
 use crate::engine::judge::{Finding, Judgement};
 use crate::transcript::{Frame, Kind};
@@ -99,14 +100,6 @@ fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
             Err(inline_used().actual(report.body.get("payload")).at("/payload").frame(report).into())
         }
     }
-}
-
-pub(super) fn inline_used() -> Finding {
-    Finding::new(
-        "the tool ran with parameters from the command's payload",
-        "take parameters from `content.arguments` of the tool.call card, or refuse the command",
-    )
-    .expected("the card's arguments, or a failed result")
 }
 
 /// Nothing was written to `state.*`.

@@ -5,10 +5,12 @@ use std::time::Duration;
 use callmark_reports::record::Direction;
 use serde_json::Value;
 
-use super::callback::STATUSES;
 use crate::families::utp::call::Call;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
+
+/// The five values of `status` (UTP §4.2).
+pub const STATUSES: [&str; 5] = ["success", "failed", "canceled", "timeout", "partial"];
 
 /// The calls of one scenario: the one under test and the others, whose messages are not its own.
 #[derive(Clone, Copy, Debug)]

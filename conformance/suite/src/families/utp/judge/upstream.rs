@@ -148,7 +148,7 @@ pub fn was_not_asked(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
     match all(frames).find(|frame| holds(frame, inline)) {
         None => Ok(()),
-        Some(frame) => Err(super::refusal::inline_used().frame(frame).into()),
+        Some(frame) => Err(super::inline_arguments::inline_used().frame(frame).into()),
     }
 }
 

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
+use std::time::Duration;
 
-use super::{CALLERS, upstream_plan};
 use crate::engine::target::{Handing, Port};
-use crate::families::utp::manifest::{PlatformKind, UtpTable};
+use crate::families::utp::manifest::{OpenApiTable, PlatformKind, UtpTable};
 use crate::families::utp::runtime::model::Model;
-use crate::families::utp::upstream::Upstream;
+use crate::families::utp::upstream::{Keys, Upstream, UpstreamPlan};
 
 /// The variable that a parameter is taken from.
 const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
@@ -80,3 +80,17 @@ impl Parties {
         Ok(parties)
     }
 }
+
+/// What an upstream is started with for the executor of a manifest.
+pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
+    UpstreamPlan {
+        listen: own.upstream.clone(),
+        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
+        timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
+        service_envs: own.service_envs,
+        has_log: is_started || own.log.is_some(),
+    }
+}
+
+/// Profiles of a runtime.
+pub(super) const CALLERS: [&str; 2] = ["utp.worker", "utp.execution"];

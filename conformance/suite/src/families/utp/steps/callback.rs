@@ -6,8 +6,9 @@ use super::Status;
 use super::refusal::any_callback;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::callback;
-use crate::families::utp::judge::callback::{AFTER_EXECUTION, STATUSES};
+use crate::families::utp::judge::callback::AFTER_EXECUTION;
 use crate::families::utp::judge::late::LateCheck;
+use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::judge::{card, route, trace};
 use crate::families::utp::world::World;
 

@@ -8,9 +8,9 @@ use cucumber::{Parameter, given, then, when};
 
 use super::Status;
 use crate::engine::world::Step;
-use crate::families::utp::judge::callback::STATUSES;
 use crate::families::utp::judge::children;
 use crate::families::utp::judge::seen;
+use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::manifest::Builtin;
 use crate::families::utp::platform::{Fate, Order};
 use crate::families::utp::tool::Role;

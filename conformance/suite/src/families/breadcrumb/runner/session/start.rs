@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RunnerError, RunnerSession, hash, secret_id};
+use super::{RunnerError, RunnerSession, secret_id};
 use crate::engine::files;
 use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
@@ -19,6 +19,7 @@ use crate::families::breadcrumb::lines::Input;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::families::breadcrumb::room::{Booth, Room};
 use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::digest::hash;
 use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::Upstream;
 use crate::families::breadcrumb::store::{Posting, Store, is_blank};

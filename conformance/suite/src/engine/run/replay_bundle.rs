@@ -1,0 +1,210 @@
+//! What is kept of a run so that it can be judged again, without its target (DESIGN, transcript and judge).
+//!
+//! The transcript holds the messages. A [`ReplayBundle`] holds the rest: what was selected, what the sessions found out
+//! before the first scenario, and what the steps of each scenario saw and when. Over both, the same steps run again
+//! and come to the same record, or the difference is reported.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use callmark_reports::record::TargetInfo;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::plan::{Quiet, RunPlan, Selection};
+use super::replay::{Replay, ReplayMode};
+use super::scenario_result;
+use super::scenario_result::ScenarioResult;
+use crate::engine::family::Families;
+use crate::engine::manifest::Manifest;
+use crate::engine::secrets;
+use crate::engine::session::Snapshots;
+use crate::transcript::{Frame, Observations};
+
+/// Name of the shape.
+pub const ACCOUNT_SCHEMA: &str = "callmark.account/1";
+
+/// A run, as whoever judges it again receives it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct ReplayBundle {
+    /// [`ACCOUNT_SCHEMA`].
+    pub schema: String,
+    /// Seed of all ids.
+    pub seed: u64,
+    /// Whether warnings were failures.
+    pub strict: bool,
+    /// Who was certified.
+    pub target: TargetInfo,
+    /// By what it was started and reached, by key of the manifest.
+    pub places: BTreeMap<String, Value>,
+    /// The selected profiles.
+    pub profiles: Vec<String>,
+    /// Start of the command that reruns a rule.
+    pub rerun: String,
+    /// What stands for secrets.
+    pub secrets: Vec<String>,
+    /// What the sessions found out.
+    pub found: Snapshots,
+    /// What steps saw, by scenario.
+    pub scenarios: BTreeMap<String, Observations>,
+}
+
+impl ReplayBundle {
+    /// Of a run that was kept.
+    pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, ScenarioResult>) -> Option<Self> {
+        matches!(*plan.memory, ReplayMode::Record).then_some(())?;
+        let names = scenario_result::numbered(&plan.secrets);
+        let found = plan.sessions.snapshots().into_iter();
+        let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
+        let looks = |remains: &ScenarioResult| {
+            let mut looks = remains.world.transcript.as_ref()?.looks()?;
+            looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
+            Some(looks)
+        };
+        Some(Self {
+            schema: ACCOUNT_SCHEMA.to_owned(),
+            seed: plan.seed,
+            strict: plan.strict,
+            target: plan.target.clone(),
+            places: plan.places.iter().map(|(key, value)| (key.clone(), names.rename(value))).collect(),
+            profiles: plan.selection.profiles.clone(),
+            rerun: plan.rerun.clone(),
+            secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
+            found: hidden.collect(),
+            scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
+        })
+    }
+
+    /// What of it cannot be of a run against the target of this manifest.
+    fn contradiction(&self, families: Families, manifest: &Manifest) -> Option<String> {
+        let named = |name: &str, version: &str| format!("{name} {version}").trim_end().to_owned();
+        let own = named(&self.target.name, &self.target.version);
+        let other = named(&manifest.target.name, &manifest.target.version);
+        if (&self.target.name, &self.target.version) != (&manifest.target.name, &manifest.target.version) {
+            return Some(format!("its target is `{own}`, and that of the manifest is `{other}`"));
+        }
+        if self.profiles.is_empty() {
+            return Some("it names no profile".to_owned());
+        }
+        let unknown = |profile: &&String| families.profile(profile).is_none();
+        if let Some(profile) = self.profiles.iter().find(unknown) {
+            return Some(format!("there is no profile `{profile}`"));
+        }
+        let missing = |profile: &String| Some((profile.clone(), manifest.missing_table(profile)?.to_owned()));
+        let (profile, table) = self.profiles.iter().find_map(missing)?;
+        Some(format!("it is of `{profile}`, and the manifest has no table `[{table}]`"))
+    }
+
+    /// Where the target was started or reached otherwise than this manifest says.
+    fn elsewhere(&self, manifest: &Manifest) -> Option<String> {
+        let declared = manifest.places();
+        let keys = self.places.keys().chain(declared.keys());
+        let key = keys.into_iter().find(|key| self.places.get(*key) != declared.get(*key))?;
+        let shown = |places: &BTreeMap<String, Value>| {
+            places.get(key).map_or_else(|| "nothing".to_owned(), |value| format!("`{value}`"))
+        };
+        let (own, other) = (shown(&self.places), shown(&declared));
+        Some(format!("it was reached with {own} as `{key}`, and the manifest has {other}"))
+    }
+
+    /// What judges the run again, over the messages of each scenario.
+    ///
+    /// # Errors
+    /// The account does not fit the manifest.
+    pub fn plan(
+        self,
+        families: Families,
+        manifest: &Manifest,
+        frames: BTreeMap<String, Vec<Frame>>,
+    ) -> Result<Arc<RunPlan>, String> {
+        let sessions = match self.contradiction(families, manifest) {
+            Some(why) => Err(why),
+            // What a session found out names the key more plainly than a comparison of all places.
+            None => families
+                .restore(self.found.clone(), manifest, self.seed)
+                .and_then(|sessions| self.elsewhere(manifest).map_or(Ok(sessions), Err)),
+        };
+        let sessions =
+            sessions.map_err(|why| format!("the account is not of the target of the manifest: {why}"))?;
+        Ok(Arc::new(RunPlan {
+            selection: Selection { profiles: self.profiles, ..Selection::default() },
+            sessions,
+            blocked: BTreeMap::new(),
+            target: self.target,
+            places: self.places,
+            strict: self.strict,
+            jobs: 1,
+            alone: 0,
+            seed: self.seed,
+            rerun: self.rerun,
+            secrets: self.secrets,
+            progress: Arc::new(Quiet),
+            memory: Arc::new(ReplayMode::Replay(Replay::new(frames, self.scenarios))),
+        }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+
+    use serde_json::json;
+
+    use super::*;
+    use crate::families;
+
+    /// What is said of an account of a run against the first manifest beside the second.
+    fn said(profile: &str, own: &str, other: &str) -> Option<String> {
+        let manifest = |table: &str| {
+            let text = format!("[target]\nname = \"a\"\n{table}");
+            Manifest::parse("callmark.toml", &text, Path::new(".")).expect("a sound manifest")
+        };
+        let (own, other) = (manifest(own), manifest(other));
+        let profiles = vec![profile.to_owned()];
+        let account = json!({
+            "schema": ACCOUNT_SCHEMA, "seed": 1, "strict": false, "target": {"name": "a", "version": ""},
+            "places": own.places(), "profiles": profiles, "rerun": "", "secrets": [],
+            "found": {}, "scenarios": {},
+        });
+        let account: ReplayBundle = serde_json::from_value(account).expect("an account");
+        account.plan(families::ALL, &other, BTreeMap::new()).err()
+    }
+
+    #[test]
+    fn an_account_of_a_target_elsewhere_is_refused_in_every_family() {
+        let check = |profile: &str, own: &str, other: &str, key: &str| {
+            assert_eq!(said(profile, own, own), None, "{profile}");
+            for said in [said(profile, own, other), said(profile, other, own)] {
+                assert!(
+                    said.as_ref().is_some_and(|said| said.contains(&format!("`{key}`"))),
+                    "{key}: {said:?}"
+                );
+            }
+        };
+        let service = "[utp]\nnats = \"nats://a:1\"\n[utp.tool-service]\n";
+        check("utp.tool-service", service, &service.replace("//a:", "//b:"), "utp.nats");
+        check("utp.pmo", "[utp]\nstart = [\"./a\"]\n", "[utp]\nstart = [\"./b\"]\n", "utp.start");
+        check("utp.openapi", "[utp]\n", "[utp]\nplatform = \"http\"\n", "utp.platform");
+        let runtime = "[utp]\nruntime.url = \"http://a\"\n[utp.worker]\n[utp.execution]\n";
+        for profile in ["utp.worker", "utp.execution"] {
+            check(profile, runtime, &runtime.replace("//a", "//b"), "utp.runtime.url");
+        }
+        let registry = "[utp]\n[utp.registry]\nbase_url = \"http://a\"\n";
+        check("utp.registry", registry, &registry.replace("//a", "//b"), "utp.registry.base_url");
+        let schema = "[utp]\n[utp.schema]\ncapture = \"a.jsonl\"\n";
+        check("utp.schema", schema, &schema.replace("a.jsonl", "b.jsonl"), "utp.schema.capture");
+        let bus = "[toolbus]\ncommand = [\"a\"]\n";
+        check("toolbus.server", bus, &bus.replace("\"a\"", "\"b\""), "toolbus.command");
+        let hub = "[hub]\nsecret = \"hush\"\nbase_url = \"http://a\"\n";
+        check("hub.server", hub, &hub.replace("//a", "//b"), "hub.base_url");
+        let agent = "[hub.agent]\nsecret = \"hush\"\nlisten = \"127.0.0.1:1\"\ndrive.http = \"http://a\"\n";
+        check("hub.agent", agent, &agent.replace("//a", "//b"), "hub.agent.drive.http");
+        let runner = "[breadcrumb]\nstart = [\"a\"]\n[breadcrumb.runner]\n";
+        for profile in ["breadcrumb.runner", "breadcrumb.tools", "breadcrumb.workflow"] {
+            check(profile, runner, &runner.replace("\"a\"", "\"b\""), "breadcrumb.start");
+        }
+        let agent = "[breadcrumb.agent]\nstart = [\"a\"]\n";
+        check("breadcrumb.agent", agent, &agent.replace("\"a\"", "\"b\""), "breadcrumb.agent.start");
+    }
+}
