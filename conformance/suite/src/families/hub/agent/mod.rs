@@ -4,6 +4,7 @@
 //! model. `mock` is the Hub that answers by the contract, `room` writes down who asked for what on whose behalf,
 //! `scene` is one scenario's calls, `session` starts the agent and learns about it. `judge` looks at frames.
 
+mod asked;
 pub mod call;
 mod driver;
 pub mod judge;

@@ -10,11 +10,11 @@ use std::sync::{Arc, Mutex};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
+use super::asked::frame as asked_frame;
 use super::judge::request::Route;
 use super::judge::traffic;
 use super::manifest::ModelKind;
 use super::mock;
-use super::mock::problems::frame as problems_frame;
 use super::mock::script::Script;
 use super::model;
 use super::model::Conversation;
@@ -211,7 +211,7 @@ impl Room {
     fn hub(&self, booth: &Booth, asked: &Asked) -> Reply {
         let tool = lock(&booth.now).tool.clone();
         let reply = mock::answer(asked, &mut lock(&booth.script), &booth.mark, &tool);
-        if matches!(Route::of(&problems_frame(asked)), Route::Beside | Route::Other) {
+        if matches!(Route::of(&asked_frame(asked)), Route::Beside | Route::Other) {
             return reply;
         }
         let (status, body) = match &reply {

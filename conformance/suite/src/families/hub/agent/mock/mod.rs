@@ -14,6 +14,7 @@ use serde_json::{Value, json};
 
 use self::script::{Script, Wanted};
 use super::judge::request::{Expected, Route};
+use crate::families::hub::agent::asked::frame;
 use crate::families::hub::contract::STATUS_BASE;
 use crate::net::http_server::{Asked, HttpServer, Reply};
 use crate::transcript::lock;
@@ -55,7 +56,7 @@ impl MockHub {
 /// the request names no tool, the one that the agent was told to call is `meant`.
 pub(super) fn answer(asked: &Asked, script: &mut Script, mark: &str, meant: &str) -> Reply {
     let customer = customer(asked);
-    match Route::of(&problems::frame(asked)) {
+    match Route::of(&frame(asked)) {
         Route::Execute => {
             let tool = asked.body.get("tool").and_then(Value::as_str).unwrap_or(meant);
             script.next(Wanted::Tool(tool), customer).to_call(tool, mark)

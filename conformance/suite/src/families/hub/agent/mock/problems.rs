@@ -1,15 +1,11 @@
 //! What is wrong with a request by the contract, in sentences: the judgements of the features, one after the other.
 
-use std::collections::BTreeMap;
-
-use callmark_reports::record::Direction;
-
 use crate::engine::judge::{CheckFailure, Judgement};
+use crate::families::hub::agent::asked::frame;
 use crate::families::hub::agent::judge::request;
 use crate::families::hub::agent::judge::request::{Expected, Part, Route};
 use crate::families::hub::agent::judge::{inputs, status};
 use crate::net::http_server::Asked;
-use crate::transcript::{Frame, Kind};
 
 /// What is wrong with a request (HUB-07, 09, 13, 17 to 24, 117); nothing when all is well, or when the contract says
 /// nothing about it.
@@ -27,19 +23,6 @@ pub fn problems(asked: &Asked, expected: &Expected) -> Vec<String> {
     }
 }
 
-/// A request as judgements see it.
-pub(in crate::families::hub::agent) fn frame(asked: &Asked) -> Frame {
-    Frame {
-        n: 0,
-        at_us: 0,
-        direction: Direction::FromTarget,
-        kind: Kind::HubRequest,
-        channel: asked.channel(),
-        headers: asked.headers.clone().into_iter().collect::<BTreeMap<_, _>>(),
-        body: asked.body.clone(),
-    }
-}
-
 fn sentence(judgement: Judgement) -> Option<String> {
     match judgement {
         Err(CheckFailure::Broken(finding)) => Some(match &finding.actual {
@@ -52,6 +35,8 @@ fn sentence(judgement: Judgement) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use serde_json::{Value, json};
 
     use super::*;

@@ -4,8 +4,8 @@ use jiff::Timestamp;
 use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
+use super::context::RequestContext;
 use super::reply::{Answer, Done, refuse};
-use super::state::Desk;
 use super::times::{in_zone, instant, zone};
 use crate::families::hub::contract::PEOPLE;
 
@@ -16,8 +16,8 @@ const MAX_ITEMS: usize = 50;
 const ANA: [&str; 2] = ["2031-03-05T09:00:00Z", "2031-03-05T09:30:00Z"];
 
 /// `freebusy.query`.
-pub(super) fn query(desk: &Desk<'_>) -> Answer {
-    let asked = desk.ask.object()?;
+pub(super) fn query(context: &RequestContext<'_>) -> Answer {
+    let asked = context.ask.object()?;
     let bound = |name: &str| {
         let text = asked.get(name).and_then(Value::as_str);
         instant(text.ok_or_else(|| refuse(400, "required", &format!("Missing {name}.")))?, name)
@@ -36,7 +36,7 @@ pub(super) fn query(desk: &Desk<'_>) -> Answer {
     }
     let mut calendars = Map::new();
     for id in items.iter().filter_map(|item| item["id"].as_str()) {
-        let busy: Vec<Value> = united(periods(desk, id), from, to)
+        let busy: Vec<Value> = united(periods(context, id), from, to)
             .into_iter()
             .map(|(start, end)| json!({"start": in_zone(start, &place), "end": in_zone(end, &place)}))
             .collect();
@@ -51,9 +51,9 @@ pub(super) fn query(desk: &Desk<'_>) -> Answer {
 }
 
 /// When a calendar is busy: the account's own by its events, others hardly ever.
-fn periods(desk: &Desk<'_>, id: &str) -> Vec<(Timestamp, Timestamp)> {
-    if id == "primary" || id.eq_ignore_ascii_case(&desk.account.address) {
-        let busy = desk.account.events.iter().filter(|event| event.is_busy());
+fn periods(context: &RequestContext<'_>, id: &str) -> Vec<(Timestamp, Timestamp)> {
+    if id == "primary" || id.eq_ignore_ascii_case(&context.account.address) {
+        let busy = context.account.events.iter().filter(|event| event.is_busy());
         return busy.map(|event| (event.start.at, event.end.at)).collect();
     }
     let [start, end] = ANA.map(|text| text.parse().unwrap_or_default());

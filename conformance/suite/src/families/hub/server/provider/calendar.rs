@@ -3,9 +3,9 @@
 use serde_json::{Value, json};
 
 use super::busy;
+use super::context::RequestContext;
 use super::events::{Event, Identity, merge};
 use super::reply::{Answer, Done, Reply, failure, refuse};
-use super::state::Desk;
 use super::times::{HOME, exact, in_zone, instant};
 
 /// Events in one answer, at most and unless something else is said.
@@ -20,16 +20,16 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 /// Answers a request.
-pub(super) fn answer(desk: &mut Desk<'_>) -> Answer {
-    let ask = desk.ask;
+pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
+    let ask = context.ask;
     match (ask.method.as_str(), &ask.path()[2..]) {
-        ("POST", ["freeBusy"]) => busy::query(desk),
-        ("GET", ["calendars", id]) => Ok(Done::read(calendar(desk, id))),
+        ("POST", ["freeBusy"]) => busy::query(context),
+        ("GET", ["calendars", id]) => Ok(Done::read(calendar(context, id))),
         ("GET", ["users", "me", "calendarList"]) => Ok(Done::read(json!({
             "kind": "calendar#calendarList", "etag": "\"1\"", "nextSyncToken": "1",
-            "items": [entry(desk, "primary")],
+            "items": [entry(context, "primary")],
         }))),
-        ("GET", ["users", "me", "calendarList", id]) => Ok(Done::read(entry(desk, id))),
+        ("GET", ["users", "me", "calendarList", id]) => Ok(Done::read(entry(context, id))),
         ("GET", ["users", "me", "settings"]) => Ok(Done::read(json!({
             "kind": "calendar#settings", "etag": "\"1\"", "nextSyncToken": "1",
             "items": SETTINGS.map(|(id, value)| setting(id, value)),
@@ -38,71 +38,71 @@ pub(super) fn answer(desk: &mut Desk<'_>) -> Answer {
             let known = SETTINGS.iter().find(|(name, _)| name == id).ok_or_else(|| failure(404))?;
             Ok(Done::read(setting(known.0, known.1)))
         }
-        ("GET", ["calendars", _, "events"]) => list(desk),
+        ("GET", ["calendars", _, "events"]) => list(context),
         ("POST", ["calendars", _, "events"] | ["calendars", _, "events", "import"]) => {
             let given = ask.object()?;
-            insert(desk, &given)
+            insert(context, &given)
         }
-        ("POST", ["calendars", _, "events", "quickAdd"]) => quick_add(desk),
-        ("GET", ["calendars", _, "events", id]) => Ok(Done::read(desk.account.events.find(id)?.value())),
-        ("PATCH" | "PUT", ["calendars", _, "events", id]) => change(desk, id),
+        ("POST", ["calendars", _, "events", "quickAdd"]) => quick_add(context),
+        ("GET", ["calendars", _, "events", id]) => Ok(Done::read(context.account.events.find(id)?.value())),
+        ("PATCH" | "PUT", ["calendars", _, "events", id]) => change(context, id),
         ("DELETE", ["calendars", _, "events", id]) => {
-            let notifies = notifies(desk)?;
-            check_tag(desk, id)?;
-            desk.account.events.delete(id)?;
+            let notifies = notifies(context)?;
+            check_tag(context, id)?;
+            context.account.events.delete(id)?;
             Ok(Done::with(Reply::empty(), vec![deleted(id, notifies)]))
         }
         _ => Err(failure(404)),
     }
 }
 
-fn insert(desk: &mut Desk<'_>, given: &serde_json::Map<String, Value>) -> Answer {
-    let notifies = notifies(desk)?;
+fn insert(context: &mut RequestContext<'_>, given: &serde_json::Map<String, Value>) -> Answer {
+    let notifies = notifies(context)?;
     let id = match given.get("id").and_then(Value::as_str) {
-        None => desk.mint.event_id(),
-        Some(id) if desk.account.events.has(id) => {
+        None => context.ids.event_id(),
+        Some(id) if context.account.events.has(id) => {
             return Err(refuse(409, "duplicate", "The requested identifier already exists."));
         }
         Some(id) if (5..=1024).contains(&id.len()) && id.bytes().all(is_base32) => id.to_owned(),
         Some(_) => return Err(refuse(400, "invalid", "Invalid resource id value.")),
     };
-    let identity = Identity::new(id, &desk.account.address, desk.now);
-    let event = Event::compose(given, identity, desk.now)?;
+    let identity = Identity::new(id, &context.account.address, context.now);
+    let event = Event::compose(given, identity, context.now)?;
     let (id, resource) = (event.id.clone(), event.value());
-    let effect = written(desk, &event, notifies);
-    desk.account.events.put(event);
+    let effect = written(context, &event, notifies);
+    context.account.events.put(event);
     Ok(Done::with(Reply::ok(resource), vec![effect]).making([id]))
 }
 
 /// An event of one sentence: the title is known, the time is the next hour.
-fn quick_add(desk: &mut Desk<'_>) -> Answer {
-    let text = desk.ask.parameter("text").ok_or_else(|| refuse(400, "required", "Missing text."))?;
-    let end = desk.now + jiff::SignedDuration::from_hours(1);
+fn quick_add(context: &mut RequestContext<'_>) -> Answer {
+    let text = context.ask.parameter("text").ok_or_else(|| refuse(400, "required", "Missing text."))?;
+    let end = context.now + jiff::SignedDuration::from_hours(1);
     let given = json!({
-        "summary": text, "start": {"dateTime": exact(desk.now)}, "end": {"dateTime": exact(end)},
+        "summary": text, "start": {"dateTime": exact(context.now)}, "end": {"dateTime": exact(end)},
     });
-    insert(desk, given.as_object().unwrap_or(&serde_json::Map::new()))
+    insert(context, given.as_object().unwrap_or(&serde_json::Map::new()))
 }
 
 /// PUT replaces an event, PATCH changes what is named.
-fn change(desk: &mut Desk<'_>, id: &str) -> Answer {
-    let notifies = notifies(desk)?;
-    let given = desk.ask.object()?;
-    check_tag(desk, id)?;
-    let old = desk.account.events.find(id)?;
+fn change(context: &mut RequestContext<'_>, id: &str) -> Answer {
+    let notifies = notifies(context)?;
+    let given = context.ask.object()?;
+    check_tag(context, id)?;
+    let old = context.account.events.find(id)?;
     if given.get("status").and_then(Value::as_str) == Some("cancelled") {
         let mut resource = old.value();
         resource["status"] = json!("cancelled");
-        desk.account.events.delete(id)?;
+        context.account.events.delete(id)?;
         return Ok(Done::with(Reply::ok(resource), vec![deleted(id, notifies)]));
     }
-    let identity = old.identity(&desk.account.address);
-    let event = if desk.ask.method == "PUT" {
-        Event::compose(&given, identity, desk.now)?
+    let identity = old.identity(&context.account.address);
+    let event = if context.ask.method == "PUT" {
+        Event::compose(&given, identity, context.now)?
     } else {
         let mut members = old.resource.clone();
         merge(&mut members, &given);
-        let mut event = Event::compose(&members, identity, desk.now)?;
+        let mut event = Event::compose(&members, identity, context.now)?;
         // What was not touched is still told as it was given.
         for (name, new, old) in [("start", &mut event.start, &old.start), ("end", &mut event.end, &old.end)] {
             if !given.contains_key(name) {
@@ -112,13 +112,13 @@ fn change(desk: &mut Desk<'_>, id: &str) -> Answer {
         event
     };
     let resource = event.value();
-    let effect = written(desk, &event, notifies);
-    desk.account.events.put(event);
+    let effect = written(context, &event, notifies);
+    context.account.events.put(event);
     Ok(Done::with(Reply::ok(resource), vec![effect]))
 }
 
-fn list(desk: &Desk<'_>) -> Answer {
-    let ask = desk.ask;
+fn list(context: &RequestContext<'_>) -> Answer {
+    let ask = context.ask;
     let bound = |name: &str| ask.parameter(name).map(|text| instant(text, name)).transpose();
     let (from, to) = (bound("timeMin")?, bound("timeMax")?);
     if matches!((from, to), (Some(from), Some(to)) if to <= from) {
@@ -131,7 +131,7 @@ fn list(desk: &Desk<'_>) -> Answer {
         return Err(refuse(400, "badRequest", message));
     }
     let uid = ask.parameter("iCalUID");
-    let mut found: Vec<&Event> = desk
+    let mut found: Vec<&Event> = context
         .account
         .events
         .iter()
@@ -147,8 +147,8 @@ fn list(desk: &Desk<'_>) -> Answer {
     let skip = ask.number("pageToken")?.unwrap_or_default();
     let items: Vec<Value> = found.iter().skip(skip).take(size).map(|event| event.value()).collect();
     let mut body = json!({
-        "kind": "calendar#events", "etag": "\"1\"", "summary": desk.account.address,
-        "description": "", "updated": exact(desk.now), "timeZone": HOME, "accessRole": "owner",
+        "kind": "calendar#events", "etag": "\"1\"", "summary": context.account.address,
+        "description": "", "updated": exact(context.now), "timeZone": HOME, "accessRole": "owner",
         "defaultReminders": [], "items": items,
     });
     let next = skip.saturating_add(size);
@@ -158,14 +158,14 @@ fn list(desk: &Desk<'_>) -> Answer {
 }
 
 /// Whether guests are told; nothing where it is not said, which means that they are not.
-fn notifies(desk: &Desk<'_>) -> Result<Option<bool>, Reply> {
-    match desk.ask.parameter("sendUpdates") {
+fn notifies(context: &RequestContext<'_>) -> Result<Option<bool>, Reply> {
+    match context.ask.parameter("sendUpdates") {
         Some("all" | "externalOnly") => return Ok(Some(true)),
         Some("none") => return Ok(Some(false)),
         Some(_) => return Err(refuse(400, "invalidParameter", "Invalid value for sendUpdates")),
         None => {}
     }
-    match desk.ask.parameter("sendNotifications").map(str::to_lowercase).as_deref() {
+    match context.ask.parameter("sendNotifications").map(str::to_lowercase).as_deref() {
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
         Some(_) => Err(refuse(400, "invalidParameter", "Invalid value for sendNotifications")),
@@ -174,9 +174,9 @@ fn notifies(desk: &Desk<'_>) -> Result<Option<bool>, Reply> {
 }
 
 /// A change that was meant for an earlier state of the event is refused.
-fn check_tag(desk: &Desk<'_>, id: &str) -> Result<(), Reply> {
-    let current = desk.account.events.find(id)?.text("etag");
-    match desk.ask.if_match.as_deref() {
+fn check_tag(context: &RequestContext<'_>, id: &str) -> Result<(), Reply> {
+    let current = context.account.events.find(id)?.text("etag");
+    match context.ask.if_match.as_deref() {
         Some(wanted) if wanted != "*" && wanted != current => {
             Err(refuse(412, "conditionNotMet", "Precondition Failed"))
         }
@@ -184,8 +184,8 @@ fn check_tag(desk: &Desk<'_>, id: &str) -> Result<(), Reply> {
     }
 }
 
-fn written(desk: &Desk<'_>, event: &Event, notifies: Option<bool>) -> Value {
-    json!({"effect": "event", "notifies": notifies, "event": event.seen(), "request": desk.ask.json})
+fn written(context: &RequestContext<'_>, event: &Event, notifies: Option<bool>) -> Value {
+    json!({"effect": "event", "notifies": notifies, "event": event.seen(), "request": context.ask.json})
 }
 
 fn deleted(id: &str, notifies: Option<bool>) -> Value {
@@ -196,24 +196,24 @@ fn is_base32(byte: u8) -> bool {
     matches!(byte, b'0'..=b'9' | b'a'..=b'v')
 }
 
-fn name_of(desk: &Desk<'_>, id: &str) -> String {
-    if id == "primary" { desk.account.address.clone() } else { id.to_owned() }
+fn name_of(context: &RequestContext<'_>, id: &str) -> String {
+    if id == "primary" { context.account.address.clone() } else { id.to_owned() }
 }
 
-fn calendar(desk: &Desk<'_>, id: &str) -> Value {
-    let name = name_of(desk, id);
+fn calendar(context: &RequestContext<'_>, id: &str) -> Value {
+    let name = name_of(context, id);
     json!({
         "kind": "calendar#calendar", "etag": "\"1\"", "id": name, "summary": name, "timeZone": HOME,
         "conferenceProperties": {"allowedConferenceSolutionTypes": ["hangoutsMeet"]},
     })
 }
 
-fn entry(desk: &Desk<'_>, id: &str) -> Value {
-    let name = name_of(desk, id);
+fn entry(context: &RequestContext<'_>, id: &str) -> Value {
+    let name = name_of(context, id);
     json!({
         "kind": "calendar#calendarListEntry", "etag": "\"1\"", "id": name, "summary": name, "timeZone": HOME,
-        "accessRole": "owner", "primary": name == desk.account.address, "selected": true,
-        "defaultReminders": [], "colorId": "14", "updated": in_zone(desk.now, &jiff::tz::TimeZone::UTC),
+        "accessRole": "owner", "primary": name == context.account.address, "selected": true,
+        "defaultReminders": [], "colorId": "14", "updated": in_zone(context.now, &jiff::tz::TimeZone::UTC),
     })
 }
 

@@ -1,8 +1,8 @@
 //! The calendar and mail provider behind a Hub under test, played by the suite: what Google Calendar v3, Gmail v1
 //! and their OAuth 2 token endpoint answer, as far as a Hub of the nine tools asks.
 //!
-//! `ask` takes a request apart, `state` decides whose it is and what becomes of it, `token` knows who may what,
-//! `marks` whose scenario it belongs to. `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
+//! `ask` takes a request apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it, `token`
+//! knows who may what, `marks` whose scenario it belongs to. `context` is what the handlers work with. `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
 //! `mailbox`, `letter`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
 //! `reply` has the form of answers and errors.
 //!
@@ -16,6 +16,8 @@
 mod ask;
 mod busy;
 mod calendar;
+mod context;
+mod enclosed;
 mod events;
 mod letter;
 mod mail;
@@ -110,11 +112,11 @@ impl Provider {
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
         let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
-        let desk = Desk { state: Arc::clone(&state), wire };
+        let router = Router { state: Arc::clone(&state), wire };
         let mut serving = JoinSet::new();
         serving.spawn(http_connections::serve(listener, move |request| {
-            let desk = desk.clone();
-            async move { desk.answer(request).await }
+            let router = router.clone();
+            async move { router.answer(request).await }
         }));
         Ok(Arc::new(Self { url, state, serving: tokio::sync::Mutex::new(serving) }))
     }
@@ -195,12 +197,12 @@ impl std::fmt::Debug for Provider {
 
 /// Answers requests, one at a time.
 #[derive(Clone)]
-struct Desk {
+struct Router {
     state: Arc<Mutex<State>>,
     wire: Arc<dyn Wire>,
 }
 
-impl Desk {
+impl Router {
     async fn answer(&self, request: Request<Incoming>) -> Result<Response<Body>, Closed> {
         let (mut parts, body) = request.into_parts();
         // What is larger than anything that a client sends by mistake, or does not come, gets no answer.

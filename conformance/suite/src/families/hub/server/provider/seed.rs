@@ -7,9 +7,9 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
+use super::context::{Account, base32_id, hex_id};
 use super::events::{Event, Events, Identity};
 use super::mailbox::Mailbox;
-use super::state::Account;
 use super::{FILE, FILE_SIZE, SUBJECT, Subjects};
 use crate::families::hub::contract::PEOPLE;
 use crate::families::hub::manifest::{Customer, FixturesTable};
@@ -208,19 +208,6 @@ pub(super) fn letter(mark: &str, id: &str, to: &str, at: Timestamp) -> Vec<u8> {
     let head = head(ANA, to, &mark, id, at);
     format!("{head}Content-Type: text/plain; charset=utf-8\r\n\r\nSomething new for you: {mark}\r\n")
         .into_bytes()
-}
-
-/// An id as mails have them, of a digest.
-pub(super) fn hex_id(digest: &[u8; 32]) -> String {
-    let number = digest[..7].iter().fold(0_u64, |number, byte| number << 8 | u64::from(*byte));
-    // Ids of these years begin like this.
-    format!("19{number:014x}")
-}
-
-/// An id as events have them, of a digest.
-pub(super) fn base32_id(digest: &[u8; 32]) -> String {
-    const DIGITS: &[u8; 32] = b"0123456789abcdefghijklmnopqrstuv";
-    digest[..26].iter().map(|byte| char::from(DIGITS[usize::from(byte % 32)])).collect()
 }
 
 fn mail_id(customer: Customer, name: &str) -> String {

@@ -6,14 +6,12 @@ use std::sync::Arc;
 use callmark_reports::record::Direction;
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::Delivered;
 use super::ask::{Ask, MAX_BODY};
-use super::events::Events;
-use super::mailbox::Mailbox;
+use super::context::{Account, IdGenerator, RequestContext};
+use super::enclosed::{Enclosed, enclosed};
 use super::marks::Marks;
-use super::outgoing::{Enclosed, enclosed};
 use super::reply::{Answer, Done, Reply, failure};
 use super::token::{Tokens, scope};
 use super::{calendar, mail, seed};
@@ -27,37 +25,13 @@ pub(super) struct State {
     pub(super) marks: Marks,
     pub(super) was_asked: bool,
     accounts: BTreeMap<Customer, Account>,
-    mint: Mint,
-}
-
-/// What one customer has.
-pub(super) struct Account {
-    /// Whose it is.
-    pub(super) address: String,
-    pub(super) events: Events,
-    pub(super) mailbox: Mailbox,
-}
-
-/// Ids that were never given before, not by an earlier run either.
-pub(super) struct Mint {
-    salt: String,
-    count: u64,
+    ids: IdGenerator,
 }
 
 /// A frame for a scenario that follows.
 pub(super) struct Note {
     pub(super) transcript: Arc<Transcript>,
     pub(super) message: Message,
-}
-
-/// What a handler works with.
-pub(super) struct Desk<'a> {
-    pub(super) ask: &'a Ask<'a>,
-    /// The mail in the request, if there is one.
-    pub(super) enclosed: Option<&'a Enclosed>,
-    pub(super) account: &'a mut Account,
-    pub(super) mint: &'a mut Mint,
-    pub(super) now: Timestamp,
 }
 
 /// What a path is about.
@@ -70,29 +44,6 @@ enum Area {
     Nothing,
 }
 
-impl Mint {
-    fn next(&mut self) -> [u8; 32] {
-        self.count += 1;
-        Sha256::digest(format!("{}/{}", self.salt, self.count)).into()
-    }
-
-    /// As mails have them.
-    pub(super) fn message_id(&mut self) -> String {
-        seed::hex_id(&self.next())
-    }
-
-    /// As events have them.
-    pub(super) fn event_id(&mut self) -> String {
-        seed::base32_id(&self.next())
-    }
-
-    /// Grows with each change.
-    pub(super) fn history(&mut self) -> u64 {
-        self.count += 1;
-        100_000 + self.count
-    }
-}
-
 impl State {
     /// Everything as it is at first.
     pub(super) fn new(now: Timestamp) -> Self {
@@ -102,7 +53,7 @@ impl State {
             marks: Marks::default(),
             was_asked: false,
             accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
-            mint: Mint { salt, count: 0 },
+            ids: IdGenerator::new(salt),
         }
     }
 
@@ -156,8 +107,8 @@ impl State {
 
     /// A message from outside.
     pub(super) fn deliver(&mut self, mark: &str, now: Timestamp) -> Delivered {
-        let id = self.mint.message_id();
-        let history = self.mint.history();
+        let id = self.ids.message_id();
+        let history = self.ids.history();
         let Some(account) = self.accounts.get_mut(&Customer::Connected) else {
             return Delivered { message_id: id.clone(), thread_id: id };
         };
@@ -194,13 +145,13 @@ impl State {
         now: Timestamp,
     ) -> Answer {
         let account = self.accounts.get_mut(&customer).ok_or_else(|| failure(404))?;
-        let mut desk = Desk { ask, enclosed, account, mint: &mut self.mint, now };
+        let mut context = RequestContext { ask, enclosed, account, ids: &mut self.ids, now };
         match area {
-            Area::Calendar => calendar::answer(&mut desk),
-            Area::Mail => mail::answer(&mut desk),
+            Area::Calendar => calendar::answer(&mut context),
+            Area::Mail => mail::answer(&mut context),
             Area::Identity => Ok(Done::read(json!({
                 "sub": format!("1000{}", customer as u8), "id": format!("1000{}", customer as u8),
-                "email": desk.account.address, "email_verified": true, "verified_email": true,
+                "email": context.account.address, "email_verified": true, "verified_email": true,
                 "scope": scope(customer), "expires_in": "3500", "aud": "callmark", "access_type": "offline",
             }))),
             Area::Token | Area::Nothing => Err(failure(404)),

@@ -90,7 +90,7 @@ impl Tokens {
         if customer == Customer::Expired {
             return refused("invalid_grant", "Token has been expired or revoked.");
         }
-        let access = self.mint("ya29.a0", customer);
+        let access = self.ids("ya29.a0", customer);
         if self.lineage.len() < MAX_TOKENS {
             self.lineage.insert(access.clone(), given);
         }
@@ -101,7 +101,7 @@ impl Tokens {
             "token_type": "Bearer",
         });
         if kind == "authorization_code" {
-            body["refresh_token"] = Value::from(self.mint("1//0", customer));
+            body["refresh_token"] = Value::from(self.ids("1//0", customer));
         }
         Reply::ok(body)
     }
@@ -146,7 +146,7 @@ impl Tokens {
         Customer::ALL.get(index).copied()
     }
 
-    fn mint(&mut self, start: &str, customer: Customer) -> String {
+    fn ids(&mut self, start: &str, customer: Customer) -> String {
         self.granted += 1;
         let index = Customer::ALL.iter().position(|each| *each == customer).unwrap_or_default();
         format!("{start}-{}-{index}-{}", self.salt, self.granted)

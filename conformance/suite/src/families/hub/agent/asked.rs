@@ -1,0 +1,21 @@
+//! A request of the agent, before any transcript has it.
+
+use std::collections::BTreeMap;
+
+use callmark_reports::record::Direction;
+
+use crate::net::http_server::Asked;
+use crate::transcript::{Frame, Kind};
+
+/// A request as judgements see it.
+pub(super) fn frame(asked: &Asked) -> Frame {
+    Frame {
+        n: 0,
+        at_us: 0,
+        direction: Direction::FromTarget,
+        kind: Kind::HubRequest,
+        channel: asked.channel(),
+        headers: asked.headers.clone().into_iter().collect::<BTreeMap<_, _>>(),
+        body: asked.body.clone(),
+    }
+}
