@@ -21,14 +21,14 @@ use crate::folder;
 const MAX_BYTES: u64 = 16 * 1024 * 1024;
 
 /// A baseline that is in use.
-pub(crate) struct Used {
+pub(crate) struct LoadedBaseline {
     path: PathBuf,
     baseline: Baseline,
     /// Whether the file is to be written.
     is_renewed: bool,
 }
 
-impl Used {
+impl LoadedBaseline {
     /// Reads the file that the command line names. Before the run: a file with faults must not cost one.
     pub(crate) fn read(arguments: &CertifyArguments) -> Result<Option<Self>, Failure> {
         let Some(path) = arguments.baseline.clone() else { return Ok(None) };

@@ -27,7 +27,7 @@ use clap::ValueEnum;
 use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
-use crate::baseline::{self, Used};
+use crate::baseline::{self, LoadedBaseline};
 use crate::broker::{self, BrokerChoice, BrokerStartError};
 use crate::bundled::{self, Reference, Registry, Tour};
 use crate::certificate::{self, Signer};
@@ -53,7 +53,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let manifest = manifest(arguments)?;
     console::hide(&manifest.secrets());
     let selection = selection(&library, &manifest, arguments)?;
-    let baseline = Used::read(arguments)?;
+    let baseline = LoadedBaseline::read(arguments)?;
     let signing = |key| Signer::read(key, &manifest, &selection.profiles);
     let signer = arguments.sign.as_deref().map(signing).transpose()?;
     // What a whole run of the target holds, whatever part of it is selected now.

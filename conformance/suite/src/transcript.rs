@@ -26,8 +26,8 @@ use tokio::sync::watch;
 
 pub use self::excerpt::{shorten, shorten_text};
 pub use self::kind::Kind;
-use self::observations::Looking;
-pub use self::observations::{Observations, again, by_steps, rest};
+use self::observations::Recorder;
+pub use self::observations::{Observations, again, by_steps, sleep_unless_replaying};
 
 /// Frames that one transcript keeps; a target that floods is counted beyond that, not stored.
 pub const MAX_FRAMES: usize = 2_000;
@@ -139,7 +139,7 @@ pub struct Transcript {
     /// How often the scenario was run before.
     attempt: u32,
     /// What the steps of the scenario saw of it and when, where the run is to be judged again.
-    looking: Looking,
+    recorder: Recorder,
 }
 
 #[derive(Debug, Default)]
@@ -246,17 +246,17 @@ impl Default for Transcript {
 impl Transcript {
     /// A transcript of a scenario that was run so often before.
     pub fn of_attempt(attempt: u32) -> Self {
-        Self::looked_at(attempt, Looking::default())
+        Self::looked_at(attempt, Recorder::default())
     }
 
-    fn looked_at(attempt: u32, looking: Looking) -> Self {
+    fn looked_at(attempt: u32, recorder: Recorder) -> Self {
         Self {
             began: Instant::now(),
             frames: Mutex::default(),
             count: watch::Sender::new(0),
             silent: AtomicBool::new(false),
             attempt,
-            looking,
+            recorder,
         }
     }
 
@@ -281,8 +281,8 @@ impl Transcript {
     }
 
     fn append(&self, message: Cow<'_, Message>) {
-        if self.looking.is_again() {
-            return self.looking.said(&message);
+        if self.recorder.is_again() {
+            return self.recorder.said(&message);
         }
         if message.kind == Kind::Closed {
             self.note_silence();
@@ -320,14 +320,14 @@ impl Transcript {
 
     /// Number of messages seen, stored or not.
     pub fn seen(&self) -> usize {
-        self.told("seen", || lock(&self.frames).seen)
+        self.record_external("seen", || lock(&self.frames).seen)
     }
 
     /// Observations at the frames without copying them.
     pub fn with<T>(&self, look: impl FnOnce(&[Frame]) -> T) -> T {
         let frames = lock(&self.frames);
         let all = frames.all();
-        let shown = self.looking.look(all.len());
+        let shown = self.recorder.look(all.len());
         look(&all[..shown])
     }
 

@@ -289,11 +289,11 @@ impl ReferenceInstance {
             ..MockServices::default()
         };
         let target = Box::new(Reference::of(&[profile.to_owned()]));
-        let ground = utp::setup::behind(&table, url, wire, self.stages, target, around)
+        let test_environment = utp::setup::behind(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let secret = Some(SECRET.to_owned());
-        let plan = utp::setup::runtime_plan(&table, &ground, model, (None, secret), self.limits);
+        let plan = utp::setup::runtime_plan(&table, &test_environment, model, (None, secret), self.limits);
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }
@@ -306,15 +306,15 @@ impl ReferenceInstance {
         let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
         let around =
             MockServices { upstream: own.map(|own| Arc::clone(&own.upstream)), ..MockServices::default() };
-        let ground = utp::setup::behind(&table, url, wire, self.stages, target, around)
+        let test_environment = utp::setup::behind(&table, url, wire, self.stages, target, around)
             .await
             .map_err(|error| error.to_string())?;
         let plan = SessionPlan {
             ready_within: Duration::from_secs(3),
-            ..utp::setup::session_plan(role, &table, &ground, self.limits)
+            ..utp::setup::session_plan(role, &table, &test_environment, self.limits)
         };
         let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
-        Ok(Sessions::one(Arc::new(Services::one(ground, session))))
+        Ok(Sessions::one(Arc::new(Services::one(test_environment, session))))
     }
 
     fn utp_table(&self) -> Result<UtpTable, String> {

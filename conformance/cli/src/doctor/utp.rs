@@ -19,7 +19,7 @@ use super::{NOT_DECLARED, capabilities, pace};
 /// What the calibration of a role found, and what each thing that can be called of it does.
 pub(super) async fn role(session: &Arc<UtpSession>) -> Vec<Check> {
     let mut checks = liveness(session);
-    if session.liveness != Liveness::Stirs {
+    if session.liveness != Liveness::Responsive {
         checks.extend(match session.role {
             Role::ToolService => probes(session).await,
             Role::Pmo => builtins(session).await,
@@ -89,19 +89,19 @@ fn liveness(session: &UtpSession) -> Vec<Check> {
             return vec![good(who, format!("{work} and reports it")), pace(&session.pace)];
         }
         Liveness::Works => bad(who, "implementation", format!("{work}, and reports nothing")),
-        Liveness::Stirs if session.role == Role::Pmo => bad(
+        Liveness::Responsive if session.role == Role::Pmo => bad(
             who,
             "fixture",
             "it reacts, and starts no turn and enters no agent that shows the card's arguments: check \
              `utp.pmo.builtins` and `utp.pmo.arguments`",
         ),
-        Liveness::Stirs if session.role == Role::OpenApi => bad(
+        Liveness::Responsive if session.role == Role::OpenApi => bad(
             who,
             "fixture",
             "it reacts, and never brings what the upstream says: every request goes to `CALLMARK_UPSTREAM_URL` as plain \
              HTTP with the real host in `Host`, without TLS and `CONNECT`",
         ),
-        Liveness::Stirs => bad(
+        Liveness::Responsive => bad(
             who,
             "fixture",
             "it reacts, and the value in the echo probe's card comes back nowhere: check `tool_name`, \
@@ -158,7 +158,7 @@ fn tried(name: &str, result: Result<(), String>) -> Check {
 }
 
 async fn try_request(session: &UtpSession, tool: Tool, name: &str) -> Result<(), String> {
-    let project = session.ground.project(&format!("doctor {name}"));
+    let project = session.test_environment.project(&format!("doctor {name}"));
     let mut scene = Scene::bare(session, Arc::clone(&project));
     let call = scene.prepare(tool);
     scene.send(session, &call).await;
@@ -173,7 +173,7 @@ async fn try_request(session: &UtpSession, tool: Tool, name: &str) -> Result<(),
 }
 
 async fn try_builtin(session: &UtpSession, builtin: Builtin) -> Result<(), String> {
-    let project = session.ground.project(&format!("doctor {}", builtin.name()));
+    let project = session.test_environment.project(&format!("doctor {}", builtin.name()));
     let mut scene = Scene::bare(session, Arc::clone(&project));
     let call = scene.prepare(builtin.into());
     scene.send(session, &call).await;
@@ -192,7 +192,7 @@ async fn try_builtin(session: &UtpSession, builtin: Builtin) -> Result<(), Strin
 }
 
 async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String> {
-    let project = session.ground.project(&format!("doctor {}", probe.name()));
+    let project = session.test_environment.project(&format!("doctor {}", probe.name()));
     let mut scene = Scene::bare(session, Arc::clone(&project));
     let mut call = scene.prepare(probe.into());
     if probe == ProbeName::Ctl {

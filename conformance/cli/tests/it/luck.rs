@@ -22,7 +22,7 @@ const SECRET: &str = "s3cr3t-for-tests";
 
 /// What becomes of a connection in place of being let through.
 #[derive(Clone, Copy)]
-enum Fate {
+enum ChildOutcome {
     /// It is let through.
     Through,
     /// Nothing ever comes of it.
@@ -34,7 +34,7 @@ enum Fate {
 /// The reference's Hub behind a door that decides what becomes of each connection, by how many requests are with the Hub
 /// just then and how many connections came before.
 async fn hub_behind(
-    fate: impl Fn(usize, usize) -> Fate + Send + Sync + 'static,
+    child_outcome: impl Fn(usize, usize) -> ChildOutcome + Send + Sync + 'static,
 ) -> (Manifest, Hub, tokio::task::JoinSet<()>) {
     let port = std::net::TcpListener::bind("127.0.0.1:0").expect("a port");
     let provider = port.local_addr().expect("an address").to_string();
@@ -55,10 +55,10 @@ async fn hub_behind(
         let mut connections = tokio::task::JoinSet::new();
         for before in 0.. {
             let Ok((client, _)) = door.accept().await else { return };
-            let fate = fate(open.load(Ordering::SeqCst), before);
-            let asking = matches!(fate, Fate::Through).then(|| Asking::begin(&open));
+            let child_outcome = child_outcome(open.load(Ordering::SeqCst), before);
+            let asking = matches!(child_outcome, ChildOutcome::Through).then(|| Asking::begin(&open));
             connections.spawn(async move {
-                let _ = Box::pin(carry(client, inside, fate, asking)).await;
+                let _ = Box::pin(carry(client, inside, child_outcome, asking)).await;
             });
         }
     });
@@ -84,11 +84,11 @@ impl Drop for Asking {
 async fn carry(
     mut client: TcpStream,
     inside: SocketAddr,
-    fate: Fate,
+    child_outcome: ChildOutcome,
     asking: Option<Asking>,
 ) -> std::io::Result<()> {
-    match fate {
-        Fate::Through => {
+    match child_outcome {
+        ChildOutcome::Through => {
             let hub = TcpStream::connect(inside).await?;
             let ((mut from_client, mut to_client), (mut from_hub, mut to_hub)) =
                 (client.into_split(), hub.into_split());
@@ -103,11 +103,11 @@ async fn carry(
             };
             tokio::try_join!(sending, answering)?;
         }
-        Fate::Silence => {
+        ChildOutcome::Silence => {
             let mut read = [0; 1024];
             while client.read(&mut read).await? > 0 {}
         }
-        Fate::Wrong => {
+        ChildOutcome::Wrong => {
             let mut read = vec![0; 64 * 1024];
             let _ = client.read(&mut read).await?;
             client
@@ -134,7 +134,7 @@ fn unwell(record: &RunRecord) -> Vec<(&str, Outcome, Option<&str>)> {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn silence_beside_others_is_no_verdict() {
-    let beside = |open: usize, _: usize| if open > 0 { Fate::Silence } else { Fate::Through };
+    let beside = |open: usize, _: usize| if open > 0 { ChildOutcome::Silence } else { ChildOutcome::Through };
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
     assert_eq!(unwell(&together.record), [], "{:?}", together.remarks);
@@ -149,7 +149,7 @@ async fn silence_beside_others_is_no_verdict() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_wrong_answer_beside_others_stays_wrong() {
-    let beside = |open: usize, _: usize| if open > 0 { Fate::Wrong } else { Fate::Through };
+    let beside = |open: usize, _: usize| if open > 0 { ChildOutcome::Wrong } else { ChildOutcome::Through };
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
     let told = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
@@ -166,7 +166,8 @@ async fn a_target_that_hangs_is_reported_once() {
         |rule: &&str| library.catalogue.cases().iter().any(|case| case.rules.iter().any(|own| own == rule));
     assert!(RULES.iter().all(own));
     // The session's own calls, and those of some scenarios, are answered.
-    let first = |_: usize, before: usize| if before >= 60 { Fate::Silence } else { Fate::Through };
+    let first =
+        |_: usize, before: usize| if before >= 60 { ChildOutcome::Silence } else { ChildOutcome::Through };
     let (manifest, hub, _door) = hub_behind(first).await;
     let part = Part { rules: &[], jobs: 8, ..Part::default() };
     let output =
@@ -215,7 +216,7 @@ async fn what_may_end_a_target_runs_alone_in_every_family() {
     let cases = library.catalogue.cases().iter().filter(|case| case.profile == "hub.server");
     let last = cases.filter(|case| case.tags.contains("last"));
     let watch = Arc::new(Watch { last: last.map(|case| case.id.clone()).collect(), ..Watch::default() });
-    let (manifest, hub, _door) = hub_behind(|_, _| Fate::Through).await;
+    let (manifest, hub, _door) = hub_behind(|_, _| ChildOutcome::Through).await;
     let part = Part { rules: &["HUB-54"], jobs: 64, ..Part::default() };
     let progress = Arc::clone(&watch) as Arc<dyn Progress>;
     support::certify_part(&manifest, &["hub.server"], "", Box::new(Running), progress, part).await;

@@ -23,7 +23,7 @@ const MAX_BODY: usize = 1024 * 1024;
 
 /// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Asked {
+pub struct ReceivedRequest {
     /// In capitals.
     pub method: String,
     /// Path and query.
@@ -34,7 +34,7 @@ pub struct Asked {
     pub body: Value,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// Method and path, as transcripts name the channel.
     pub fn channel(&self) -> String {
         format!("{} {}", self.method, self.path)
@@ -107,7 +107,7 @@ impl Reply {
 }
 
 /// Answers requests; asked once for each, one at a time.
-pub type Handler = Arc<dyn Fn(Asked) -> Reply + Send + Sync>;
+pub type Handler = Arc<dyn Fn(ReceivedRequest) -> Reply + Send + Sync>;
 
 /// A server on a loopback address. It ends when it is dropped.
 pub struct HttpServer {
@@ -135,7 +135,7 @@ impl HttpServer {
                 let body = http_connections::body(body, MAX_READ).await.unwrap_or_default();
                 let reply = {
                     let _one_at_a_time = lock(&turn);
-                    handler(Asked::of(&parts, &body))
+                    handler(ReceivedRequest::of(&parts, &body))
                 };
                 reply.response().await
             }

@@ -2,7 +2,7 @@
 //!
 //! A step acts, waits and judges in one, and what it concludes depends on how much was there when it looked. So a run
 //! that is to be judged again keeps, beside the messages, how many of them each look found, in order, and what else
-//! its steps took from elsewhere ([`Transcript::told`]). With both, the same steps come to the same judgement
+//! its steps took from elsewhere ([`Transcript::record_external`]). With both, the same steps come to the same judgement
 //! without a target, a socket or a clock.
 //!
 //! Only looks of steps are kept. Parties that the suite plays look too, from tasks of their own, and do not play when a
@@ -45,7 +45,7 @@ pub async fn again<T>(steps: impl Future<Output = T>) -> T {
 }
 
 /// Waits for time to pass; for steps that run again it has passed.
-pub async fn rest(time: Duration) {
+pub async fn sleep_unless_replaying(time: Duration) {
     if STEPS.try_with(|time| *time) != Ok(Time::Again) {
         tokio::time::sleep(time).await;
     }
@@ -76,7 +76,7 @@ fn is_first(attempt: &u32) -> bool {
 
 /// What becomes of looks.
 #[derive(Debug, Default)]
-pub(super) enum Looking {
+pub(super) enum Recorder {
     /// Nothing.
     #[default]
     Free,
@@ -105,7 +105,7 @@ impl Again {
 
 /// A wait, of which the last look is kept.
 pub(super) struct Wait<'a> {
-    looking: &'a Looking,
+    recorder: &'a Recorder,
     last: Option<usize>,
 }
 
@@ -118,18 +118,18 @@ impl Wait<'_> {
 impl Drop for Wait<'_> {
     fn drop(&mut self) {
         if let Some(last) = self.last {
-            self.looking.look(last);
+            self.recorder.look(last);
         }
     }
 }
 
-impl Looking {
+impl Recorder {
     pub(super) fn is_again(&self) -> bool {
         matches!(self, Self::Again(_))
     }
 
     pub(super) fn wait(&self) -> Wait<'_> {
-        Wait { looking: self, last: None }
+        Wait { recorder: self, last: None }
     }
 
     /// How many of the messages that there are a look sees.
@@ -189,7 +189,7 @@ impl Transcript {
     pub fn kept(attempt: u32) -> Self {
         Self::looked_at(
             attempt,
-            Looking::Kept(Mutex::new(Observations { attempt, ..Observations::default() })),
+            Recorder::Kept(Mutex::new(Observations { attempt, ..Observations::default() })),
         )
     }
 
@@ -198,7 +198,7 @@ impl Transcript {
         let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
         let unsaid = ours.cloned().map(Message::from).collect();
         let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, divergences: None };
-        let transcript = Self::looked_at(looks.attempt, Looking::Again(Mutex::new(again)));
+        let transcript = Self::looked_at(looks.attempt, Recorder::Again(Mutex::new(again)));
         {
             let mut own = lock(&transcript.frames);
             own.seen = frames.len();
@@ -209,15 +209,15 @@ impl Transcript {
 
     /// What steps saw, where it is kept.
     pub fn looks(&self) -> Option<Observations> {
-        match &self.looking {
-            Looking::Kept(looks) => Some(lock(looks).clone()),
-            Looking::Free | Looking::Again(_) => None,
+        match &self.recorder {
+            Recorder::Kept(looks) => Some(lock(looks).clone()),
+            Recorder::Free | Recorder::Again(_) => None,
         }
     }
 
     /// How the second time differed from the first.
     pub fn divergences(&self) -> Option<String> {
-        let Looking::Again(again) = &self.looking else { return None };
+        let Recorder::Again(again) = &self.recorder else { return None };
         let again = lock(again);
         let unseen =
             (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
@@ -229,12 +229,16 @@ impl Transcript {
     /// What a step takes from elsewhere than a message: the first time from `live`, then as it was recorded.
     ///
     /// Not for what is looked up while a wait tries its condition: that is asked an unknown number of times.
-    pub fn told<T: Serialize + DeserializeOwned>(&self, what: &str, live: impl FnOnce() -> T) -> T {
+    pub fn record_external<T: Serialize + DeserializeOwned>(
+        &self,
+        what: &str,
+        live: impl FnOnce() -> T,
+    ) -> T {
         self.retold(what).unwrap_or_else(|| self.keep(what, live()))
     }
 
-    /// As [`Transcript::told`], where it has to be waited for.
-    pub async fn heard<T: Serialize + DeserializeOwned>(
+    /// As [`Transcript::record_external`], where it has to be waited for.
+    pub async fn record_external_async<T: Serialize + DeserializeOwned>(
         &self,
         what: &str,
         live: impl Future<Output = T>,
@@ -247,7 +251,7 @@ impl Transcript {
     }
 
     fn retold<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
-        let Looking::Again(again) = &self.looking else { return None };
+        let Recorder::Again(again) = &self.recorder else { return None };
         if !is_step() {
             return None;
         }
@@ -261,7 +265,7 @@ impl Transcript {
     }
 
     fn keep<T: Serialize>(&self, what: &str, told: T) -> T {
-        if let Looking::Kept(looks) = &self.looking
+        if let Recorder::Kept(looks) = &self.recorder
             && is_step()
             && let Ok(value) = serde_json::to_value(&told)
         {

@@ -33,13 +33,13 @@ impl Transcript {
         window: Duration,
         mut find: impl FnMut(&[Frame]) -> Option<T>,
     ) -> Option<T> {
-        if self.looking.is_again() {
+        if self.recorder.is_again() {
             // What came before the wait was over is known.
             return self.with(find);
         }
         let mut changes = self.count.subscribe();
         // Only the last look is kept, also of a wait that somebody breaks off.
-        let mut last = self.looking.wait();
+        let mut last = self.recorder.wait();
         let search = async {
             loop {
                 changes.mark_unchanged();

@@ -276,7 +276,7 @@ async fn recheck(
     remains: &mut BTreeMap<String, ScenarioResult>,
 ) {
     let Some(at) = plan.sessions.recheck_at() else { return };
-    transcript::rest(at.saturating_duration_since(Instant::now())).await;
+    transcript::sleep_unless_replaying(at.saturating_duration_since(Instant::now())).await;
     let mut found = plan.sessions.recheck();
     for case in cases {
         let (Some(found), Some(facts), Some(remains)) =

@@ -2,7 +2,7 @@
 //! pages of its browser.
 //!
 //! `shelf` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
-//! `room` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser sees. `session` starts the runner and learns about it, `scene` is one
+//! `router` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser sees. `session` starts the runner and learns about it, `scene` is one
 //! scenario's calls, `props` what they need, `call` what they ask, `answer` what came back. `judge` looks at frames.
 //! An agent under test is in `agent`.
 
@@ -12,7 +12,7 @@ pub mod evidence;
 pub mod in_memory_store;
 mod lines;
 pub mod manifest;
-pub mod room;
+pub mod router;
 pub mod runner;
 mod setup;
 pub mod store;

@@ -19,7 +19,7 @@ use tokio::task::JoinSet;
 
 use super::crumb::{Crumb, RESPONSE};
 use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
-use super::room::Room;
+use super::router::ScenarioRouter;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -61,9 +61,9 @@ pub struct Store {
 
 /// What every request needs.
 #[derive(Clone)]
-struct Desk {
+struct StoreHandler {
     shelf: Arc<InMemoryStore>,
-    room: Arc<Room>,
+    router: Arc<ScenarioRouter>,
     posting: Posting,
     heard: Option<Heard>,
 }
@@ -75,7 +75,7 @@ impl Store {
     /// Why it cannot listen there.
     pub async fn start(
         listen: Option<&str>,
-        room: &Arc<Room>,
+        router: &Arc<ScenarioRouter>,
         posting: Posting,
         heard: Option<Heard>,
     ) -> Result<Self, String> {
@@ -84,8 +84,8 @@ impl Store {
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let shelf: Arc<InMemoryStore> = Arc::default();
-        let desk = Desk { shelf: Arc::clone(&shelf), room: Arc::clone(room), posting, heard };
-        let router = Router::new().fallback(handle).with_state(desk);
+        let handler = StoreHandler { shelf: Arc::clone(&shelf), router: Arc::clone(router), posting, heard };
+        let router = Router::new().fallback(handle).with_state(handler);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
@@ -109,7 +109,7 @@ impl Store {
     }
 }
 
-async fn handle(State(desk): State<Desk>, request: Request<Body>) -> Response {
+async fn handle(State(handler): State<StoreHandler>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().trim_end_matches('/').to_owned();
     let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
@@ -122,22 +122,22 @@ async fn handle(State(desk): State<Desk>, request: Request<Body>) -> Response {
     match (&parts.method, steps.as_slice()) {
         (&Method::GET, ["health"]) => "ok".into_response(),
         (&Method::POST, ["auth", "token"]) => token(),
-        (&Method::GET, ["events", "stream"]) => desk.stream(),
-        (&Method::POST, ["breadcrumbs"]) => desk.post(&parts.headers, &body),
-        (&Method::GET, ["breadcrumbs"]) => desk.list(&channel, &query, false),
-        (&Method::GET, ["breadcrumbs", "search"]) => desk.list(&channel, &query, true),
-        (&Method::GET, ["breadcrumbs", id] | ["breadcrumbs", id, "full"]) => desk.get(&channel, id),
-        (&Method::PATCH, ["breadcrumbs", id]) => desk.patch(&parts.headers, id, &body),
+        (&Method::GET, ["events", "stream"]) => handler.stream(),
+        (&Method::POST, ["breadcrumbs"]) => handler.post(&parts.headers, &body),
+        (&Method::GET, ["breadcrumbs"]) => handler.list(&channel, &query, false),
+        (&Method::GET, ["breadcrumbs", "search"]) => handler.list(&channel, &query, true),
+        (&Method::GET, ["breadcrumbs", id] | ["breadcrumbs", id, "full"]) => handler.get(&channel, id),
+        (&Method::PATCH, ["breadcrumbs", id]) => handler.patch(&parts.headers, id, &body),
         (&Method::GET, ["secrets"]) => {
-            let all = desk.shelf.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
+            let all = handler.shelf.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
             answer(&all.collect())
         }
-        (&Method::POST, ["secrets", id, "decrypt"]) => desk.decrypt(&channel, id),
+        (&Method::POST, ["secrets", id, "decrypt"]) => handler.decrypt(&channel, id),
         _ => refusal(StatusCode::NOT_FOUND, "the store has no such path"),
     }
 }
 
-impl Desk {
+impl StoreHandler {
     fn post(&self, headers: &HeaderMap, body: &Bytes) -> Response {
         let key = headers.get("idempotency-key").and_then(|key| key.to_str().ok());
         let Ok(said) = serde_json::from_slice::<Value>(body) else {
@@ -147,7 +147,7 @@ impl Desk {
                 Posting::Envelopes => Kind::Said,
                 Posting::Records => Kind::Stored,
             };
-            self.room.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
+            self.router.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
             return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
         };
         // Who asks again whether it was stored says nothing new.
@@ -160,12 +160,12 @@ impl Desk {
     /// Takes what the target posts, as it comes out of the wire.
     fn take(&self, said: Value, key: Option<&str>) -> Response {
         let arrived = match self.posting {
-            Posting::Records => self.room.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
+            Posting::Records => self.router.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
             Posting::Plain | Posting::Loose => {
-                self.room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
+                self.router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
             }
             Posting::Envelopes => {
-                let said = self.room.heard(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
+                let said = self.router.heard(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
                 said.into_iter().map(|said| inner(&said)).collect()
             }
         };
@@ -197,9 +197,9 @@ impl Desk {
             .get(header::IF_MATCH)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.trim_matches('"').parse().ok());
-        let booth = match self.shelf.find(id) {
-            Some(crumb) => self.room.whose(&format!("{} {changes}", crumb.full())),
-            None => self.room.whose(&changes.to_string()),
+        let scenario_channel = match self.shelf.find(id) {
+            Some(crumb) => self.router.whose(&format!("{} {changes}", crumb.full())),
+            None => self.router.whose(&changes.to_string()),
         };
         let channel = format!("PATCH /breadcrumbs/{id}");
         let filled = self.shelf.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
@@ -211,7 +211,7 @@ impl Desk {
         });
         // An answer that was stored without content is given when it is filled.
         let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
-        let arrived = self.room.heard_in(&booth, kind, &channel, BTreeMap::new(), said);
+        let arrived = self.router.heard_in(&scenario_channel, kind, &channel, BTreeMap::new(), said);
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
         match self.shelf.patch(id, changes, version) {
             Ok(crumb) => {
@@ -257,8 +257,8 @@ impl Desk {
 
     /// Writes down that something was read, where it belongs to a scenario.
     fn read(&self, channel: &str, what: &Value) {
-        let booth = self.room.whose(&format!("{channel} {what}"));
-        self.room.heard_in(&booth, Kind::StoreRead, channel, BTreeMap::new(), Value::Null);
+        let scenario_channel = self.router.whose(&format!("{channel} {what}"));
+        self.router.heard_in(&scenario_channel, Kind::StoreRead, channel, BTreeMap::new(), Value::Null);
     }
 
     /// The event stream, from now on.

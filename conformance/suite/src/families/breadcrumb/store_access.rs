@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::in_memory_store::InMemoryStore;
 use super::lines::Input;
-use super::room::{Booth, Room};
+use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
 use super::system::System;
 use crate::transcript::Kind;
@@ -29,8 +29,13 @@ impl StoreAccess {
     ///
     /// # Errors
     /// Why it does not get there.
-    pub(super) async fn put(&self, room: &Room, booth: &Booth, body: Value) -> Result<Vec<String>, String> {
-        let arriving = room.told(booth, Kind::Put, "POST /breadcrumbs", BTreeMap::new(), body);
+    pub(super) async fn put(
+        &self,
+        router: &ScenarioRouter,
+        scenario_channel: &ScenarioChannel,
+        body: Value,
+    ) -> Result<Vec<String>, String> {
+        let arriving = router.told(scenario_channel, Kind::Put, "POST /breadcrumbs", BTreeMap::new(), body);
         let mut ids = Vec::new();
         for body in arriving {
             ids.push(self.store(&body).await?);

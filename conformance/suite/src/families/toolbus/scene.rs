@@ -80,7 +80,7 @@ impl Scene {
         let unique = session.unique(scenario);
         Self {
             session: Arc::clone(session),
-            root: transcript.told("root", || server.root.clone()),
+            root: transcript.record_external("root", || server.root.clone()),
             client: Client { scenario: unique.clone(), transcript },
             server,
             lease: None,

@@ -173,7 +173,7 @@ impl Server {
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
     pub async fn request(&self, client: &Client, tool: &str, mut body: Value) -> i64 {
-        let id = client.transcript.told("id", || self.ids.fetch_add(1, Ordering::Relaxed));
+        let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
         let headers = BTreeMap::from([
             (SCENARIO.to_owned(), client.scenario.clone()),

@@ -46,7 +46,8 @@ impl FamilyWorld for World {
             nonce: None,
             is_rechecked: false,
             reproduce: subject.is_some().then(|| {
-                let (before, after) = scene.client.transcript.told("by hand", || scene.server.by_hand());
+                let (before, after) =
+                    scene.client.transcript.record_external("by hand", || scene.server.by_hand());
                 ByHand::new(move |_, frame| {
                     let request = quoted(&evidence::normalized_body(&frame.body).to_string());
                     format!("{before}{request}{after}")
@@ -217,7 +218,7 @@ impl World {
         let found = artifacts::record(scene, made, session.wire());
         let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
         if !has(Form::Context) || !has(Form::Json) {
-            transcript::rest(session.pace.quiet).await;
+            transcript::sleep_unless_replaying(session.pace.quiet).await;
             artifacts::record(scene, made, session.wire());
         }
         Ok(())

@@ -1,5 +1,5 @@
 //! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, a PMO or an OpenAPI
-//! executor on a common `ground`, the parties around it (`platform`, `upstream`), the judgements, and the vocabulary of the features (`steps`, `world`).
+//! executor on a common `test_environment`, the parties around it (`platform`, `upstream`), the judgements, and the vocabulary of the features (`steps`, `world`).
 
 pub mod by_hand;
 pub mod call;
@@ -8,7 +8,6 @@ pub mod capture;
 mod codec;
 pub mod credentials;
 pub mod error;
-pub mod ground;
 pub mod judge;
 pub mod manifest;
 pub(crate) mod naming;
@@ -24,6 +23,7 @@ pub mod setup;
 mod steps;
 pub mod subject;
 pub mod target;
+pub mod test_environment;
 pub mod tool;
 pub mod trace;
 pub mod upstream;

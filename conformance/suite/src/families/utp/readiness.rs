@@ -57,7 +57,7 @@ impl Sign {
 impl UtpSession {
     /// Sends commands until the target shows what it can do, or the deadline passes.
     pub(super) async fn await_target(&self, within: Duration) -> Result<Ready, SessionError> {
-        let project = self.ground.project(&format!("readiness of {}", self.role.profile()));
+        let project = self.test_environment.project(&format!("readiness of {}", self.role.profile()));
         let began = Instant::now();
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let mut calls = self.wake_target(&mut scene, within).await?;
@@ -70,13 +70,13 @@ impl UtpSession {
                     let grace = GRACE.max(began.elapsed() * 2).min(within);
                     return Ok(match self.insist(&mut scene, calls, grace).await {
                         Some(latency) => self.reported(&project, latency).await,
-                        None => Ready { liveness: Liveness::Stirs, latency: Duration::ZERO },
+                        None => Ready { liveness: Liveness::Responsive, latency: Duration::ZERO },
                     });
                 }
                 None => self.still_runs().await?,
             }
             if left.is_zero() {
-                return Ok(Ready { liveness: Liveness::Stirs, latency: Duration::ZERO });
+                return Ok(Ready { liveness: Liveness::Responsive, latency: Duration::ZERO });
             }
             calls.push(echo(self, &mut scene).await);
         }
@@ -129,7 +129,7 @@ impl UtpSession {
     }
 
     async fn still_runs(&self) -> Result<(), SessionError> {
-        self.ground.target_ended().await.map_or(Ok(()), |ended| Err(SessionError::Start(ended)))
+        self.test_environment.target_ended().await.map_or(Ok(()), |ended| Err(SessionError::Start(ended)))
     }
 
     /// Measures the target's own latency, with a few calls at a time.
@@ -139,7 +139,7 @@ impl UtpSession {
         within: Duration,
         alone: Duration,
     ) -> Result<Timeouts, SessionError> {
-        let project = self.ground.project(&format!("calibration of {}", self.role.profile()));
+        let project = self.test_environment.project(&format!("calibration of {}", self.role.profile()));
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let calls: Vec<_> = (0..CALIBRATION_CALLS).map(|_| scene.prepare(self.sentinel())).collect();
         for call in &calls {
@@ -173,7 +173,7 @@ impl UtpSession {
         }
         let mut readings = Vec::new();
         for name in ["counter a", "counter b", "counter c"] {
-            let project = self.ground.project(name);
+            let project = self.test_environment.project(name);
             let mut scene = Scene::bare(self, Arc::clone(&project));
             readings.push(scene.read_counter(self).await);
         }

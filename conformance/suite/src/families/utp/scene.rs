@@ -65,7 +65,7 @@ impl Scene {
         if session.role == Role::Pmo {
             // Its built-ins are there whether they are called or not.
             for table in session.tools.values() {
-                project.seed_tool(&call::row(table, &session.ground.version, &project.id));
+                project.seed_tool(&call::row(table, &session.test_environment.version, &project.id));
             }
         }
         Self {
@@ -76,7 +76,7 @@ impl Scene {
             turn: None,
             patience: Duration::ZERO,
             own: None,
-            version: session.ground.version.clone(),
+            version: session.test_environment.version.clone(),
             tools: session.tools.clone(),
             prepared: 0,
         }
@@ -167,7 +167,9 @@ impl Scene {
     /// Publishes any message of the worker and records it.
     pub async fn publish(&mut self, session: &UtpSession, message: Message) {
         self.project.transcript.record(message.clone());
-        let sending = session.ground.publish(session.ground.desk.wire().outgoing(message));
+        let sending = session
+            .test_environment
+            .publish(session.test_environment.platform_service.wire().outgoing(message));
         let _ = tokio::time::timeout(SEND_DEADLINE, sending).await;
     }
 
@@ -199,7 +201,8 @@ impl Scene {
         let reflected = |frames: &[Frame]| seen::reflects(frames, call).then_some(());
         let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
         let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
-        if session.ground.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none() {
+        if session.test_environment.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none()
+        {
             return Pulse::Silent;
         }
         if transcript.with(reflected).is_some() {
@@ -224,7 +227,7 @@ impl Scene {
         if let Pulse::Steady(latency) = pulse {
             let quiet = session.pace.quiet_after(latency);
             // An early end of the window would need something to wait for; the point is that nothing comes.
-            transcript::rest(quiet).await;
+            transcript::sleep_unless_replaying(quiet).await;
         }
         pulse
     }
@@ -234,7 +237,12 @@ impl Scene {
         let patience = session.pace.answer + self.patience;
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
-        if session.ground.unless_ended(self.project.transcript.wait(patience, found)).await.is_none() {
+        if session
+            .test_environment
+            .unless_ended(self.project.transcript.wait(patience, found))
+            .await
+            .is_none()
+        {
             return false;
         }
         self.card_follows(session, &calls).await;
@@ -246,7 +254,7 @@ impl Scene {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
         let waiting = self.project.transcript.linger(session.pace.late, found);
-        if session.ground.unless_ended(waiting).await.is_some() {
+        if session.test_environment.unless_ended(waiting).await.is_some() {
             self.card_follows(session, &calls).await;
         }
     }
@@ -273,7 +281,7 @@ impl Scene {
     pub async fn read_counter(&mut self, session: &UtpSession) -> Option<i64> {
         // A reading that was late beside others is no reason not to read again alone.
         let is_first = self.project.transcript.attempt() == 0;
-        if self.project.transcript.told("counter fails", || is_first && session.counter_fails()) {
+        if self.project.transcript.record_external("counter fails", || is_first && session.counter_fails()) {
             return None;
         }
         let read = self.read_counter_once(session).await;
@@ -305,7 +313,7 @@ impl Scene {
             (named(frames).is_some() || seen::outcome(frames, &call).is_some()).then_some(())
         };
         let transcript = &self.project.transcript;
-        session.ground.unless_ended(transcript.wait(session.pace.answer, over)).await?;
+        session.test_environment.unless_ended(transcript.wait(session.pace.answer, over)).await?;
         let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
         match transcript.linger(patience, pointed).await {
             Some(read) => read,

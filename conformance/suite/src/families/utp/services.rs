@@ -12,11 +12,11 @@ use serde_json::Value;
 
 use super::callable::tools;
 use super::capture::Capture;
-use super::ground::{Ground, GroundFound};
 use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
 use super::session::{Liveness, UtpFound, UtpSession};
+use super::test_environment::{GroundFound, TestEnvironment};
 use super::tool::Role;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
@@ -27,7 +27,7 @@ use crate::transcript::lock;
 #[derive(Debug, Default)]
 pub struct Services {
     /// Broker, platform and process of the target; none where captured messages alone are judged.
-    pub ground: Option<Arc<Ground>>,
+    pub test_environment: Option<Arc<TestEnvironment>>,
     /// What of it answers commands.
     pub roles: BTreeMap<Role, Arc<UtpSession>>,
     /// Captured messages under test.
@@ -41,7 +41,7 @@ pub struct Services {
 #[serde(deny_unknown_fields)]
 pub struct ServicesFound {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    ground: Option<GroundFound>,
+    test_environment: Option<GroundFound>,
     /// By profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     roles: BTreeMap<String, UtpFound>,
@@ -59,18 +59,18 @@ impl Services {
     /// What cannot have been found out about the target of this table.
     pub(super) fn restore(found: ServicesFound, utp: Option<&UtpTable>, seed: u64) -> Result<Self, String> {
         let mut services = Self { capture: found.capture.map(Arc::new), ..Self::default() };
-        let Some(ground) = found.ground else { return Ok(services) };
+        let Some(test_environment) = found.test_environment else { return Ok(services) };
         let utp = table(utp, "utp")?;
-        if let Some(why) = ground.contradiction(utp) {
+        if let Some(why) = test_environment.contradiction(utp) {
             return Err(why);
         }
-        let ground = Ground::again(ground, seed);
+        let test_environment = TestEnvironment::again(test_environment, seed);
         for (profile, found) in &found.roles {
             let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
-            let session = UtpSession::again(role, tools(role, utp), &ground, found);
+            let session = UtpSession::again(role, tools(role, utp), &test_environment, found);
             services.roles.insert(role, session);
         }
-        services.ground = Some(ground);
+        services.test_environment = Some(test_environment);
         Ok(services)
     }
 
@@ -80,8 +80,12 @@ impl Services {
     }
 
     /// A single executor.
-    pub fn one(ground: Arc<Ground>, session: Arc<UtpSession>) -> Self {
-        Self { ground: Some(ground), roles: [(session.role, session)].into(), ..Self::default() }
+    pub fn one(test_environment: Arc<TestEnvironment>, session: Arc<UtpSession>) -> Self {
+        Self {
+            test_environment: Some(test_environment),
+            roles: [(session.role, session)].into(),
+            ..Self::default()
+        }
     }
 }
 
@@ -101,19 +105,20 @@ impl Session for Services {
     }
 
     fn secrets(&self) -> Vec<String> {
-        let upstream = self.ground.iter().filter_map(|ground| ground.upstream.as_ref());
+        let upstream =
+            self.test_environment.iter().filter_map(|test_environment| test_environment.upstream.as_ref());
         upstream.flat_map(|upstream| upstream.plan.keys.iter().map(|key| key.expose().to_owned())).collect()
     }
 
     fn idle(&self, profile: &str) -> Option<&'static str> {
         let session = self.roles.get(&Role::of(profile)?)?;
-        (session.liveness == Liveness::Stirs).then(|| session.role.never_worked())
+        (session.liveness == Liveness::Responsive).then(|| session.role.never_worked())
     }
 
     fn snapshot(&self) -> Value {
         let roles = self.roles.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
         protocol::snapshot(&ServicesFound {
-            ground: self.ground.as_ref().map(|ground| ground.found()),
+            test_environment: self.test_environment.as_ref().map(|test_environment| test_environment.found()),
             roles: roles.collect(),
             capture: self.capture.as_deref().cloned(),
         })
@@ -147,8 +152,8 @@ impl Session for Services {
 
     fn close(&self) -> BoxFuture<'_, ()> {
         async {
-            if let Some(ground) = &self.ground {
-                ground.close().await;
+            if let Some(test_environment) = &self.test_environment {
+                test_environment.close().await;
             }
         }
         .boxed()

@@ -1,5 +1,5 @@
 //! A session with one UTP role under test, and what was found out about it before the first scenario (`readiness` finds
-//! it out). The connection, the platform and the target's process are the `ground` below it.
+//! it out). The connection, the platform and the target's process are the `test_environment` below it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use tokio::sync::Mutex;
 
 use super::call::ToolTable;
 use super::error::SessionError;
-use super::ground::Ground;
+use super::test_environment::TestEnvironment;
 use super::tool::{Role, Tool};
 use super::upstream::Upstream;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
@@ -20,7 +20,7 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 /// What a session is opened with.
 pub struct SessionPlan {
     /// Broker, platform and target.
-    pub ground: Arc<Ground>,
+    pub test_environment: Arc<TestEnvironment>,
     /// Which role of the target.
     pub role: Role,
     /// What can be called.
@@ -39,7 +39,7 @@ pub enum Liveness {
     /// It did the work of an echo call, but no report came.
     Works,
     /// It sends something, but never did the work: nothing that it does counts as a pass.
-    Stirs,
+    Responsive,
 }
 
 /// How the counter of the count probe behaves.
@@ -54,7 +54,7 @@ pub enum Counter {
 /// An open session.
 pub struct UtpSession {
     /// Broker, platform and target.
-    pub ground: Arc<Ground>,
+    pub test_environment: Arc<TestEnvironment>,
     /// Which role of the target.
     pub role: Role,
     /// What can be called.
@@ -95,11 +95,11 @@ impl UtpSession {
     pub fn again(
         role: Role,
         tools: BTreeMap<Tool, ToolTable>,
-        ground: &Arc<Ground>,
+        test_environment: &Arc<TestEnvironment>,
         found: &UtpFound,
     ) -> Arc<Self> {
         Arc::new(Self {
-            ground: Arc::clone(ground),
+            test_environment: Arc::clone(test_environment),
             role,
             tools,
             pace: found.pace,
@@ -123,12 +123,12 @@ impl UtpSession {
             });
         }
         let mut session = Self {
-            ground: plan.ground,
+            test_environment: plan.test_environment,
             role: plan.role,
             tools: plan.tools,
             // Until it is calibrated; a target that never does its work keeps this one.
             pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
-            liveness: Liveness::Stirs,
+            liveness: Liveness::Responsive,
             counter: Counter::Shared,
             counting: Arc::default(),
             counter_failed: AtomicBool::new(false),
@@ -136,11 +136,11 @@ impl UtpSession {
         let ready = session.await_target(plan.ready_within).await?;
         session.liveness = ready.liveness;
         session.pace = Timeouts::calibrated(ready.latency, &plan.limits);
-        if session.liveness != Liveness::Stirs {
+        if session.liveness != Liveness::Responsive {
             session.pace = session.calibrate(&plan.limits, plan.ready_within, ready.latency).await?;
             session.counter = session.observe_counter().await;
         }
-        session.ground.desk.projects().iter().for_each(|project| project.retire());
+        session.test_environment.platform_service.projects().iter().for_each(|project| project.retire());
         Ok(Arc::new(session))
     }
 
@@ -158,7 +158,7 @@ impl UtpSession {
 
     /// What stands behind an OpenAPI executor.
     pub fn upstream(&self) -> Option<&Upstream> {
-        self.ground.upstream.as_deref().filter(|_| self.role == Role::OpenApi)
+        self.test_environment.upstream.as_deref().filter(|_| self.role == Role::OpenApi)
     }
 
     /// Whether the target declares a tool.

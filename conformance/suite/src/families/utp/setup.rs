@@ -16,7 +16,6 @@ use self::parties::{CALLERS, Parties};
 use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
-use super::ground::{Ground, GroundPlan};
 use super::manifest::UtpTable;
 use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
 use super::runtime::model::Model;
@@ -24,6 +23,7 @@ use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
 use super::services::{Services, ServicesFound};
 use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
+use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
 use crate::engine::manifest::{ManifestTable, Section, section};
@@ -95,12 +95,12 @@ impl Protocol for Utp {
         };
         if let Some(found) = restore.take::<RuntimeFound>(RuntimeSession::FAMILY)? {
             let utp = table(utp, "utp")?;
-            let ground = services.as_ref().and_then(|services| services.ground.as_ref());
-            let ground = ground.ok_or("it has a runtime and no broker")?;
+            let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
+            let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
             if let Some(why) = found.contradiction(utp) {
                 return Err(why);
             }
-            sessions.insert(RuntimeSession::again(ground, found));
+            sessions.insert(RuntimeSession::again(test_environment, found));
         }
         if let Some(services) = services {
             sessions.insert(services);
@@ -152,7 +152,7 @@ async fn open_target(plan: &OpenPlan<'_>) -> Opened {
         let captured = captured::capture(plan, exercise, session.as_deref()).await;
         take(&mut opened, &mut services, captured);
     }
-    if services.ground.is_some() || services.capture.is_some() {
+    if services.test_environment.is_some() || services.capture.is_some() {
         opened.sessions.insert(Arc::new(services));
     }
     opened
@@ -197,14 +197,14 @@ async fn open_executors(
         opened.block("utp.schema", why.clone());
     }
     opened.extend(executors.opened);
-    services.ground = executors.ground;
+    services.test_environment = executors.test_environment;
     services.roles = executors.roles;
 }
 
 /// What was opened with one start of the target.
 #[derive(Default)]
 struct Executors {
-    ground: Option<Arc<Ground>>,
+    test_environment: Option<Arc<TestEnvironment>>,
     roles: BTreeMap<Role, Arc<UtpSession>>,
     /// A runtime, and why a profile cannot run.
     opened: Opened,
@@ -220,8 +220,8 @@ impl Executors {
     }
 
     async fn close(&self) {
-        if let Some(ground) = &self.ground {
-            ground.close().await;
+        if let Some(test_environment) = &self.test_environment {
+            test_environment.close().await;
         }
     }
 
@@ -255,7 +255,7 @@ async fn start(
     };
     executors.was_handed_a_port = parties.port.is_some();
     let target = target.unwrap_or_else(|| described(plan, &table, &parties.secrets()));
-    let laid = Ground::lay(GroundPlan {
+    let laid = TestEnvironment::start(TestEnvironmentPlan {
         nats_url: plan.broker_url.to_owned(),
         version: table.protocol_version.clone(),
         platform: table.platform,
@@ -266,20 +266,20 @@ async fn start(
         upstream: parties.upstream.clone(),
         port: parties.port,
     });
-    let ground = match laid.await {
-        Ok(ground) => ground,
+    let test_environment = match laid.await {
+        Ok(test_environment) => test_environment,
         Err(error) => return executors.block(wanted, &error),
     };
-    executors.ground = Some(Arc::clone(&ground));
+    executors.test_environment = Some(Arc::clone(&test_environment));
     for role in wanted.iter().filter_map(|profile| Role::of(profile)) {
-        match UtpSession::open(session_plan(role, &table, &ground, plan.limits)).await {
+        match UtpSession::open(session_plan(role, &table, &test_environment, plan.limits)).await {
             Ok(session) => drop(executors.roles.insert(role, session)),
             Err(error) => executors.lack(&[role.profile()], &error),
         }
     }
     let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model, callers.is_empty()) {
-        let own = runtime_plan(&table, &ground, model, (parties.url, parties.secret), plan.limits);
+        let own = runtime_plan(&table, &test_environment, model, (parties.url, parties.secret), plan.limits);
         match RuntimeSession::open(own).await {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
@@ -291,14 +291,14 @@ async fn start(
 /// What a runtime is opened with.
 pub fn runtime_plan(
     table: &UtpTable,
-    ground: &Arc<Ground>,
+    test_environment: &Arc<TestEnvironment>,
     model: Arc<Model>,
     (url, secret): (Option<String>, Option<String>),
     limits: TimeoutLimits,
 ) -> RuntimePlan {
-    model.attend(&ground.desk);
+    model.attend(&test_environment.platform_service);
     RuntimePlan {
-        ground: Arc::clone(ground),
+        test_environment: Arc::clone(test_environment),
         model,
         table: table.clone(),
         url,
@@ -316,11 +316,11 @@ fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
 pub fn session_plan(
     role: Role,
     table: &UtpTable,
-    ground: &Arc<Ground>,
+    test_environment: &Arc<TestEnvironment>,
     limits: TimeoutLimits,
 ) -> SessionPlan {
     SessionPlan {
-        ground: Arc::clone(ground),
+        test_environment: Arc::clone(test_environment),
         role,
         tools: tools(role, table),
         limits,
@@ -359,7 +359,7 @@ pub struct MockServices {
     pub upstream: Option<Arc<Upstream>>,
 }
 
-/// A ground for one mutant: the target stands there already, behind this wire.
+/// An environment for one mutant, whose target runs already behind this wire.
 pub async fn behind(
     table: &UtpTable,
     nats_url: String,
@@ -367,8 +367,8 @@ pub async fn behind(
     seed: u64,
     target: Box<dyn Target>,
     around: MockServices,
-) -> Result<Arc<Ground>, SessionError> {
-    Ground::lay(GroundPlan {
+) -> Result<Arc<TestEnvironment>, SessionError> {
+    TestEnvironment::start(TestEnvironmentPlan {
         nats_url,
         version: table.protocol_version.clone(),
         platform: table.platform,

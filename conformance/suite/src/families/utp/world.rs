@@ -57,11 +57,11 @@ impl FamilyWorld for World {
 impl World {
     /// Has a judgement made again when the run is over.
     pub fn judge_later(&mut self, check: LateCheck) -> Step {
-        let desk = Arc::clone(&self.session()?.ground.desk);
+        let platform_service = Arc::clone(&self.session()?.test_environment.platform_service);
         let subject = self.call()?.clone();
         let scene = self.scene()?;
         let (others, project) = (scene.others.clone(), Arc::clone(&scene.project));
-        self.late.push(Late::new(check, subject, others, project, desk));
+        self.late.push(Late::new(check, subject, others, project, platform_service));
         Ok(())
     }
 
@@ -93,7 +93,7 @@ impl World {
         let Some(session) = session else {
             return Err(self.suite_fault("the scenario needs a target that the run does not have"));
         };
-        if session.ground.lost_broker() {
+        if session.test_environment.lost_broker() {
             return Err(self.abort(broker_lost()));
         }
         Ok(session)
@@ -105,7 +105,7 @@ impl World {
         let session = self.session()?;
         self.scene = Some(Scene::bare(
             &session,
-            session.ground.project_of(&self.core.scenario, "", self.core.written()),
+            session.test_environment.project_of(&self.core.scenario, "", self.core.written()),
         ));
         Ok(())
     }
@@ -214,7 +214,7 @@ impl World {
         }
         let frames = scene.project.transcript.frames();
         let others = scene.others.clone();
-        if let Some(ended) = session.ground.target_ended().await {
+        if let Some(ended) = session.test_environment.target_ended().await {
             return Ok(Some(stopped(ended)));
         }
         let finding = route::unanswered(&frames, &Calls { subject: &call, others: &others });
@@ -253,10 +253,10 @@ impl World {
             Pulse::MixedUp => return Err(self.abort(mixed_up())),
             Pulse::Silent => {}
         }
-        if session.ground.lost_broker() {
+        if session.test_environment.lost_broker() {
             return Err(self.abort(broker_lost()));
         }
-        let ended = session.ground.target_ended().await;
+        let ended = session.test_environment.target_ended().await;
         let message = ended.unwrap_or_else(|| {
             format!("the target did not answer a valid command in this scenario ({IN_TURN})")
         });
@@ -271,7 +271,7 @@ impl World {
             Pulse::MixedUp => Err(self.abort(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
-                let trouble = match session.ground.target_ended().await {
+                let trouble = match session.test_environment.target_ended().await {
                     Some(ended) => stopped(ended),
                     None => missing(&session, not_survived()),
                 };
@@ -287,7 +287,7 @@ impl World {
             Pulse::MixedUp => Err(self.abort(mixed_up())),
             Pulse::Silent => {
                 let session = self.session()?;
-                let ended = session.ground.target_ended().await.map(serde_json::Value::from);
+                let ended = session.test_environment.target_ended().await.map(serde_json::Value::from);
                 Err(self.abort(missing(&session, not_survived().actual(ended.as_ref()))))
             }
         }
@@ -332,7 +332,7 @@ impl World {
     async fn unusable(&mut self, why: &str) -> Abort {
         let Ok(session) = self.session() else { return Abort };
         let message = format!("the `count` probe cannot be used: {why}");
-        let trouble = match session.ground.target_ended().await {
+        let trouble = match session.test_environment.target_ended().await {
             Some(ended) => stopped(ended),
             None if session.liveness != Liveness::Answers => CheckFailure::NotObserved(message),
             None => CheckFailure::CouldNotRun { cause: Cause::Fixture, message },
@@ -360,12 +360,12 @@ impl World {
 
 /// A missing answer breaks the rule where the target is known to answer; else there was nothing to see.
 fn missing(session: &UtpSession, finding: Finding) -> CheckFailure {
-    if session.ground.lost_broker() {
+    if session.test_environment.lost_broker() {
         return broker_lost();
     }
     match session.liveness {
         Liveness::Answers => finding.into(),
-        Liveness::Works | Liveness::Stirs => CheckFailure::NotObserved(finding.message),
+        Liveness::Works | Liveness::Responsive => CheckFailure::NotObserved(finding.message),
     }
 }
 

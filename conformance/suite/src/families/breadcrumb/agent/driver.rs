@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 use crate::engine::environment;
 use crate::engine::pace::heartbeat;
 use crate::families::breadcrumb::lines::Input;
-use crate::families::breadcrumb::room::{Booth, Room};
+use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::store::Store;
 use crate::transcript::{Kind, lock};
 
@@ -45,15 +45,20 @@ impl Driver {
     ///
     /// # Errors
     /// Why it does not get there.
-    pub(super) fn tell(&self, room: &Room, booth: &Arc<Booth>, body: Value) -> Result<(), String> {
+    pub(super) fn tell(
+        &self,
+        router: &ScenarioRouter,
+        scenario_channel: &Arc<ScenarioChannel>,
+        body: Value,
+    ) -> Result<(), String> {
         let channel = if self.is_store() { "POST /breadcrumbs" } else { "to the agent" };
-        for body in room.told(booth, Kind::Put, channel, BTreeMap::new(), body) {
+        for body in router.told(scenario_channel, Kind::Put, channel, BTreeMap::new(), body) {
             let held = &self.store.shelf;
             let crumb = held.put(held.fresh_id(), &body, None);
             let crumb = crumb.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))?;
             match &self.way {
                 Way::Store | Way::Nobody { .. } => {}
-                Way::Http(courier) => courier.send(booth, crumb.full()),
+                Way::Http(courier) => courier.send(scenario_channel, crumb.full()),
                 Way::Lines(input) => input.send(&crumb.full())?,
             }
         }
@@ -87,7 +92,7 @@ struct Post {
     deadline: Duration,
     /// For an agent that does not listen yet.
     patience: Duration,
-    room: Arc<Room>,
+    router: Arc<ScenarioRouter>,
     trouble: Mutex<Option<String>>,
 }
 
@@ -98,7 +103,7 @@ impl Courier {
     /// It is no URL, or there is no client.
     pub(super) fn new(
         url: &str,
-        room: &Arc<Room>,
+        router: &Arc<ScenarioRouter>,
         deadline: Duration,
         patience: Duration,
     ) -> Result<Self, String> {
@@ -107,16 +112,16 @@ impl Courier {
         // Without idle connections: a server of one thread serves one connection at a time.
         let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
         let client = client.map_err(|error| error.to_string())?;
-        let (url, room, trouble) = (url.to_owned(), Arc::clone(room), Mutex::default());
-        let post = Arc::new(Post { client, url, deadline, patience, room, trouble });
+        let (url, router, trouble) = (url.to_owned(), Arc::clone(router), Mutex::default());
+        let post = Arc::new(Post { client, url, deadline, patience, router, trouble });
         Ok(Self { post, queues: Mutex::default() })
     }
 
-    fn send(&self, booth: &Arc<Booth>, body: Value) {
+    fn send(&self, scenario_channel: &Arc<ScenarioChannel>, body: Value) {
         let mut queues = lock(&self.queues);
-        let queue = queues.entry(booth.unique.clone()).or_insert_with(|| {
+        let queue = queues.entry(scenario_channel.unique.clone()).or_insert_with(|| {
             let (queue, rest) = mpsc::unbounded_channel();
-            tokio::spawn(Arc::clone(&self.post).carry(Arc::clone(booth), rest));
+            tokio::spawn(Arc::clone(&self.post).carry(Arc::clone(scenario_channel), rest));
             queue
         });
         // The other end lives as long as this one.
@@ -125,7 +130,11 @@ impl Courier {
 }
 
 impl Post {
-    async fn carry(self: Arc<Self>, booth: Arc<Booth>, mut rest: mpsc::UnboundedReceiver<Value>) {
+    async fn carry(
+        self: Arc<Self>,
+        scenario_channel: Arc<ScenarioChannel>,
+        mut rest: mpsc::UnboundedReceiver<Value>,
+    ) {
         while let Some(body) = rest.recv().await {
             let answer = heartbeat::within(self.deadline + self.patience, self.post(&body)).await;
             let said = match answer {
@@ -140,7 +149,13 @@ impl Post {
                 None => None,
             };
             if let Some(said) = said {
-                self.room.heard_in(&booth, Kind::Said, "answer of the agent", BTreeMap::new(), said);
+                self.router.heard_in(
+                    &scenario_channel,
+                    Kind::Said,
+                    "answer of the agent",
+                    BTreeMap::new(),
+                    said,
+                );
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use super::said::{Request, Utterance};
 use super::stock::meant;
-use super::task::{Task, Wish};
+use super::task::{PlannedCall, Task};
 use super::told::Known;
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
@@ -12,7 +12,7 @@ const SHORTEST: usize = 4;
 
 /// A call that the agent made.
 #[derive(Clone, Debug)]
-pub(super) struct Deed {
+pub(super) struct CallRecord {
     /// Number of the frame.
     pub frame: u32,
     /// All of it, so that it is known again.
@@ -28,7 +28,7 @@ pub(super) struct Deed {
 /// All calls of a scenario, in order.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Ledger {
-    pub deeds: Vec<Deed>,
+    pub call_records: Vec<CallRecord>,
 }
 
 impl Ledger {
@@ -40,7 +40,13 @@ impl Ledger {
                 let planned = ledger.planned(call, tasks);
                 let id = call.id().map(str::to_owned);
                 let (frame, returns) = (said.frame.n, call.returns());
-                ledger.deeds.push(Deed { frame, call: call.value.to_string(), id, returns, planned });
+                ledger.call_records.push(CallRecord {
+                    frame,
+                    call: call.value.to_string(),
+                    id,
+                    returns,
+                    planned,
+                });
             }
         }
         ledger
@@ -51,14 +57,19 @@ impl Ledger {
         let tool = meant(call.tool());
         let input = call.value.to_string();
         // A call whose tool cannot be told is known by what it is about.
-        let is_named = |wish: &Wish| match tool {
-            Some(tool) => wish.tool == tool,
-            None => wish.key.as_ref().is_some_and(|key| input.contains(key.as_str())),
+        let is_named = |planned_call: &PlannedCall| match tool {
+            Some(tool) => planned_call.tool == tool,
+            None => planned_call.key.as_ref().is_some_and(|key| input.contains(key.as_str())),
         };
         let mut best = None;
-        for (task, stage, place, wish) in all(tasks).filter(|(_, _, _, wish)| is_named(wish)) {
-            let is_fresh = !self.deeds.iter().any(|deed| deed.planned == Some((task, stage, place)));
-            let about = match &wish.key {
+        for (task, stage, place, planned_call) in
+            all(tasks).filter(|(_, _, _, planned_call)| is_named(planned_call))
+        {
+            let is_fresh = !self
+                .call_records
+                .iter()
+                .any(|call_record| call_record.planned == Some((task, stage, place)));
+            let about = match &planned_call.key {
                 Some(key) if input.contains(key.as_str()) => 2,
                 Some(_) => 0,
                 None => 1,
@@ -72,45 +83,49 @@ impl Ledger {
     }
 
     /// The calls that are a planned one.
-    pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &Deed> {
-        self.deeds.iter().filter(move |deed| deed.planned == Some(planned))
+    pub(super) fn made(&self, planned: (usize, usize, usize)) -> impl Iterator<Item = &CallRecord> {
+        self.call_records.iter().filter(move |call_record| call_record.planned == Some(planned))
     }
 
     /// Under which ids the calls of a task are known.
     pub(super) fn known(&self, task: usize) -> Vec<Known> {
-        let own = self.deeds.iter().filter_map(|deed| {
-            let (of, stage, place) = deed.planned?;
+        let own = self.call_records.iter().filter_map(|call_record| {
+            let (of, stage, place) = call_record.planned?;
             (of == task).then_some(())?;
-            Some(Known { place: (stage, place), id: deed.id.clone()? })
+            Some(Known { place: (stage, place), id: call_record.id.clone()? })
         });
         own.collect()
     }
 
     /// The ids that the agent gave, and a stable name for each.
     pub(super) fn names(&self) -> Vec<(String, String)> {
-        let named = |deed: &Deed| {
-            let (id, (task, stage, place)) = (deed.id.clone()?, deed.planned?);
+        let named = |call_record: &CallRecord| {
+            let (id, (task, stage, place)) = (call_record.id.clone()?, call_record.planned?);
             // A shorter one may stand in any text.
             (id.len() >= SHORTEST).then(|| (id, format!("<call {}.{}.{}>", task + 1, stage + 1, place + 1)))
         };
-        self.deeds.iter().filter_map(named).collect()
+        self.call_records.iter().filter_map(named).collect()
     }
 
     /// Whether every stage of a task was gone through, its calls are answered, and the agent has spoken since.
     pub(super) fn is_over(&self, frames: &[Frame], tasks: &[Task], task: usize) -> bool {
-        let reached = |stage: usize, wishes: &Vec<Wish>| {
-            (0..wishes.len()).all(|place| self.made((task, stage, place)).next().is_some())
+        let reached = |stage: usize, planned_calls: &Vec<PlannedCall>| {
+            (0..planned_calls.len()).all(|place| self.made((task, stage, place)).next().is_some())
         };
-        if !tasks[task].stages.iter().enumerate().all(|(stage, wishes)| reached(stage, wishes)) {
+        if !tasks[task].stages.iter().enumerate().all(|(stage, planned_calls)| reached(stage, planned_calls))
+        {
             return false;
         }
-        let own = self.deeds.iter().filter(|deed| deed.planned.is_some_and(|(own, _, _)| own == task));
-        let returning: Vec<&Deed> = own.filter(|deed| deed.returns).collect();
+        let own = self
+            .call_records
+            .iter()
+            .filter(|call_record| call_record.planned.is_some_and(|(own, _, _)| own == task));
+        let returning: Vec<&CallRecord> = own.filter(|call_record| call_record.returns).collect();
         let answers: Option<Vec<u32>> = returning
             .iter()
-            .map(|deed| {
+            .map(|call_record| {
                 let answer = |id: &str| response(frames, id, &tasks[task].session).map(|frame| frame.n);
-                deed.id.as_deref().map_or(Some(0), answer)
+                call_record.id.as_deref().map_or(Some(0), answer)
             })
             .collect();
         let Some(last) = answers.map(|answers| answers.into_iter().max()) else { return false };
@@ -144,9 +159,8 @@ pub(super) fn response<'a>(frames: &'a [Frame], id: &str, session: &str) -> Opti
 }
 
 /// All planned calls with their places.
-pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &Wish)> {
-    tasks
-        .iter()
-        .enumerate()
-        .flat_map(|(task, own)| own.places().map(move |((stage, place), wish)| (task, stage, place, wish)))
+pub(super) fn all(tasks: &[Task]) -> impl Iterator<Item = (usize, usize, usize, &PlannedCall)> {
+    tasks.iter().enumerate().flat_map(|(task, own)| {
+        own.places().map(move |((stage, place), planned_call)| (task, stage, place, planned_call))
+    })
 }

@@ -11,17 +11,17 @@ use serde_json::{Map, Value, json};
 
 use super::play::{Play, Plays};
 use super::stock::{meant, plain};
-use super::task::{Input, Next, Reply, Task, Wish};
+use super::task::{Input, Next, PlannedCall, Reply, Task};
 use super::told::{Outcome, Told, call_id, ending, numbers, read, text};
 use crate::families::breadcrumb::crumb::INVOCATION;
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::utp::runtime::model::spoken;
-use crate::net::http_server::{Asked, Reply as HttpReply};
+use crate::net::http_server::{ReceivedRequest, Reply as HttpReply};
 use crate::transcript::Kind;
 
 /// The model, and what it has learnt of the agent.
 pub(super) struct Model {
-    pub room: Arc<Room>,
+    pub router: Arc<ScenarioRouter>,
     pub plays: Arc<Plays>,
     /// Whether functions were ever offered: a request without is then for something else, such as a title.
     offers: AtomicBool,
@@ -30,18 +30,18 @@ pub(super) struct Model {
 /// What the model does next.
 enum Turn {
     /// Calls, each with its stage and its place there.
-    Calls(Vec<((usize, usize), Wish)>),
+    Calls(Vec<((usize, usize), PlannedCall)>),
     Words(String),
 }
 
 impl Model {
-    pub(super) fn new(room: &Arc<Room>, plays: &Arc<Plays>) -> Arc<Self> {
-        let (room, plays) = (Arc::clone(room), Arc::clone(plays));
-        Arc::new(Self { room, plays, offers: AtomicBool::new(false) })
+    pub(super) fn new(router: &Arc<ScenarioRouter>, plays: &Arc<Plays>) -> Arc<Self> {
+        let (router, plays) = (Arc::clone(router), Arc::clone(plays));
+        Arc::new(Self { router, plays, offers: AtomicBool::new(false) })
     }
 
     /// Answers a request over HTTP.
-    pub(super) fn serve(&self, asked: &Asked) -> HttpReply {
+    pub(super) fn serve(&self, asked: &ReceivedRequest) -> HttpReply {
         let path = asked.bare_path();
         if path.ends_with("/models") {
             let model = json!({"id": "suite", "object": "model"});
@@ -53,14 +53,23 @@ impl Model {
         }
         let channel = asked.channel();
         let Some((play, task)) = self.find(&asked.body["messages"]) else {
-            self.room.heard(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+            self.router.heard(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
             return spoken(&asked.body, words("There is nothing to do."));
         };
-        let heard =
-            self.room.heard_in(&play.booth, Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+        let heard = self.router.heard_in(
+            &play.scenario_channel,
+            Kind::Model,
+            &channel,
+            BTreeMap::new(),
+            asked.body.clone(),
+        );
         let Some(request) = heard.into_iter().next() else { return HttpReply::Hang };
         let reply = self.next(&play, task, &request);
-        match self.room.told(&play.booth, Kind::ModelReply, &channel, BTreeMap::new(), reply).pop() {
+        match self
+            .router
+            .told(&play.scenario_channel, Kind::ModelReply, &channel, BTreeMap::new(), reply)
+            .pop()
+        {
             Some(reply) => spoken(&asked.body, reply),
             None => HttpReply::Hang,
         }
@@ -82,16 +91,16 @@ impl Model {
         let messages = messages.as_array()?;
         for message in messages.iter().rev() {
             let text = message.to_string();
-            let mut booth = None;
+            let mut scenario_channel = None;
             for (at, _) in text.match_indices('-') {
                 let mark = at.checked_sub(12).and_then(|begin| text.get(begin..at));
                 let Some(play) = mark.and_then(|mark| self.plays.of(mark)) else { continue };
                 let tasks = play.tasks();
                 let ours = tasks.iter().position(|task| text[at - 12..].starts_with(&task.mark));
-                booth = ours.map(|task| (play, task)).or(booth);
+                scenario_channel = ours.map(|task| (play, task)).or(scenario_channel);
             }
-            if booth.is_some() {
-                return booth;
+            if scenario_channel.is_some() {
+                return scenario_channel;
             }
         }
         let all: String = messages.iter().map(text).collect::<Vec<_>>().join("\n");
@@ -123,7 +132,7 @@ impl Model {
         self.offers.store(true, Ordering::Relaxed);
         match turn {
             Turn::Words(last) => spoken_by_function(&functions, request, &last),
-            Turn::Calls(wishes) => called(&functions, task_of, &wishes, &told),
+            Turn::Calls(planned_calls) => called(&functions, task_of, &planned_calls, &told),
         }
     }
 }
@@ -135,19 +144,24 @@ fn working(task: &Task) -> String {
 
 /// What a sound model does, given what it was told; `one_by_one` where it must make one call at a time.
 fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
-    for (stage, wishes) in task.stages.iter().enumerate() {
+    for (stage, planned_calls) in task.stages.iter().enumerate() {
         let outcome = |place: usize| told.outcomes.get(&(stage, place));
         let is_open = |place: &usize| !told.called.contains(&(stage, *place)) && outcome(*place).is_none();
-        let open: Vec<usize> = (0..wishes.len()).filter(is_open).collect();
+        let open: Vec<usize> = (0..planned_calls.len()).filter(is_open).collect();
         let due = if one_by_one { open.first().into_iter().copied().collect() } else { open.clone() };
-        if one_by_one && !due.is_empty() || open.len() == wishes.len() {
-            return Turn::Calls(due.iter().map(|place| ((stage, *place), wishes[*place].clone())).collect());
+        if one_by_one && !due.is_empty() || open.len() == planned_calls.len() {
+            return Turn::Calls(
+                due.iter().map(|place| ((stage, *place), planned_calls[*place].clone())).collect(),
+            );
         }
-        let waits = |(place, wish): (usize, &Wish)| wish.return_to_llm && outcome(place).is_none();
-        if wishes.iter().enumerate().any(waits) {
+        let waits = |(place, planned_call): (usize, &PlannedCall)| {
+            planned_call.return_to_llm && outcome(place).is_none()
+        };
+        if planned_calls.iter().enumerate().any(waits) {
             return Turn::Words(working(task));
         }
-        let failed = (0..wishes.len()).any(|place| matches!(outcome(place), Some(Outcome::Failure(_))));
+        let failed =
+            (0..planned_calls.len()).any(|place| matches!(outcome(place), Some(Outcome::Failure(_))));
         let goes_on = match task.next {
             Next::AfterSuccess => !failed,
             Next::AfterFailure => failed,
@@ -165,10 +179,10 @@ fn last_words(task: &Task, told: &Told) -> String {
     let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);
     let parts: Vec<String> = outcomes
         .filter_map(|((stage, place), outcome)| {
-            let wish = task.stages.get(*stage)?.get(*place)?;
-            wish.return_to_llm.then(|| match outcome {
-                Outcome::Output(text) => format!("{}: {text}", wish.label),
-                Outcome::Failure(text) => format!("{} is not to be had: {text}", wish.label),
+            let planned_call = task.stages.get(*stage)?.get(*place)?;
+            planned_call.return_to_llm.then(|| match outcome {
+                Outcome::Output(text) => format!("{}: {text}", planned_call.label),
+                Outcome::Failure(text) => format!("{} is not to be had: {text}", planned_call.label),
             })
         })
         .collect();
@@ -180,8 +194,8 @@ fn words(text: &str) -> Value {
 }
 
 /// The input of a call.
-fn input(wish: &Wish, told: &Told) -> Value {
-    match &wish.input {
+fn input(planned_call: &PlannedCall, told: &Told) -> Value {
+    match &planned_call.input {
         Input::Given(input) => input.clone(),
         Input::Addition => {
             let outcome = told.outcomes.get(&(0, 0));
@@ -197,17 +211,17 @@ fn input(wish: &Wish, told: &Told) -> Value {
 }
 
 /// An id that a model gives to a call where it is asked for one.
-fn request_id(task: &Task, wish: &Wish, place: (usize, usize)) -> String {
-    format!("{}-{}", wish.tool, ending(task, place))
+fn request_id(task: &Task, planned_call: &PlannedCall, place: (usize, usize)) -> String {
+    format!("{}-{}", planned_call.tool, ending(task, place))
 }
 
 /// The call as an item of `tool_requests`.
-fn request(task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told: &Told) -> Value {
     let mut request = json!({
-        "tool": wish.tool, "input": input(wish, told), "requestId": request_id(task, wish, place),
-        "return_to_llm": wish.return_to_llm,
+        "tool": planned_call.tool, "input": input(planned_call, told), "requestId": request_id(task, planned_call, place),
+        "return_to_llm": planned_call.return_to_llm,
     });
-    if let Some(config) = wish.config_id {
+    if let Some(config) = planned_call.config_id {
         request["config_id"] = json!(config);
     }
     request
@@ -217,9 +231,11 @@ fn request(task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Valu
 fn written(task: &Task, turn: &Turn, told: &Told) -> String {
     let context = match turn {
         Turn::Words(words) => json!({"message": words}),
-        Turn::Calls(wishes) => {
-            let requests: Vec<Value> =
-                wishes.iter().map(|(place, wish)| request(task, wish, *place, told)).collect();
+        Turn::Calls(planned_calls) => {
+            let requests: Vec<Value> = planned_calls
+                .iter()
+                .map(|(place, planned_call)| request(task, planned_call, *place, told))
+                .collect();
             json!({"message": working(task), "tool_requests": requests})
         }
     };
@@ -230,12 +246,17 @@ fn written(task: &Task, turn: &Turn, told: &Told) -> String {
 }
 
 /// Calls of the functions that were offered.
-fn called(functions: &[&Value], task: &Task, wishes: &[((usize, usize), Wish)], told: &Told) -> Value {
-    let calls: Option<Vec<Value>> = wishes
+fn called(
+    functions: &[&Value],
+    task: &Task,
+    planned_calls: &[((usize, usize), PlannedCall)],
+    told: &Told,
+) -> Value {
+    let calls: Option<Vec<Value>> = planned_calls
         .iter()
-        .map(|(place, wish)| {
-            let function = fitting(functions, wish.tool)?;
-            let arguments = arguments(function, task, wish, *place, told);
+        .map(|(place, planned_call)| {
+            let function = fitting(functions, planned_call.tool)?;
+            let arguments = arguments(function, task, planned_call, *place, told);
             let name = &function["name"];
             let id = call_id(task, *place);
             Some(json!({
@@ -276,12 +297,18 @@ fn fitting<'a>(functions: &[&'a Value], tool: &str) -> Option<&'a Value> {
     exact.or(general).or(whole).copied()
 }
 
-fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), told: &Told) -> Value {
+fn arguments(
+    function: &Value,
+    task: &Task,
+    planned_call: &PlannedCall,
+    place: (usize, usize),
+    told: &Told,
+) -> Value {
     let properties = function["parameters"]["properties"].as_object();
     let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
-    let input = input(wish, told);
+    let input = input(planned_call, told);
     if takes("tool_requests") {
-        return json!({"message": working(task), "tool_requests": [request(task, wish, place, told)]});
+        return json!({"message": working(task), "tool_requests": [request(task, planned_call, place, told)]});
     }
     let mut arguments = if takes("input") {
         Map::from_iter([("input".to_owned(), input)])
@@ -289,11 +316,11 @@ fn arguments(function: &Value, task: &Task, wish: &Wish, place: (usize, usize), 
         input.as_object().cloned().unwrap_or_default()
     };
     let more = [
-        ("tool", Some(json!(wish.tool))),
-        ("requestId", Some(json!(request_id(task, wish, place)))),
-        ("request_id", Some(json!(request_id(task, wish, place)))),
-        ("return_to_llm", Some(json!(wish.return_to_llm))),
-        ("config_id", wish.config_id.map(Value::from)),
+        ("tool", Some(json!(planned_call.tool))),
+        ("requestId", Some(json!(request_id(task, planned_call, place)))),
+        ("request_id", Some(json!(request_id(task, planned_call, place)))),
+        ("return_to_llm", Some(json!(planned_call.return_to_llm))),
+        ("config_id", planned_call.config_id.map(Value::from)),
         ("message", Some(json!(working(task)))),
     ];
     for (name, value) in more {

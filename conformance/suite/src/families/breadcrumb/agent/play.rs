@@ -6,18 +6,18 @@ use std::sync::{Arc, Mutex};
 use super::ledger::Ledger;
 use super::task::Task;
 use super::told::Known;
-use crate::families::breadcrumb::room::Booth;
+use crate::families::breadcrumb::router::ScenarioChannel;
 use crate::transcript::{Frame, lock};
 
 /// A scenario's tasks and messages.
 pub(super) struct Play {
-    pub booth: Arc<Booth>,
+    pub scenario_channel: Arc<ScenarioChannel>,
     tasks: Mutex<Vec<Task>>,
 }
 
 impl Play {
-    pub(super) fn new(booth: Arc<Booth>) -> Arc<Self> {
-        Arc::new(Self { booth, tasks: Mutex::default() })
+    pub(super) fn new(scenario_channel: Arc<ScenarioChannel>) -> Arc<Self> {
+        Arc::new(Self { scenario_channel, tasks: Mutex::default() })
     }
 
     pub(super) fn tasks(&self) -> Vec<Task> {
@@ -29,12 +29,12 @@ impl Play {
     }
 
     pub(super) fn frames(&self) -> Vec<Frame> {
-        self.booth.transcript.frames()
+        self.scenario_channel.transcript.frames()
     }
 
     /// The calls so far.
     pub(super) fn ledger(&self, tasks: &[Task]) -> Ledger {
-        self.booth.transcript.with(|frames| Ledger::of(frames, tasks))
+        self.scenario_channel.transcript.with(|frames| Ledger::of(frames, tasks))
     }
 
     /// Under which ids the calls of a task are known.
@@ -50,7 +50,7 @@ pub(super) struct Plays(Mutex<HashMap<String, Arc<Play>>>);
 
 impl Plays {
     pub(super) fn add(&self, play: &Arc<Play>) {
-        lock(&self.0).insert(play.booth.unique.clone(), Arc::clone(play));
+        lock(&self.0).insert(play.scenario_channel.unique.clone(), Arc::clone(play));
     }
 
     /// The play of a scenario.

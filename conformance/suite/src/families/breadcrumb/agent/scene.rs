@@ -8,7 +8,7 @@ use tokio::task::JoinSet;
 use super::ledger::Ledger;
 use super::play::Play;
 use super::session::CrumbAgentSession;
-use super::task::{Errand, Task};
+use super::task::{Task, UserRequest};
 use crate::transcript;
 use crate::transcript::{Frame, Transcript};
 
@@ -21,7 +21,7 @@ pub(super) struct Scene {
     pub play: Arc<Play>,
     /// Stands in everything that the users say.
     pub unique: String,
-    errands: Vec<Errand>,
+    user_requests: Vec<UserRequest>,
     // Ends with the scene.
     _attending: JoinSet<()>,
 }
@@ -30,12 +30,12 @@ impl Scene {
     pub(super) fn new(session: &Arc<CrumbAgentSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario);
         let (play, attending) = session.enter(&unique, transcript);
-        Self { session: Arc::clone(session), play, unique, errands: Vec::new(), _attending: attending }
+        Self { session: Arc::clone(session), play, unique, user_requests: Vec::new(), _attending: attending }
     }
 
     /// Something more is wanted.
-    pub(super) fn want(&mut self, errand: Errand) {
-        self.errands.push(errand);
+    pub(super) fn want(&mut self, user_request: UserRequest) {
+        self.user_requests.push(user_request);
     }
 
     /// The session of the first user, as tags name it.
@@ -53,8 +53,8 @@ impl Scene {
     /// # Errors
     /// Why that does not get to the agent.
     pub(super) async fn ask(&mut self) -> Result<(), String> {
-        for (number, errand) in std::mem::take(&mut self.errands).into_iter().enumerate() {
-            let task = Task::new(errand, &self.unique, number + 1, self.session_id());
+        for (number, user_request) in std::mem::take(&mut self.user_requests).into_iter().enumerate() {
+            let task = Task::new(user_request, &self.unique, number + 1, self.session_id());
             self.session.say(&self.play, task)?;
             self.wait(number).await;
         }
@@ -66,12 +66,12 @@ impl Scene {
     /// # Errors
     /// Why that does not get to the agent.
     pub(super) async fn ask_together(&mut self) -> Result<(), String> {
-        let errands = std::mem::take(&mut self.errands);
-        for (number, errand) in errands.iter().enumerate() {
+        let user_requests = std::mem::take(&mut self.user_requests);
+        for (number, user_request) in user_requests.iter().enumerate() {
             let session = if number == 0 { self.session_id() } else { self.other_session_id() };
-            self.session.say(&self.play, Task::new(*errand, &self.unique, number + 1, session))?;
+            self.session.say(&self.play, Task::new(*user_request, &self.unique, number + 1, session))?;
         }
-        for number in 0..errands.len() {
+        for number in 0..user_requests.len() {
             self.wait(number).await;
         }
         Ok(())
@@ -80,7 +80,7 @@ impl Scene {
     /// Waits until a task is over, or nothing has happened for too long.
     async fn wait(&self, task: usize) {
         let (tasks, began) = (self.play.tasks(), Instant::now());
-        let transcript = &self.play.booth.transcript;
+        let transcript = &self.play.scenario_channel.transcript;
         let deadline = self.session.deadline();
         loop {
             let seen = transcript.seen();
@@ -88,7 +88,7 @@ impl Scene {
                 |frames: &[Frame]| Ledger::of(frames, &tasks).is_over(frames, &tasks, task).then_some(());
             let is_over = transcript.wait(deadline, over).await.is_some();
             let is_late = || began.elapsed() > deadline * ROUNDS;
-            if is_over || transcript.seen() == seen || transcript.told("late", is_late) {
+            if is_over || transcript.seen() == seen || transcript.record_external("late", is_late) {
                 return;
             }
         }
@@ -96,6 +96,6 @@ impl Scene {
 
     /// Waits for what may still come.
     pub(super) async fn quiet(&self) {
-        transcript::rest(self.session.pace.quiet).await;
+        transcript::sleep_unless_replaying(self.session.pace.quiet).await;
     }
 }

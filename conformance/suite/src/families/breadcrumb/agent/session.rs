@@ -29,7 +29,7 @@ use crate::engine::session::Session;
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::store::Store;
 use crate::net::http_server::HttpServer;
@@ -128,14 +128,14 @@ impl CrumbAgentSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
-        let room = Arc::new(Room::new(Arc::new(PassthroughWire)));
+        let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         let plays = Arc::new(Plays::default());
-        let model = Model::new(&room, &plays);
+        let model = Model::new(&router, &plays);
         let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
         Arc::new(Self {
             table,
             pace: found.pace,
-            around: Arc::new(Around { room, driver, model }),
+            around: Arc::new(Around { router, driver, model }),
             plays,
             further_tools: found.further_tools,
             works: found.works,
@@ -200,7 +200,7 @@ impl CrumbAgentSession {
 
     /// A scenario comes in, and its tools are attended to.
     pub(super) fn enter(&self, unique: &str, transcript: Arc<Transcript>) -> (Arc<Play>, JoinSet<()>) {
-        let play = Play::new(self.around.room.enter_with(unique, transcript));
+        let play = Play::new(self.around.router.enter_with(unique, transcript));
         self.plays.add(&play);
         let mut attending = JoinSet::new();
         if !matches!(self.around.driver.way, Way::Nobody { .. }) {
@@ -227,10 +227,10 @@ impl CrumbAgentSession {
             [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
         let body = filled(&template, &words);
         for (number, _) in task.names() {
-            self.around.room.know_by(number, &play.booth);
+            self.around.router.know_by(number, &play.scenario_channel);
         }
         play.add(task);
-        self.around.driver.tell(&self.around.room, &play.booth, body)
+        self.around.driver.tell(&self.around.router, &play.scenario_channel, body)
     }
 
     /// The schema of a breadcrumb in the store.

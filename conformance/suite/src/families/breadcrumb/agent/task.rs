@@ -13,12 +13,12 @@ use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_C
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    name = "errand",
+    name = "user_request",
     regex = "a note|two notes at once|a note to be shown|a note that decides|a sum|a memo to be saved|a memo to be checked|\
              a list of levels|a question|numbers to be added|a note that fails|a sum that fails|a question that fails|\
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
-pub(super) enum Errand {
+pub(super) enum UserRequest {
     /// Look something up and tell it.
     Note,
     /// Two of these, in one message.
@@ -50,7 +50,7 @@ pub(super) enum Errand {
     FallsBack,
 }
 
-impl FromStr for Errand {
+impl FromStr for UserRequest {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -96,7 +96,7 @@ pub(super) enum Input {
 
 /// A call that the task needs.
 #[derive(Clone, Debug)]
-pub(super) struct Wish {
+pub(super) struct PlannedCall {
     /// What it is about, for the answer to the user.
     pub label: String,
     pub tool: &'static str,
@@ -127,7 +127,7 @@ pub(super) struct Task {
     /// What the user says.
     pub words: String,
     /// The calls; those of one stage are made in one message.
-    pub stages: Vec<Vec<Wish>>,
+    pub stages: Vec<Vec<PlannedCall>>,
     /// When the second stage follows.
     pub next: Next,
     /// Whether the last answer of a stage comes first.
@@ -143,14 +143,14 @@ pub(super) fn number(mark: &str, what: &str) -> u64 {
 
 impl Task {
     /// The nth task of a scenario.
-    pub(super) fn new(errand: Errand, unique: &str, ordinal: usize, session: String) -> Self {
-        Draft { mark: format!("{unique}-{ordinal}"), session }.task(errand)
+    pub(super) fn new(user_request: UserRequest, unique: &str, ordinal: usize, session: String) -> Self {
+        Draft { mark: format!("{unique}-{ordinal}"), session }.task(user_request)
     }
 
     /// The calls, each with its stage and its place there.
-    pub(super) fn places(&self) -> impl Iterator<Item = ((usize, usize), &Wish)> {
-        self.stages.iter().enumerate().flat_map(|(stage, wishes)| {
-            wishes.iter().enumerate().map(move |(place, wish)| ((stage, place), wish))
+    pub(super) fn places(&self) -> impl Iterator<Item = ((usize, usize), &PlannedCall)> {
+        self.stages.iter().enumerate().flat_map(|(stage, planned_calls)| {
+            planned_calls.iter().enumerate().map(move |(place, planned_call)| ((stage, place), planned_call))
         })
     }
 
@@ -182,9 +182,9 @@ impl Draft {
     }
 
     /// A lookup of a word, which brings a number.
-    fn note(&self, word: &str, what: &str) -> Wish {
+    fn note(&self, word: &str, what: &str) -> PlannedCall {
         let query = self.named(word);
-        Wish {
+        PlannedCall {
             label: query.clone(),
             tool: NOTES,
             input: Input::Given(json!({"query": query})),
@@ -195,9 +195,9 @@ impl Draft {
         }
     }
 
-    fn memo(&self, return_to_llm: bool) -> Wish {
+    fn memo(&self, return_to_llm: bool) -> PlannedCall {
         let text = format!("The pump of {} runs again.", self.named("garnet"));
-        Wish {
+        PlannedCall {
             label: self.named("garnet"),
             tool: MEMO,
             input: Input::Given(json!({"text": text})),
@@ -208,9 +208,9 @@ impl Draft {
         }
     }
 
-    fn sum(&self, return_to_llm: bool) -> Wish {
+    fn sum(&self, return_to_llm: bool) -> PlannedCall {
         let (left, right) = (self.number("left"), self.number("right"));
-        Wish {
+        PlannedCall {
             label: format!("the sum of {}", self.mark),
             tool: CALCULATOR,
             input: Input::Given(json!({"expression": format!("{left} + {right}")})),
@@ -221,11 +221,11 @@ impl Draft {
         }
     }
 
-    fn question(&self, tool: &'static str) -> Wish {
+    fn question(&self, tool: &'static str) -> PlannedCall {
         let topic = self.named("opal");
         let question = format!("What is the number of {topic}? Answer with the number alone.");
         let content = format!("The number is {}.", self.number("first"));
-        Wish {
+        PlannedCall {
             label: topic.clone(),
             tool,
             input: Input::Given(json!({"messages": [{"role": "user", "content": question}]})),
@@ -237,21 +237,28 @@ impl Draft {
     }
 
     /// A lookup with many parameters.
-    fn levels(&self) -> (String, Vec<Vec<Wish>>) {
+    fn levels(&self) -> (String, Vec<Vec<PlannedCall>>) {
         let around = json!({"place": self.named("quartz"), "metres": 0});
         let input = json!({"above": 0, "dry": false, "owners": [], "label": "", "around": around});
         let words = format!(
             "Use the tool `{LEVELS}` with the input `{input}`, and tell me in a sentence what it lists."
         );
-        (words, vec![vec![Wish { tool: LEVELS, input: Input::Given(input), ..self.note("quartz", "first") }]])
+        (
+            words,
+            vec![vec![PlannedCall {
+                tool: LEVELS,
+                input: Input::Given(input),
+                ..self.note("quartz", "first")
+            }]],
+        )
     }
 
     /// A lookup of two numbers, and their sum.
-    fn addition(&self) -> [Wish; 2] {
+    fn addition(&self) -> [PlannedCall; 2] {
         let (first, second) = (self.number("first"), self.number("second"));
         let notes = json!({"notes": [format!("The levels are {first} and {second}.")]});
-        let lookup = Wish { reply: Reply::Output(notes), ..self.note("quartz", "first") };
-        let sum = Wish {
+        let lookup = PlannedCall { reply: Reply::Output(notes), ..self.note("quartz", "first") };
+        let sum = PlannedCall {
             label: format!("the sum of {}", self.mark),
             tool: CALCULATOR,
             input: Input::Addition,
@@ -264,18 +271,18 @@ impl Draft {
     }
 
     /// The same call, and the tool fails.
-    fn failing(&self, wish: Wish) -> Wish {
+    fn failing(&self, planned_call: PlannedCall) -> PlannedCall {
         let decoy = self.number("decoy");
-        let decoy = match wish.tool {
+        let decoy = match planned_call.tool {
             CALCULATOR => json!({"result": decoy}),
             NOTES => json!({"notes": [format!("The level is {decoy}.")]}),
             _ => json!({"content": format!("The number is {decoy}."), "model": "m-quartz"}),
         };
         let error = format!("the service is closed for repairs until noon ({})", self.named("notice"));
-        Wish { reply: Reply::Failure { error, decoy }, ..wish }
+        PlannedCall { reply: Reply::Failure { error, decoy }, ..planned_call }
     }
 
-    fn task(self, errand: Errand) -> Task {
+    fn task(self, user_request: UserRequest) -> Task {
         let note = || self.note("quartz", "first");
         let quartz = self.named("quartz");
         let lookup = format!("Use the tool `{NOTES}` to search for `{quartz}`");
@@ -308,66 +315,69 @@ impl Draft {
             next: Next::AfterSuccess,
             backwards: false,
         };
-        (task.words, task.stages) = match errand {
-            Errand::Note => {
+        (task.words, task.stages) = match user_request {
+            UserRequest::Note => {
                 (format!("{lookup}, and tell me in a sentence what the note says."), vec![vec![note()]])
             }
-            Errand::NoteFails => {
+            UserRequest::NoteFails => {
                 let words = format!("{lookup}, and tell me in a sentence what the note says.");
                 (words, vec![vec![self.failing(note())]])
             }
-            Errand::NoteShown => {
-                let wish = Wish { return_to_llm: false, ..note() };
-                (format!("{lookup}. Show me what is found as it is; you need not read it."), vec![vec![wish]])
+            UserRequest::NoteShown => {
+                let planned_call = PlannedCall { return_to_llm: false, ..note() };
+                (
+                    format!("{lookup}. Show me what is found as it is; you need not read it."),
+                    vec![vec![planned_call]],
+                )
             }
-            Errand::NoteDecides => {
+            UserRequest::NoteDecides => {
                 let memo = self.memo(false);
                 let words = format!("{lookup}. If it tells of a level above zero: {save}");
                 (words, vec![vec![note()], vec![memo]])
             }
-            Errand::TwoNotes => (both, vec![two()]),
-            Errand::HalfFails => {
+            UserRequest::TwoNotes => (both, vec![two()]),
+            UserRequest::HalfFails => {
                 let [topaz, amber] = [self.note("topaz", "first"), self.note("amber", "second")];
                 (both, vec![vec![topaz, self.failing(amber)]])
             }
-            Errand::Sum => {
+            UserRequest::Sum => {
                 let words = format!("{work_out}. The result is all that I need; you need not comment on it.");
                 (words, vec![vec![self.sum(false)]])
             }
-            Errand::SumFails => {
+            UserRequest::SumFails => {
                 let words = format!("{work_out}, and tell me in a sentence what comes out.");
                 (words, vec![vec![self.failing(self.sum(true))]])
             }
-            Errand::Memo => {
+            UserRequest::Memo => {
                 (format!("{save} I need no word about what becomes of it."), vec![vec![self.memo(false)]])
             }
-            Errand::MemoChecked => {
+            UserRequest::MemoChecked => {
                 (format!("{save} If it cannot be saved, tell me why."), vec![vec![self.memo(true)]])
             }
-            Errand::Levels => self.levels(),
-            Errand::Question => {
-                let wish = Wish { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
+            UserRequest::Levels => self.levels(),
+            UserRequest::Question => {
+                let planned_call = PlannedCall { config_id: Some(PRIMARY_CONFIG), ..self.question(PRIMARY) };
                 let words = format!(
                     "{ask}, with the configuration {PRIMARY_CONFIG}. Then tell me in a sentence of your own what it said."
                 );
-                (words, vec![vec![wish]])
+                (words, vec![vec![planned_call]])
             }
-            Errand::QuestionFails => {
+            UserRequest::QuestionFails => {
                 let words = format!("{ask}. Then tell me in a sentence of your own what it said.");
                 (words, vec![vec![self.failing(self.question(PRIMARY))]])
             }
-            Errand::Addition | Errand::AdditionFails => {
+            UserRequest::Addition | UserRequest::AdditionFails => {
                 let [lookup, sum] = self.addition();
-                let sum = if errand == Errand::AdditionFails { self.failing(sum) } else { sum };
+                let sum = if user_request == UserRequest::AdditionFails { self.failing(sum) } else { sum };
                 (add, vec![vec![lookup], vec![sum]])
             }
-            Errand::FallsBack => {
+            UserRequest::FallsBack => {
                 let stages = vec![vec![self.failing(self.question(PRIMARY))], vec![self.question(FALLBACK)]];
                 (format!("{ask}. If that fails, use `{FALLBACK}` for it. Tell me what it said."), stages)
             }
         };
-        task.backwards = matches!(errand, Errand::TwoNotes | Errand::HalfFails);
-        if errand == Errand::FallsBack {
+        task.backwards = matches!(user_request, UserRequest::TwoNotes | UserRequest::HalfFails);
+        if user_request == UserRequest::FallsBack {
             task.next = Next::AfterFailure;
         }
         task
@@ -380,7 +390,7 @@ mod tests {
 
     #[test]
     fn no_two_numbers_of_a_task_are_alike() {
-        let names = Task::new(Errand::Addition, "0123456789ab", 1, "sess".to_owned()).names();
+        let names = Task::new(UserRequest::Addition, "0123456789ab", 1, "sess".to_owned()).names();
         let mut numbers: Vec<&String> = names.iter().map(|(number, _)| number).collect();
         numbers.sort();
         numbers.dedup();
@@ -389,12 +399,19 @@ mod tests {
 
     #[test]
     fn the_users_words_name_every_tool() {
-        for errand in
-            [Errand::Question, Errand::FallsBack, Errand::Addition, Errand::NoteDecides, Errand::Sum]
-        {
-            let task = Task::new(errand, "0123456789ab", 2, "sess".to_owned());
+        for user_request in [
+            UserRequest::Question,
+            UserRequest::FallsBack,
+            UserRequest::Addition,
+            UserRequest::NoteDecides,
+            UserRequest::Sum,
+        ] {
+            let task = Task::new(user_request, "0123456789ab", 2, "sess".to_owned());
             assert!(
-                task.stages.iter().flatten().all(|wish| task.words.contains(&format!("`{}`", wish.tool))),
+                task.stages
+                    .iter()
+                    .flatten()
+                    .all(|planned_call| task.words.contains(&format!("`{}`", planned_call.tool))),
                 "{}",
                 task.words
             );

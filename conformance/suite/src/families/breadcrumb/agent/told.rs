@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::task::{Reply, Task, Wish};
+use super::task::{PlannedCall, Reply, Task};
 
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
@@ -70,12 +70,12 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
             told.called.extend(named.map(|known| known.place));
             continue;
         }
-        for (place, wish) in task.places() {
+        for (place, planned_call) in task.places() {
             let mut ids = known.iter().filter(|known| known.place == place);
             if message["tool_call_id"] == call_id(task, place).as_str()
                 || ids.any(|known| message["tool_call_id"] == known.id.as_str())
             {
-                told.tell(place, &words, &wish.reply);
+                told.tell(place, &words, &planned_call.reply);
             }
         }
         if message["role"] == "tool"
@@ -111,16 +111,23 @@ impl Told {
 /// The parts of a text that names no call, and the call that each is of: the one that is about the same thing, else the
 /// one that brought what is told.
 fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
-    let wishes: Vec<((usize, usize), &Wish)> = task.places().collect();
-    let mut brought: Vec<((usize, usize), String)> = wishes
+    let planned_calls: Vec<((usize, usize), &PlannedCall)> = task.places().collect();
+    let mut brought: Vec<((usize, usize), String)> = planned_calls
         .iter()
-        .filter_map(|(place, wish)| {
-            Some((*place, traces(&wish.reply).into_iter().find(|trace| words.contains(trace.as_str()))?))
+        .filter_map(|(place, planned_call)| {
+            Some((
+                *place,
+                traces(&planned_call.reply).into_iter().find(|trace| words.contains(trace.as_str()))?,
+            ))
         })
         .collect();
-    let after = |wish: &Wish| wish.key.as_ref().and_then(|key| Some(words.find(key.as_str())? + key.len()));
-    let mut topics: Vec<(usize, (usize, usize))> =
-        wishes.iter().filter_map(|(place, wish)| Some((after(wish)?, *place))).collect();
+    let after = |planned_call: &PlannedCall| {
+        planned_call.key.as_ref().and_then(|key| Some(words.find(key.as_str())? + key.len()))
+    };
+    let mut topics: Vec<(usize, (usize, usize))> = planned_calls
+        .iter()
+        .filter_map(|(place, planned_call)| Some((after(planned_call)?, *place)))
+        .collect();
     topics.sort_unstable();
     topics.dedup_by_key(|(at, _)| *at);
     if let ([(place, part)], ..=1) = (brought.as_mut_slice(), topics.len()) {
@@ -257,10 +264,10 @@ mod tests {
     use serde_json::json;
 
     use super::*;
-    use crate::families::breadcrumb::agent::task::{Errand, number};
+    use crate::families::breadcrumb::agent::task::{UserRequest, number};
 
     fn task() -> Task {
-        Task::new(Errand::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())
+        Task::new(UserRequest::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())
     }
 
     fn known() -> Vec<Known> {
@@ -325,7 +332,7 @@ mod tests {
         let told = |content: String| json!([{"role": "user", "content": task.words}, {"role": "user", "content": content}]);
         let value = |what: &str| number(&task.mark, what);
         let (first, second) = (value("first"), value("second"));
-        let labels: Vec<&String> = task.stages[0].iter().map(|wish| &wish.label).collect();
+        let labels: Vec<&String> = task.stages[0].iter().map(|planned_call| &planned_call.label).collect();
         check(
             &told(format!("The note says {second}.")),
             &[((0, 1), output(&format!("The note says {second}.")))],

@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::driver::Driver;
-use super::ledger::{Deed, Ledger};
+use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
 use super::play::Play;
 use super::said::{Utterance, single};
@@ -18,7 +18,7 @@ use super::stock::meant;
 use super::task::{Reply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::transcript::{Frame, Kind};
 
 /// Longer than any scenario lasts.
@@ -26,7 +26,7 @@ const LONG: Duration = Duration::from_secs(3600);
 
 /// The parties around an agent.
 pub(super) struct Around {
-    pub room: Arc<Room>,
+    pub router: Arc<ScenarioRouter>,
     pub driver: Driver,
     pub model: Arc<Model>,
 }
@@ -43,7 +43,7 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
-        let Some(fresh) = play.booth.transcript.linger(LONG, fresh).await else { return };
+        let Some(fresh) = play.scenario_channel.transcript.linger(LONG, fresh).await else { return };
         for frame in &fresh {
             done = frame.n;
             for thought in thoughts(frame) {
@@ -98,28 +98,33 @@ impl Around {
     async fn answer(&self, play: &Arc<Play>, frame: u32, patience: Duration, answered: &mut HashSet<String>) {
         let tasks = play.tasks();
         let ledger = play.ledger(&tasks);
-        let own: Vec<Deed> = ledger.deeds.into_iter().filter(|deed| deed.frame == frame).collect();
-        let is_due = |deed: &Deed, answered: &HashSet<String>| {
-            deed.returns && deed.id.is_some() && !answered.contains(&deed.call)
+        let own: Vec<CallRecord> =
+            ledger.call_records.into_iter().filter(|call_record| call_record.frame == frame).collect();
+        let is_due = |call_record: &CallRecord, answered: &HashSet<String>| {
+            call_record.returns && call_record.id.is_some() && !answered.contains(&call_record.call)
         };
-        let mut due: Vec<Deed> = own.into_iter().filter(|deed| is_due(deed, answered)).collect();
-        let stage = due.iter().find_map(|deed| deed.planned.filter(|(task, _, _)| tasks[*task].backwards));
+        let mut due: Vec<CallRecord> =
+            own.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
+        let stage = due
+            .iter()
+            .find_map(|call_record| call_record.planned.filter(|(task, _, _)| tasks[*task].backwards));
         if let Some((task, stage, _)) = stage {
             let all = siblings(play, &tasks, task, stage, patience).await;
-            due = all.into_iter().filter(|deed| is_due(deed, answered)).collect();
+            due = all.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
             due.reverse();
         }
-        for deed in due {
-            let id = deed.id.unwrap_or_default();
-            let planned =
-                deed.planned.map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
-            if let Some((task, wish)) = planned {
-                self.respond(play, Some(task), &id, wish.tool, &wish.reply);
+        for call_record in due {
+            let id = call_record.id.unwrap_or_default();
+            let planned = call_record
+                .planned
+                .map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
+            if let Some((task, planned_call)) = planned {
+                self.respond(play, Some(task), &id, planned_call.tool, &planned_call.reply);
             } else {
                 let error = "there is no such tool here".to_owned();
                 self.respond(play, None, &id, "unknown", &Reply::Failure { error, decoy: json!({}) });
             }
-            answered.insert(deed.call);
+            answered.insert(call_record.call);
         }
     }
 
@@ -137,18 +142,24 @@ impl Around {
             "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
         });
         // An agent that has ended is found out by who waits for it.
-        let _ = self.driver.tell(&self.room, &play.booth, body);
+        let _ = self.driver.tell(&self.router, &play.scenario_channel, body);
     }
 }
 
 /// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
-async fn siblings(play: &Play, tasks: &[Task], task: usize, stage: usize, patience: Duration) -> Vec<Deed> {
+async fn siblings(
+    play: &Play,
+    tasks: &[Task],
+    task: usize,
+    stage: usize,
+    patience: Duration,
+) -> Vec<CallRecord> {
     let count = tasks[task].stages[stage].len();
     let is_whole = |frames: &[Frame]| {
         let ledger = Ledger::of(frames, tasks);
         (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
     };
-    play.booth.transcript.linger(patience, is_whole).await;
+    play.scenario_channel.transcript.linger(patience, is_whole).await;
     let ledger = play.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
 }

@@ -33,7 +33,7 @@ impl FamilyWorld for World {
         names.extend(scene.play.ledger(&scene.play.tasks()).names());
         names.push((scene.unique.clone(), "<unique>".to_owned()));
         ScenarioArtifacts {
-            transcript: Some(Arc::clone(&scene.play.booth.transcript)),
+            transcript: Some(Arc::clone(&scene.play.scenario_channel.transcript)),
             names,
             nonce: None,
             is_rechecked: false,
@@ -83,7 +83,7 @@ impl World {
             Ok(()) | Err(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) => Some(()),
             Err(_) => None,
         };
-        scene.play.booth.transcript.wait(moment, settled).await;
+        scene.play.scenario_channel.transcript.wait(moment, settled).await;
         self.judge_all(judgement)
     }
 
@@ -92,7 +92,11 @@ impl World {
         let scene = self.scene()?;
         let (frames, tasks) = (scene.play.frames(), scene.play.tasks());
         let works = scene.session.works();
-        let trouble = scene.play.booth.transcript.told("trouble", || scene.session.around.driver.trouble());
+        let trouble = scene
+            .play
+            .scenario_channel
+            .transcript
+            .record_external("trouble", || scene.session.around.driver.trouble());
         if tasks.is_empty() {
             return Err(self.suite_fault("no step said anything (`When the user asks`)"));
         }

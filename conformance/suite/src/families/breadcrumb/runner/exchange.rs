@@ -158,7 +158,7 @@ impl Scene {
         self.ask(&self.calls[last..]).await?;
         let deadline = self.session.deadline(&self.calls[last]);
         let audience = self.audience(&self.session);
-        self.booth
+        self.scenario_channel
             .transcript
             .wait(deadline, |frames| audience.shows(frames, &self.calls[last]).then_some(()))
             .await;

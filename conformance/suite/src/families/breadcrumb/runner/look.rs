@@ -79,7 +79,7 @@ impl Scene {
                 let bytes = beginning(&self.session.directory.join(path)).await;
                 json!({"path": path, "form": bytes.as_deref().and_then(form)})
             };
-            let seen = self.booth.transcript.heard("file", looking).await;
+            let seen = self.scenario_channel.transcript.record_external_async("file", looking).await;
             self.note("file", seen);
         }
     }
@@ -93,7 +93,7 @@ impl Scene {
             }
             found.unwrap_or_else(|| json!({"id": id, "missing": true}))
         };
-        let found = self.booth.transcript.heard("crumb", looking).await;
+        let found = self.scenario_channel.transcript.record_external_async("crumb", looking).await;
         self.note(&format!("GET /breadcrumbs/{id}/full"), found);
     }
 
@@ -106,7 +106,7 @@ impl Scene {
             headers: std::collections::BTreeMap::new(),
             body,
         };
-        self.booth.transcript.record(message);
+        self.scenario_channel.transcript.record(message);
     }
 }
 

@@ -14,7 +14,7 @@ use axum::response::{Html, IntoResponse as _, Response};
 use serde_json::Value;
 use tokio::task::JoinSet;
 
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -68,10 +68,10 @@ impl Pages {
     ///
     /// # Errors
     /// Why it cannot listen.
-    pub async fn start(room: &Arc<Room>) -> Result<Self, String> {
+    pub async fn start(router: &Arc<ScenarioRouter>) -> Result<Self, String> {
         let listener = http_connections::listen(None).await.map_err(|error| error.to_string())?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let router = Router::new().fallback(handle).with_state(Arc::clone(room));
+        let router = Router::new().fallback(handle).with_state(Arc::clone(router));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
@@ -101,16 +101,16 @@ impl Pages {
     }
 }
 
-async fn handle(State(room): State<Arc<Room>>, request: Request) -> Response {
+async fn handle(State(router): State<Arc<ScenarioRouter>>, request: Request) -> Response {
     let path = request.uri().path();
     let Some(unique) = path.strip_prefix("/page/").or_else(|| path.strip_prefix(CLICKED)) else {
         return (StatusCode::NOT_FOUND, "there is no such page").into_response();
     };
-    let booth = room.whose(unique);
+    let scenario_channel = router.whose(unique);
     let channel = format!("{} {path}", request.method());
-    room.heard_in(&booth, Kind::Web, &channel, BTreeMap::new(), Value::Null);
+    router.heard_in(&scenario_channel, Kind::Web, &channel, BTreeMap::new(), Value::Null);
     if path.starts_with(CLICKED) {
         return Html("<!doctype html><title>Thanks</title><p>Thanks.</p>").into_response();
     }
-    Html(Page::of(&booth.unique).html(&booth.unique)).into_response()
+    Html(Page::of(&scenario_channel.unique).html(&scenario_channel.unique)).into_response()
 }

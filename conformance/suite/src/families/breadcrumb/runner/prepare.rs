@@ -60,7 +60,7 @@ impl Scene {
                     let port = held.insert(Arc::new(Port::take(Handing::Held)?));
                     Ok(port.address())
                 };
-                let address = self.booth.transcript.told("nowhere", take)?;
+                let address = self.scenario_channel.transcript.record_external("nowhere", take)?;
                 self.props.held = held;
                 self.props.nowhere = Some(address.clone());
                 Ok(self.browse(act.action.as_deref(), &format!("http://{address}/")))
@@ -222,7 +222,7 @@ impl Scene {
 
     /// Stores something behind the back of the target; its id.
     pub(in crate::families::breadcrumb) async fn store(&self, body: &Value) -> Result<String, String> {
-        self.booth.transcript.heard("stored", self.session.door.store(body)).await
+        self.scenario_channel.transcript.record_external_async("stored", self.session.door.store(body)).await
     }
 
     async fn shelve(&self, body: &Value) -> Result<String, String> {

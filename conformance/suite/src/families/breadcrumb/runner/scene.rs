@@ -13,7 +13,7 @@ use super::props::{Props, memo_title};
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
-use crate::families::breadcrumb::room::Booth;
+use crate::families::breadcrumb::router::ScenarioChannel;
 use crate::transcript;
 use crate::transcript::{Frame, Transcript};
 
@@ -22,7 +22,7 @@ pub struct Scene {
     /// The run's session.
     pub session: Arc<RunnerSession>,
     /// Its messages.
-    pub booth: Arc<Booth>,
+    pub scenario_channel: Arc<ScenarioChannel>,
     /// Stands in every id of the scenario.
     pub unique: String,
     /// The calls that are being prepared or were made, in order.
@@ -40,7 +40,7 @@ impl Scene {
     pub fn new(session: &Arc<RunnerSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario);
         Self {
-            booth: session.room.enter_with(&unique, transcript),
+            scenario_channel: session.router.enter_with(&unique, transcript),
             session: Arc::clone(session),
             unique,
             calls: Vec::new(),
@@ -98,7 +98,7 @@ impl Scene {
 
     /// Everything that was sent and received.
     pub fn frames(&self) -> Vec<Frame> {
-        self.booth.transcript.frames()
+        self.scenario_channel.transcript.frames()
     }
 
     /// An invocation with these requests (Universal Tool Invocation L5-26), as it is stored.
@@ -115,12 +115,12 @@ impl Scene {
     /// # Errors
     /// Why it does not get there.
     pub async fn put(&self, body: Value) -> Result<(), String> {
-        self.session.door.put(&self.session.room, &self.booth, body).await.map(|_| ())
+        self.session.door.put(&self.session.router, &self.scenario_channel, body).await.map(|_| ())
     }
 
     /// Makes the calls that were prepared, in one message.
     pub async fn make(&mut self) -> Result<(), String> {
-        self.before = self.booth.transcript.seen();
+        self.before = self.scenario_channel.transcript.seen();
         let now = Instant::now();
         self.calls.iter_mut().for_each(|call| call.asked = Some(now));
         let calls = self.calls.clone();
@@ -151,7 +151,7 @@ impl Scene {
 
     /// Waits until all calls are answered, or until a deadline has passed.
     pub async fn wait_for(&self, deadline: Duration) {
-        self.booth
+        self.scenario_channel
             .transcript
             .wait(deadline, |frames| {
                 self.calls.iter().all(|call| self.is_settled(frames, call)).then_some(())
@@ -161,7 +161,7 @@ impl Scene {
         let is_strange = |frames: &[Frame], call: &Call| {
             Answer::of(frames, call).is_some_and(|answer| !answer.has_schema())
         };
-        self.booth
+        self.scenario_channel
             .transcript
             .linger(self.session.pace.quiet, |frames| {
                 (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
@@ -188,12 +188,12 @@ impl Scene {
         sentinel.asked = Some(asked);
         self.ask(std::slice::from_ref(&sentinel)).await?;
         let deadline = self.session.deadline(&sentinel);
-        self.booth
+        self.scenario_channel
             .transcript
             .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
             .await;
         self.sentinels.push(sentinel);
-        transcript::rest(self.session.pace.quiet_after(asked.elapsed())).await;
+        transcript::sleep_unless_replaying(self.session.pace.quiet_after(asked.elapsed())).await;
         Ok(())
     }
 
@@ -201,7 +201,7 @@ impl Scene {
     pub async fn quiet(&mut self, at_least: Duration) -> Result<(), String> {
         let began = Instant::now();
         self.prove_alive().await?;
-        transcript::rest(at_least.saturating_sub(began.elapsed())).await;
+        transcript::sleep_unless_replaying(at_least.saturating_sub(began.elapsed())).await;
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ use crate::engine::session::Session;
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::net::wire::PassthroughWire;
@@ -124,7 +124,7 @@ pub struct RunnerSession {
     /// Waiting times.
     pub pace: Timeouts,
     pub(in crate::families::breadcrumb) door: StoreAccess,
-    pub(in crate::families::breadcrumb) room: Arc<Room>,
+    pub(in crate::families::breadcrumb) router: Arc<ScenarioRouter>,
     /// The language models.
     pub(in crate::families::breadcrumb) upstream: Option<Upstream>,
     /// The pages for a browser.
@@ -179,15 +179,15 @@ impl RunnerSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
-        let room = Arc::new(Room::new(Arc::new(PassthroughWire)));
+        let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         Arc::new(Self {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
             pace: found.pace,
             door: if found.has_shelf { StoreAccess::Store(Store::closed()) } else { StoreAccess::Nobody },
-            upstream: found.has_upstream.then(|| Upstream::unheard(&room)),
-            room,
+            upstream: found.has_upstream.then(|| Upstream::unheard(&router)),
+            router,
             pages: found.pages.map(Pages::unserved),
             keys: found.keys,
             directory: PathBuf::new(),
@@ -360,17 +360,17 @@ impl RunnerSession {
         loop {
             tries += 1;
             let unique = self.unique(&format!("calibration {tries}"));
-            let booth = self.room.enter(&unique);
+            let scenario_channel = self.router.enter(&unique);
             let call = self.sentinel(&unique, "hello");
             let asked = Instant::now();
-            self.first_call(&booth, &unique, &call).await.map_err(RunnerError::Reach)?;
+            self.first_call(&scenario_channel, &unique, &call).await.map_err(RunnerError::Reach)?;
             calls.push((call.clone(), asked));
-            scenes.push(booth);
+            scenes.push(scenario_channel);
             let until = Instant::now() + RETRY * tries.min(8);
             while Instant::now() < until {
-                for (booth, (call, asked)) in scenes.iter().zip(&calls) {
+                for (scenario_channel, (call, asked)) in scenes.iter().zip(&calls) {
                     let wait = Duration::from_millis(5).min(until.saturating_duration_since(Instant::now()));
-                    let answered = booth
+                    let answered = scenario_channel
                         .transcript
                         .wait(wait, |frames| {
                             Answer::of(frames, call).map(|answer| Self::is_own_work(call, &answer))
@@ -403,13 +403,13 @@ impl RunnerSession {
         let mut slowest = Duration::ZERO;
         for number in 1..=WARM {
             let unique = self.unique(&format!("calibration, warm {number}"));
-            let booth = self.room.enter(&unique);
+            let scenario_channel = self.router.enter(&unique);
             let call = self.sentinel(&unique, "again");
             let asked = Instant::now();
             let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
             // Who answers the first call only is the scenarios' business.
-            if self.first_call(&booth, &unique, &call).await.is_err()
-                || booth.transcript.wait(self.pace.answer, answered).await.is_none()
+            if self.first_call(&scenario_channel, &unique, &call).await.is_err()
+                || scenario_channel.transcript.wait(self.pace.answer, answered).await.is_none()
             {
                 return;
             }

@@ -20,7 +20,7 @@ use bytes::Bytes;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::{Kind, lock};
@@ -67,14 +67,14 @@ impl Speech {
 /// The providers of a run. They end when this is dropped.
 pub struct Upstream {
     address: SocketAddr,
-    desk: Arc<Desk>,
+    mock_llm: Arc<MockLlm>,
     // Ends with the providers.
     _serving: JoinSet<()>,
 }
 
 /// What every request needs.
-struct Desk {
-    room: Arc<Room>,
+struct MockLlm {
+    router: Arc<ScenarioRouter>,
     /// Statuses that scenarios ask for, by mark.
     failures: Mutex<HashMap<String, u16>>,
     models: Mutex<BTreeSet<String>>,
@@ -85,28 +85,29 @@ impl Upstream {
     ///
     /// # Errors
     /// Why it cannot listen there.
-    pub async fn start(listen: Option<&str>, room: &Arc<Room>) -> Result<Self, String> {
+    pub async fn start(listen: Option<&str>, router: &Arc<ScenarioRouter>) -> Result<Self, String> {
         let address = listen.unwrap_or("127.0.0.1:0");
         let failed = |error: std::io::Error| format!("`{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let models = Mutex::new(BTreeSet::from([SOME_MODEL.to_owned()]));
-        let desk = Arc::new(Desk { room: Arc::clone(room), failures: Mutex::default(), models });
-        let router = Router::new().fallback(handle).with_state(Arc::clone(&desk));
+        let mock_llm = Arc::new(MockLlm { router: Arc::clone(router), failures: Mutex::default(), models });
+        let router = Router::new().fallback(handle).with_state(Arc::clone(&mock_llm));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
             let _ = axum::serve(Accepting(listener), router).await;
         });
-        Ok(Self { address, desk, _serving: serving })
+        Ok(Self { address, mock_llm, _serving: serving })
     }
 
     /// Providers that do not listen, for a run that is judged again.
-    pub(in crate::families::breadcrumb) fn unheard(room: &Arc<Room>) -> Self {
-        let desk = Desk { room: Arc::clone(room), failures: Mutex::default(), models: Mutex::default() };
+    pub(in crate::families::breadcrumb) fn unheard(router: &Arc<ScenarioRouter>) -> Self {
+        let mock_llm =
+            MockLlm { router: Arc::clone(router), failures: Mutex::default(), models: Mutex::default() };
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
-            desk: Arc::new(desk),
+            mock_llm: Arc::new(mock_llm),
             _serving: JoinSet::new(),
         }
     }
@@ -123,25 +124,25 @@ impl Upstream {
 
     /// From now on the models of a scenario fail with this status.
     pub fn fail(&self, unique: &str, status: u16) {
-        lock(&self.desk.failures).insert(unique.to_owned(), status);
+        lock(&self.mock_llm.failures).insert(unique.to_owned(), status);
     }
 
     /// A model that there is.
     pub fn has(&self, model: &str) {
-        lock(&self.desk.models).insert(model.to_owned());
+        lock(&self.mock_llm.models).insert(model.to_owned());
     }
 }
 
-async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Response {
+async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) -> Response {
     let (parts, body) = request.into_parts();
     let read = tokio::time::timeout(BODY_DEADLINE, to_bytes(body, MAX_BODY)).await;
     let Ok(Ok(body)) = read else {
         return StatusCode::PAYLOAD_TOO_LARGE.into_response();
     };
     let path = parts.uri.path().trim_end_matches('/').to_owned();
-    let models = || lock(&desk.models).clone();
+    let models = || lock(&mock_llm.models).clone();
     match Dialect::of(&path) {
-        Some(dialect) => desk.answer(dialect, &parts, &body),
+        Some(dialect) => mock_llm.answer(dialect, &parts, &body),
         None if path.ends_with("/models") => in_json(&reply::models(&models())),
         None if path.ends_with("/api/tags") => in_json(&reply::tags(&models())),
         None if path.ends_with("/api/version") => in_json(&json!({"version": "0.9.0"})),
@@ -153,7 +154,7 @@ async fn handle(State(desk): State<Arc<Desk>>, request: Request<Body>) -> Respon
     }
 }
 
-impl Desk {
+impl MockLlm {
     fn answer(&self, dialect: Dialect, parts: &Parts, body: &Bytes) -> Response {
         let asked = serde_json::from_slice::<Value>(body)
             .unwrap_or_else(|_| Value::from(String::from_utf8_lossy(body).into_owned()));
@@ -164,19 +165,21 @@ impl Desk {
             .map(|(name, value)| (name.to_string(), String::from_utf8_lossy(value.as_bytes()).into_owned()))
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
-        let booth = self.room.whose(&format!("{channel} {asked}"));
-        let arrived = self.room.heard_in(&booth, Kind::Upstream, &channel, headers, asked.clone());
+        let scenario_channel = self.router.whose(&format!("{channel} {asked}"));
+        let arrived =
+            self.router.heard_in(&scenario_channel, Kind::Upstream, &channel, headers, asked.clone());
         let asked = arrived.into_iter().next().unwrap_or(asked);
-        let speech = Speech::of(&booth.unique);
+        let speech = Speech::of(&scenario_channel.unique);
         let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
-        let said = match lock(&self.failures).get(&booth.unique) {
+        let said = match lock(&self.failures).get(&scenario_channel.unique) {
             Some(status) => json!({"status": status, "text": "the provider cannot serve this request"}),
             None => json!({
                 "status": 200, "text": speech.text, "model": model,
                 "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
             }),
         };
-        let told = self.room.told(&booth, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
+        let told =
+            self.router.told(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
         let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
         let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)

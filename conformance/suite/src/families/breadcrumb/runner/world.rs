@@ -29,7 +29,7 @@ impl FamilyWorld for World {
         let frames = scene.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
         ScenarioArtifacts {
-            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            transcript: Some(Arc::clone(&scene.scenario_channel.transcript)),
             names: scene.names(),
             nonce: None,
             is_rechecked: false,

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use callmark_reports::record::Direction;
 
-use crate::net::http_server::Asked;
+use crate::net::http_server::ReceivedRequest;
 use crate::transcript::{Frame, Kind};
 
 /// A request as judgements see it.
-pub(super) fn frame(asked: &Asked) -> Frame {
+pub(super) fn frame(asked: &ReceivedRequest) -> Frame {
     Frame {
         n: 0,
         at_us: 0,

@@ -1,7 +1,7 @@
 //! An agent under test: the suite is the Hub, the model, the web and the provider that must see nothing.
 //!
 //! `driver` makes the agent call a tool, by its hook or through its chat, in which `model` plays the language
-//! model. `mock` is the Hub that answers by the contract, `room` writes down who asked for what on whose behalf,
+//! model. `mock` is the Hub that answers by the contract, `router` writes down who asked for what on whose behalf,
 //! `scene` is one scenario's calls, `session` starts the agent and learns about it. `judge` looks at frames.
 
 mod asked;
@@ -11,7 +11,7 @@ pub mod judge;
 pub mod manifest;
 pub mod mock;
 mod model;
-mod room;
+mod router;
 mod scene;
 pub mod session;
 mod steps;

@@ -15,7 +15,7 @@ use super::judge::Made;
 use super::judge::outcome::{CHAT, DRIVEN_BY, LOST};
 use super::mock::script::{Script, ScriptAnswer};
 use super::model::Conversation;
-use super::room::{Booth, PAGES};
+use super::router::{PAGES, ScenarioChannel};
 use super::session::AgentSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::net::wire::STATUS;
@@ -30,7 +30,7 @@ const TO_END: Duration = Duration::from_millis(250);
 /// The state of one scenario.
 pub(super) struct Scene {
     pub session: Arc<AgentSession>,
-    pub booth: Arc<Booth>,
+    pub scenario_channel: Arc<ScenarioChannel>,
     pub customer_id: String,
     pub call: Option<Call>,
     /// The calls that were made, in order.
@@ -49,12 +49,13 @@ impl Scene {
         transcript: Arc<Transcript>,
     ) -> Self {
         let unique = session.unique(scenario);
-        let booth = Arc::new(Booth::of(unique.clone(), session.mark(scenario), transcript));
-        let turn = session.turn(&booth).await;
+        let scenario_channel =
+            Arc::new(ScenarioChannel::of(unique.clone(), session.mark(scenario), transcript));
+        let turn = session.turn(&scenario_channel).await;
         Self {
             session: Arc::clone(session),
             customer_id: session.customer(&unique),
-            booth,
+            scenario_channel,
             call: None,
             made: Vec::new(),
             subject: 0,
@@ -65,30 +66,30 @@ impl Scene {
 
     /// Messages so far.
     pub(super) fn frames(&self) -> Vec<Frame> {
-        self.booth.transcript.frames()
+        self.scenario_channel.transcript.frames()
     }
 
     /// Where the page of the scenario is.
     pub(super) fn page(&self) -> String {
-        format!("http://{}{PAGES}{}", self.session.address(), self.booth.unique)
+        format!("http://{}{PAGES}{}", self.session.address(), self.scenario_channel.unique)
     }
 
     /// A call of the manifest's tool; nothing where it names none.
     pub(super) fn prepare(&self, choice: Choice) -> Option<Call> {
-        let unique = &self.booth.unique;
+        let unique = &self.scenario_channel.unique;
         let (tool, inputs) = call::chosen(choice, &self.session.table, unique, &self.page())?;
         Some(Call { tool, inputs, user_id: Some(format!("u-{unique}")) })
     }
 
     /// From now on the Hub answers calls of `tool`, or everything, like this.
     pub(super) fn hub_answers(&mut self, tool: Option<&str>, answer: ScriptAnswer) {
-        *lock(&self.booth.script) = Script::of(tool, answer);
+        *lock(&self.scenario_channel.script) = Script::of(tool, answer);
         self.patience = PATIENCE;
     }
 
     /// From now on the Hub answers as it should.
     pub(super) fn hub_recovers(&mut self) {
-        *lock(&self.booth.script) = Script::default();
+        *lock(&self.scenario_channel.script) = Script::default();
     }
 
     /// Makes a call, for another customer than the scenario's if one is named, and waits for its outcome.
@@ -98,31 +99,31 @@ impl Scene {
         let made = Made { call, customer_id, number };
         let deadline = self.session.pace.answer * self.patience;
         // What does not come is for the judgement to tell.
-        let _ = drive(&self.session, &self.booth, &made, deadline).await;
+        let _ = drive(&self.session, &self.scenario_channel, &made, deadline).await;
         self.made.push(made);
     }
 
     /// Lets others have their turn.
     pub(super) fn rest(&mut self) {
-        self.session.room.rest(&self.booth);
+        self.session.router.rest(&self.scenario_channel);
         self.turn = None;
     }
 
     /// Waits for what must not come. Others have their turns meanwhile.
     pub(super) async fn listen(&mut self) {
         self.rest();
-        transcript::rest(self.session.pace.quiet).await;
+        transcript::sleep_unless_replaying(self.session.pace.quiet).await;
     }
 
     /// As [`Scene::listen`], for what may come much later.
     pub(super) async fn listen_long(&mut self) {
         self.rest();
-        transcript::rest(self.session.pace.late).await;
+        transcript::sleep_unless_replaying(self.session.pace.late).await;
     }
 
     /// Time in which an agent ends that means to. Nobody else has a turn meanwhile.
     pub(super) async fn pause(&self) {
-        transcript::rest(self.session.pace.quiet.max(TO_END)).await;
+        transcript::sleep_unless_replaying(self.session.pace.quiet.max(TO_END)).await;
     }
 
     /// Waits whether the agent ends: one that did not take the call may be about to.
@@ -137,21 +138,22 @@ impl Scene {
                 tokio::time::sleep(TO_END / 10).await;
             }
         };
-        self.booth.transcript.heard("ended", looks).await
+        self.scenario_channel.transcript.record_external_async("ended", looks).await
     }
 
     /// How a call is made by hand.
     pub(super) fn by_hand(&self) -> Option<ByHand> {
         self.made.get(self.subject)?;
-        let (before, after) = self.booth.transcript.told("by hand", || self.session.driver.by_hand());
+        let (before, after) =
+            self.scenario_channel.transcript.record_external("by hand", || self.session.driver.by_hand());
         Some(ByHand::new(move |_, frame| format!("{before}{}{after}", quoted(&body_text(&frame.body)))))
     }
 }
 
 /// What is sent to the agent.
-fn body(session: &AgentSession, booth: &Booth, made: &Made) -> Value {
+fn body(session: &AgentSession, scenario_channel: &ScenarioChannel, made: &Made) -> Value {
     let Made { call: Call { tool, inputs, user_id }, customer_id, .. } = made;
-    let conversation_id = format!("conv-{}", booth.unique);
+    let conversation_id = format!("conv-{}", scenario_channel.unique);
     if !session.driver.is_chat() {
         return json!({"tool": tool, "inputs": inputs, "customer_id": customer_id, "user_id": user_id,
                       "conversation_id": conversation_id});
@@ -171,29 +173,30 @@ fn body(session: &AgentSession, booth: &Booth, made: &Made) -> Value {
 /// Why nothing came; that is written down too.
 pub(super) async fn drive(
     session: &AgentSession,
-    booth: &Booth,
+    scenario_channel: &ScenarioChannel,
     made: &Made,
     deadline: Duration,
 ) -> Result<Answer, Unanswered> {
-    let (driver, room) = (&session.driver, &session.room);
+    let (driver, router) = (&session.driver, &session.router);
     {
         let Call { tool, inputs, .. } = &made.call;
-        let mut now = lock(&booth.now);
+        let mut now = lock(&scenario_channel.now);
         now.call = made.number;
         now.tool.clone_from(tool);
-        let id = format!("call_{}_{}", booth.unique, made.number);
+        let id = format!("call_{}_{}", scenario_channel.unique, made.number);
         now.conversation = driver.is_chat().then(|| Conversation::new(id, tool.clone(), inputs.clone()));
     }
-    let body = body(session, booth, made);
-    let Some(sent) = room.said(booth, Kind::Drive, driver.channel(), body, None) else {
+    let body = body(session, scenario_channel, made);
+    let Some(sent) = router.said(scenario_channel, Kind::Drive, driver.channel(), body, None) else {
         return Err(Unanswered::Failed("the call was lost".to_owned()));
     };
     let answer = driver.drive(&sent.body, deadline).await;
     if answer.is_err() {
-        booth.transcript.note_silence();
+        scenario_channel.transcript.note_silence();
     }
     let status = answer.as_ref().ok().and_then(|answer| answer.status).map(|status| status.to_string());
-    let brought = lock(&booth.now).conversation.take().and_then(|conversation| conversation.outcome);
+    let brought =
+        lock(&scenario_channel.now).conversation.take().and_then(|conversation| conversation.outcome);
     let (status, body) = match (&answer, driver.is_chat(), brought) {
         (answer, true, Some(outcome)) => {
             let reply = answer.as_ref().map_or(Value::Null, |answer| answer.body.clone());
@@ -209,6 +212,6 @@ pub(super) async fn drive(
     let mut headers = Vec::new();
     headers.extend(status.as_deref().map(|status| (STATUS, status)));
     headers.extend(driver.is_chat().then_some((DRIVEN_BY, CHAT)));
-    room.heard(booth, Kind::Outcome, driver.channel(), body, &headers);
+    router.heard(scenario_channel, Kind::Outcome, driver.channel(), body, &headers);
     answer
 }

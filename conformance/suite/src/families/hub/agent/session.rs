@@ -19,9 +19,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use super::call::{Choice, any_hub_tool};
 use super::driver::{Absent, Driver};
 use super::judge::request::Expected;
-use super::judge::{Deed, Made, outcome};
+use super::judge::{CallRecord, Made, outcome};
 use super::manifest::AgentTable;
-use super::room::{Booth, Room};
+use super::router::{ScenarioChannel, ScenarioRouter};
 use super::scene::Scene;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
@@ -80,7 +80,7 @@ enum Liveness {
     #[default]
     Idle,
     /// Requests to the Hub, and nothing of what it answered.
-    Stirs,
+    Responsive,
     /// The Hub's result came back.
     Works,
 }
@@ -92,7 +92,7 @@ pub struct AgentSession {
     /// Waiting times.
     pub pace: Timeouts,
     pub(super) driver: Driver,
-    pub(super) room: Arc<Room>,
+    pub(super) router: Arc<ScenarioRouter>,
     secret: String,
     agent_id: Option<String>,
     customer_id: String,
@@ -149,13 +149,17 @@ impl AgentSession {
 
     /// The session of a run that is judged again.
     pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
-        let lobby = Booth::new(String::new(), String::new());
-        let room = Room::new(Arc::new(PassthroughWire), table.drive.model.unwrap_or_default(), lobby);
+        let unattributed = ScenarioChannel::new(String::new(), String::new());
+        let router = ScenarioRouter::new(
+            Arc::new(PassthroughWire),
+            table.drive.model.unwrap_or_default(),
+            unattributed,
+        );
         Arc::new(Self {
             table,
             pace: found.pace,
             driver: Driver::Nobody(found.driver),
-            room: Arc::new(room),
+            router: Arc::new(router),
             secret: found.secret,
             agent_id: found.agent_id,
             customer_id: found.customer_id,
@@ -219,7 +223,7 @@ impl AgentSession {
 
     /// Whether it asked the Hub at all.
     pub(super) fn stirs(&self) -> bool {
-        self.liveness >= Liveness::Stirs
+        self.liveness >= Liveness::Responsive
     }
 
     /// What the agent answered to the last call before the first scenario, in a sentence.
@@ -228,7 +232,7 @@ impl AgentSession {
         let last = frames.iter().rev().find(|frame| frame.kind == Kind::Drive);
         let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
         let made = self.first_call(number);
-        Deed { made: &made, frames: &frames }.told()
+        CallRecord { made: &made, frames: &frames }.told()
     }
 
     /// Has the agent call one of its Hub tools, and says what came of it.
@@ -242,13 +246,13 @@ impl AgentSession {
         scene.make(call, None).await;
         scene.rest();
         let frames = scene.frames();
-        let deed = Deed { made: &scene.made[0], frames: &frames };
-        if !deed.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
-            return Err(format!("it does not call it at the mock Hub: {}", deed.told()));
+        let call_record = CallRecord { made: &scene.made[0], frames: &frames };
+        if !call_record.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
+            return Err(format!("it does not call it at the mock Hub: {}", call_record.told()));
         }
-        match outcome::is_a_success(&deed, &scene.booth.mark) {
+        match outcome::is_a_success(&call_record, &scene.scenario_channel.mark) {
             Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
-            Err(_) => Err(format!("it calls it, and gives back no success: {}", deed.told())),
+            Err(_) => Err(format!("it calls it, and gives back no success: {}", call_record.told())),
         }
     }
 
@@ -280,7 +284,7 @@ impl AgentSession {
 
     /// What came before the first scenario, and between scenarios.
     pub(super) fn early(&self) -> Vec<Frame> {
-        self.room.lobby.transcript.frames()
+        self.router.unattributed.transcript.frames()
     }
 
     /// `host:port` of the suite's Hub.
@@ -323,9 +327,9 @@ impl AgentSession {
     }
 
     /// Waits until no other scenario has its turn.
-    pub(super) async fn turn(&self, booth: &Arc<Booth>) -> Option<OwnedSemaphorePermit> {
+    pub(super) async fn turn(&self, scenario_channel: &Arc<ScenarioChannel>) -> Option<OwnedSemaphorePermit> {
         let turn = Arc::clone(&self.turn).acquire_owned().await.ok();
-        self.room.enter(Arc::clone(booth));
+        self.router.enter(Arc::clone(scenario_channel));
         turn
     }
 

@@ -7,7 +7,7 @@ use cucumber::World as CucumberWorld;
 
 use super::call::Choice;
 use super::judge::outcome::LOST;
-use super::judge::{Deed, Made};
+use super::judge::{CallRecord, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
 use crate::engine::judge::{Cause, CheckFailure, Judgement, Undeclared};
@@ -35,17 +35,17 @@ has_core!(World);
 impl FamilyWorld for World {
     fn remains(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
-        let other = AgentSession::other_customer(&scene.booth.unique);
+        let other = AgentSession::other_customer(&scene.scenario_channel.unique);
         ScenarioArtifacts {
-            transcript: Some(Arc::clone(&scene.booth.transcript)),
+            transcript: Some(Arc::clone(&scene.scenario_channel.transcript)),
             names: vec![
                 (other.clone(), "<other customer>".to_owned()),
                 (scene.customer_id.clone(), "<customer>".to_owned()),
                 (other.to_uppercase(), "<other customer>".to_owned()),
                 (scene.customer_id.to_uppercase(), "<customer>".to_owned()),
-                (scene.booth.mark.clone(), "<mark>".to_owned()),
-                (scene.booth.unique.clone(), "<unique>".to_owned()),
-                (scene.booth.unique.to_uppercase(), "<unique>".to_owned()),
+                (scene.scenario_channel.mark.clone(), "<mark>".to_owned()),
+                (scene.scenario_channel.unique.clone(), "<unique>".to_owned()),
+                (scene.scenario_channel.unique.to_uppercase(), "<unique>".to_owned()),
                 (scene.session.address(), SHOWN_HUB.to_owned()),
                 (scene.session.model_address(), SHOWN_MODEL.to_owned()),
             ],
@@ -140,12 +140,15 @@ impl World {
     }
 
     /// Judges the call under test.
-    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&Deed<'_>) -> Judgement) -> Step {
-        self.judge_all(|deeds, subject| judgement(&deeds[subject]))
+    pub(super) fn judge_call(&mut self, judgement: impl FnOnce(&CallRecord<'_>) -> Judgement) -> Step {
+        self.judge_all(|call_records, subject| judgement(&call_records[subject]))
     }
 
     /// Judges all calls of the scenario; the second argument is the place of the one under test.
-    pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&[Deed<'_>], usize) -> Judgement) -> Step {
+    pub(super) fn judge_all(
+        &mut self,
+        judgement: impl FnOnce(&[CallRecord<'_>], usize) -> Judgement,
+    ) -> Step {
         let scene = self.scene()?;
         let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
             (scene.frames(), scene.made.clone(), scene.subject);
@@ -153,10 +156,11 @@ impl World {
         if made.is_empty() {
             return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
         }
-        let deeds: Vec<Deed<'_>> = made.iter().map(|made| Deed { made, frames: &frames }).collect();
-        let judgement = judgement(&deeds, subject);
+        let call_records: Vec<CallRecord<'_>> =
+            made.iter().map(|made| CallRecord { made, frames: &frames }).collect();
+        let judgement = judgement(&call_records, subject);
         if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            let told = deeds[subject.min(deeds.len() - 1)].told();
+            let told = call_records[subject.min(call_records.len() - 1)].told();
             let told =
                 self.remains().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
             let told = match told.char_indices().nth(SHOWN_ANSWER) {

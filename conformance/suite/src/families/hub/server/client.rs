@@ -90,7 +90,7 @@ impl Client {
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
     pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
-        let call = agent.transcript.told("call", || self.calls.fetch_add(1, Ordering::Relaxed));
+        let call = agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed));
         let mut message = outgoing(agent, request, call);
         // A Hub may take two requests with one id for one.
         if message.body.pointer("/context/request_id").is_some_and(|id| id == REQUEST_ID) {

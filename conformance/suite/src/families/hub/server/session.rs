@@ -380,7 +380,7 @@ impl HubSession {
             if began.elapsed() + wait > patience {
                 return call;
             }
-            transcript::rest(wait).await;
+            transcript::sleep_unless_replaying(wait).await;
             let call = self.client.send(agent, request, self.pace.answer).await;
             match self.wait_for_limit(agent, request, call) {
                 Some(next) if began.elapsed() < patience => wait = next,

@@ -192,7 +192,7 @@ impl World {
         let session = self.session()?;
         let transcript = Arc::clone(&self.scene()?.agent.transcript);
         let is_idle = || session.provider.as_ref().is_some_and(|provider| !provider.was_asked());
-        if transcript.told("provider is idle", is_idle) {
+        if transcript.record_external("provider is idle", is_idle) {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing".to_owned();
             return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message }));
         }
@@ -210,7 +210,7 @@ impl World {
             let patience = session.pace.quiet * ARRIVAL;
             transcript.wait(patience, |frames| look(frames).is_ok().then_some(())).await;
         } else {
-            transcript::rest(session.pace.quiet).await;
+            transcript::sleep_unless_replaying(session.pace.quiet).await;
         }
         let judgement = transcript.with(look);
         self.judge(judgement)

@@ -12,7 +12,7 @@ use super::{callback, refusal, upstream};
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::session::Recheck;
 use crate::families::utp::call::Call;
-use crate::families::utp::platform::{Desk, Project};
+use crate::families::utp::platform::{PlatformService, Project};
 use crate::families::utp::upstream::Key;
 use crate::transcript::Frame;
 
@@ -62,7 +62,7 @@ pub struct Late {
     subject: Call,
     others: Vec<String>,
     project: Arc<Project>,
-    desk: Arc<Desk>,
+    platform_service: Arc<PlatformService>,
     /// How many frames were found good.
     good: Option<usize>,
 }
@@ -74,19 +74,19 @@ impl std::fmt::Debug for Late {
 }
 
 impl Late {
-    /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `desk` has all
+    /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `platform_service` has all
     /// projects of the run.
     pub fn new(
         check: LateCheck,
         subject: Call,
         others: Vec<String>,
         project: Arc<Project>,
-        desk: Arc<Desk>,
+        platform_service: Arc<PlatformService>,
     ) -> Self {
         let calls = Calls { subject: &subject, others: &others };
         let good =
             project.transcript.with(|frames| check.judge(frames, &calls).is_ok().then_some(frames.len()));
-        Self { since: Instant::now(), check, subject, others, project, desk, good }
+        Self { since: Instant::now(), check, subject, others, project, platform_service, good }
     }
 
     /// When it was judged first.
@@ -97,7 +97,7 @@ impl Late {
     /// Judges the scenario's own project again, unless all that there is was good before.
     fn own(&self) -> Option<Recheck> {
         let transcript = &self.project.transcript;
-        if transcript.told("late", || self.good == Some(transcript.stored())) {
+        if transcript.record_external("late", || self.good == Some(transcript.stored())) {
             return None;
         }
         let frames = transcript.frames();
@@ -116,9 +116,9 @@ pub fn judge_again(lates: &[Late]) -> Vec<Option<Recheck>> {
         |fault: &Option<Recheck>| matches!(fault, Some(Recheck { trouble: CheckFailure::Broken(_), .. }));
     let open: Vec<usize> =
         (0..lates.len()).filter(|at| lates[*at].check.is_everywhere() && !is_broken(&faults[*at])).collect();
-    let Some(desk) = open.first().map(|at| &lates[*at].desk) else { return faults };
+    let Some(platform_service) = open.first().map(|at| &lates[*at].platform_service) else { return faults };
     // The scenario's own project came first: which other one shows it too may differ from run to run.
-    let found = elsewhere(lates, &open, &desk.projects());
+    let found = elsewhere(lates, &open, &platform_service.projects());
     // Where one project has nothing to look at, the others still count.
     for (at, fault) in found {
         faults[at] = Some(fault);

@@ -6,7 +6,7 @@ use serde_json::Value;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::utp::platform::desk::CORRELATION;
+use crate::families::utp::platform::platform_service::CORRELATION;
 use crate::transcript::{Frame, Kind};
 
 /// The call was answered: a report came for it.

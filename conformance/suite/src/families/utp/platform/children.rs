@@ -4,7 +4,7 @@
 //! a call that they end otherwise, that they wait until it ends them, or that they cannot be started. A call is known
 //! by its token, which stands in what its children are asked to do.
 //!
-//! Neighbours: `desk` answers `turns.start` and publishes a child's end; `project` holds one `Children`.
+//! Neighbours: `platform_service` answers `turns.start` and publishes a child's end; `project` holds one `Children`.
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;
@@ -29,7 +29,7 @@ pub(super) const WORK: Duration = Duration::from_millis(10);
 
 /// What becomes of the children of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
+pub enum ChildOutcome {
     /// They end by themselves, with this status.
     Ends(&'static str),
     /// They work until the scenario ends them.
@@ -68,7 +68,7 @@ pub(super) struct Children {
 
 #[derive(Debug, Default)]
 struct State {
-    fates: Vec<(String, Fate)>,
+    child_outcomes: Vec<(String, ChildOutcome)>,
     /// What was answered, by agent turn id.
     turns: BTreeMap<String, Value>,
     /// Started, and about to end by themselves.
@@ -78,28 +78,28 @@ struct State {
 }
 
 impl State {
-    fn fate(&self, body: &Value) -> Fate {
-        let told = self.fates.iter().rev().find(|(token, _)| seen::mentions(body, token));
-        told.map_or(Fate::Ends("success"), |(_, fate)| *fate)
+    fn child_outcome(&self, body: &Value) -> ChildOutcome {
+        let told = self.child_outcomes.iter().rev().find(|(token, _)| seen::mentions(body, token));
+        told.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
 }
 
 impl Children {
     /// Says what becomes of the children of the call with this token.
-    pub(super) fn decide(&self, token: &str, fate: Fate) {
-        lock(&self.state).fates.push((token.to_owned(), fate));
+    pub(super) fn decide(&self, token: &str, child_outcome: ChildOutcome) {
+        lock(&self.state).child_outcomes.push((token.to_owned(), child_outcome));
     }
 
     /// What the platform says to a request that is to fail.
     pub(super) fn obstacle(&self, body: &Value) -> Option<Reply> {
-        match lock(&self.state).fate(body) {
-            Fate::Refused => Some(Err(Refusal {
+        match lock(&self.state).child_outcome(body) {
+            ChildOutcome::Refused => Some(Err(Refusal {
                 status: 403,
                 code: "forbidden",
                 message: "this may not be done in the project".to_owned(),
             })),
-            Fate::Nonsense => Some(Ok(json!(["nonsense", 42]))),
-            Fate::Ends(_) | Fate::Waits => None,
+            ChildOutcome::Nonsense => Some(Ok(json!(["nonsense", 42]))),
+            ChildOutcome::Ends(_) | ChildOutcome::Waits => None,
         }
     }
 
@@ -122,15 +122,15 @@ impl Children {
         }
         let agent_id = bounds::cut(agent, MAX_ID);
         let reply = json!({"agent_id": agent_id, "agent_turn_id": turn, "turn_epoch": 1});
-        let fate = state.fate(body);
+        let child_outcome = state.child_outcome(body);
         let child = Child {
             agent_id,
             agent_turn_id: turn.clone(),
             channel_id: channel_id.to_owned(),
             instruction: instruction.to_owned(),
-            status: if let Fate::Ends(status) = fate { status } else { "success" },
+            status: if let ChildOutcome::Ends(status) = child_outcome { status } else { "success" },
         };
-        if fate == Fate::Waits {
+        if child_outcome == ChildOutcome::Waits {
             state.waiting.push(child);
         } else {
             state.due.push(child);
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn children_of_one_call_wait_and_those_of_others_do_not() {
         let children = Children::default();
-        children.decide("tok-1", Fate::Waits);
+        children.decide("tok-1", ChildOutcome::Waits);
         for (id, instruction) in [("t1", "first tok-1"), ("t2", "second tok-1"), ("t3", "tok-2")] {
             children.start(&turn(id, instruction), "public", &name()).expect("a turn");
         }

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Operation};
+use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, Refusal, Reply, too_large};
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
@@ -35,12 +35,16 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 ///
 /// # Errors
 /// When the address cannot be listened on.
-pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
+pub async fn serve(
+    listen: SocketAddr,
+    platform_service: &Arc<PlatformService>,
+) -> std::io::Result<(SocketAddr, JoinSet<()>)> {
     let listener = http_connections::listen(Some(&listen.to_string())).await?;
     let address = listener.local_addr()?;
-    let router = Router::new()
-        .fallback(handle)
-        .with_state(Platform { desk: Arc::clone(desk), large: Arc::new(Semaphore::new(LARGE_AT_A_TIME)) });
+    let router = Router::new().fallback(handle).with_state(Platform {
+        platform_service: Arc::clone(platform_service),
+        large: Arc::new(Semaphore::new(LARGE_AT_A_TIME)),
+    });
     let mut tasks = JoinSet::new();
     tasks.spawn(async move {
         // Serving ends with the task; an error of one connection is that connection's own.
@@ -51,18 +55,18 @@ pub async fn serve(listen: SocketAddr, desk: &Arc<Desk>) -> std::io::Result<(Soc
 
 #[derive(Clone)]
 struct Platform {
-    desk: Arc<Desk>,
+    platform_service: Arc<PlatformService>,
     large: Arc<Semaphore>,
 }
 
 async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Response {
-    let Platform { desk, large } = platform;
+    let Platform { platform_service, large } = platform;
     let (parts, body) = request.into_parts();
     let path = parts.uri.path().to_owned();
     let read = tokio::time::timeout(BODY_DEADLINE, read(body)).await;
     let Some(bytes) = read.ok().flatten() else {
         let refusal = too_large();
-        desk.refused(&project_of(&path), &refusal);
+        platform_service.refused(&project_of(&path), &refusal);
         return respond(Err(refusal), None);
     };
     let turn = if bytes.len() > LARGE { large.acquire().await.ok() } else { None };
@@ -71,7 +75,12 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
         Ok(route) => route,
         Err(body) => {
             if parts.method != Method::GET && path.split('/').any(is_state) {
-                desk.observe_everywhere(Kind::StateWrite, &channel, &headers(&parts.headers), &body);
+                platform_service.observe_everywhere(
+                    Kind::StateWrite,
+                    &channel,
+                    &headers(&parts.headers),
+                    &body,
+                );
             }
             return respond(Err(unknown()), None);
         }
@@ -79,12 +88,13 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
     // A request for cards may be held back for long, and others must not wait for it.
     let turn = turn.filter(|_| route.operation != Operation::CardsGet);
     let starts = matches!(route.operation, Operation::TurnStart { .. });
-    let reply =
-        desk.request(&route.project, route.operation, channel, headers(&parts.headers), route.body).await;
+    let reply = platform_service
+        .request(&route.project, route.operation, channel, headers(&parts.headers), route.body)
+        .await;
     drop(turn);
     let mut response = respond(reply, route.single);
     if starts {
-        let answered = Answered { desk, project: route.project };
+        let answered = Answered { platform_service, project: route.project };
         response.extensions_mut().insert(Arc::new(answered));
     }
     response
@@ -92,13 +102,13 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
 
 /// Goes along with a response and is dropped when that is written.
 struct Answered {
-    desk: Arc<Desk>,
+    platform_service: Arc<PlatformService>,
     project: String,
 }
 
 impl Drop for Answered {
     fn drop(&mut self) {
-        self.desk.answered(&self.project);
+        self.platform_service.answered(&self.project);
     }
 }
 

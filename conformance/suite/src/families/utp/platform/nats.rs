@@ -11,7 +11,7 @@ use serde_json::Value;
 use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
-use super::desk::{Desk, Operation};
+use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, Reply, too_large};
 use crate::transcript::{Kind, Message};
 
@@ -27,7 +27,7 @@ const MAX_IN_FLIGHT: usize = 512;
 pub async fn serve(
     client: &Client,
     version: &str,
-    desk: &Arc<Desk>,
+    platform_service: &Arc<PlatformService>,
     wakeups: UnboundedReceiver<Message>,
 ) -> Result<JoinSet<()>, async_nats::SubscribeError> {
     let requests = client.subscribe("l0.v1.>").await?;
@@ -35,10 +35,10 @@ pub async fn serve(
     let state = client.subscribe("state.>").await?;
     let buckets = client.subscribe("$KV.>").await?;
     let mut tasks = JoinSet::new();
-    tasks.spawn(answer(client.clone(), Arc::clone(desk), requests));
-    tasks.spawn(watch(Arc::clone(desk), bus));
-    tasks.spawn(watch(Arc::clone(desk), state));
-    tasks.spawn(watch(Arc::clone(desk), buckets));
+    tasks.spawn(answer(client.clone(), Arc::clone(platform_service), requests));
+    tasks.spawn(watch(Arc::clone(platform_service), bus));
+    tasks.spawn(watch(Arc::clone(platform_service), state));
+    tasks.spawn(watch(Arc::clone(platform_service), buckets));
     tasks.spawn(publish(client.clone(), wakeups));
     Ok(tasks)
 }
@@ -91,7 +91,7 @@ pub async fn send(client: &Client, message: &Message) -> Result<(), async_nats::
     }
 }
 
-async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
+async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requests: Subscriber) {
     let mut in_flight = JoinSet::new();
     while let Some(request) = requests.next().await {
         while in_flight.try_join_next().is_some() {}
@@ -100,14 +100,14 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
         }
         let (project, operation) = route(&request.subject);
         // Another platform may serve other projects on the same broker; what is not ours is not answered.
-        if desk.project(&project).is_none() {
-            desk.strays_to(&project);
+        if platform_service.project(&project).is_none() {
+            platform_service.strays_to(&project);
             continue;
         }
-        let (client, desk) = (client.clone(), Arc::clone(&desk));
+        let (client, platform_service) = (client.clone(), Arc::clone(&platform_service));
         if request.payload.len() > MAX_BODY {
             let refusal = too_large();
-            desk.refused(&project, &refusal);
+            platform_service.refused(&project, &refusal);
             if let Some(to) = request.reply {
                 respond(&client, to, Err(refusal)).await;
             }
@@ -115,16 +115,16 @@ async fn answer(client: Client, desk: Arc<Desk>, mut requests: Subscriber) {
         }
         let channel = request.subject.to_string();
         let (headers, body) = (headers(&request), body(&request.payload));
-        // Tasks start in the order of arrival only on one thread; the desk is entered here, at once,
+        // Tasks start in the order of arrival only on one thread; the service is called here, at once,
         // and a task is needed just for an answer that has to wait.
         let mut work = Box::pin(async move {
             let starts = matches!(operation, Operation::TurnStart { .. });
-            let reply = desk.request(&project, operation, channel, headers, body).await;
+            let reply = platform_service.request(&project, operation, channel, headers, body).await;
             if let Some(to) = request.reply {
                 respond(&client, to, reply).await;
             }
             if starts {
-                desk.answered(&project);
+                platform_service.answered(&project);
             }
         });
         if futures::poll!(&mut work).is_pending() {
@@ -146,7 +146,7 @@ async fn respond(client: &Client, to: async_nats::Subject, reply: Reply) {
     };
 }
 
-async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
+async fn watch(platform_service: Arc<PlatformService>, mut bus: Subscriber) {
     while let Some(message) = bus.next().await {
         let tokens: Vec<&str> = message.subject.split('.').collect();
         let kind = match tokens.as_slice() {
@@ -160,15 +160,18 @@ async fn watch(desk: Arc<Desk>, mut bus: Subscriber) {
         // `state.>` has no place for a project, so the token or the member that names one of ours decides.
         let named = body.get("project_id").and_then(Value::as_str);
         let mut candidates = tokens.iter().copied().chain(named);
-        let project = candidates.find(|candidate| desk.project(candidate).is_some()).map(str::to_owned);
+        let project =
+            candidates.find(|candidate| platform_service.project(candidate).is_some()).map(str::to_owned);
         let subject = message.subject.to_string();
         match project {
-            Some(project) => desk.observe(&project, kind, subject, headers, body),
-            None if kind == Kind::StateWrite => desk.observe_everywhere(kind, &subject, &headers, &body),
+            Some(project) => platform_service.observe(&project, kind, subject, headers, body),
+            None if kind == Kind::StateWrite => {
+                platform_service.observe_everywhere(kind, &subject, &headers, &body);
+            }
             None => {
                 // Only said of a target that shows nothing where it was asked to.
                 if let ["cg", _, elsewhere, ..] = subject.split('.').collect::<Vec<_>>().as_slice() {
-                    desk.strays_to(elsewhere);
+                    platform_service.strays_to(elsewhere);
                 }
             }
         }

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, OnceLock};
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use super::children::{Children, Fate, is_token};
+use super::children::{ChildOutcome, Children, is_token};
 use super::reply::{Refusal, Reply, bad_request};
 use crate::families::utp::judge::seen;
 use crate::families::utp::tool::Role;
@@ -244,8 +244,8 @@ impl Project {
     }
 
     /// Says what becomes of the children of the call with this token.
-    pub fn decide_children(&self, token: &str, fate: Fate) {
-        self.children.decide(token, fate);
+    pub fn decide_children(&self, token: &str, child_outcome: ChildOutcome) {
+        self.children.decide(token, child_outcome);
     }
 
     /// Whether a child waits for the scenario to end it.

@@ -108,7 +108,8 @@ impl Client {
 
     /// Makes an exchange, which is found in the transcript under the number given back.
     pub async fn send(&self, caller: &Caller, request: &Request, deadline: Duration) -> u64 {
-        let number = caller.transcript.told("exchange", || self.exchanges.fetch_add(1, Ordering::Relaxed));
+        let number =
+            caller.transcript.record_external("exchange", || self.exchanges.fetch_add(1, Ordering::Relaxed));
         let message = self.outgoing(caller, request, number);
         caller.transcript.record(message.clone());
         for message in self.wire.outgoing(message) {

@@ -285,12 +285,12 @@ impl ManagementSession {
         while look(&made, |upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
             // A registry may take its time until it shows what it took.
-            if caller.transcript.told("late", || began.elapsed() + wait > patience)
+            if caller.transcript.record_external("late", || began.elapsed() + wait > patience)
                 || look(&made, |upload| upload.stored().is_some())
             {
                 break;
             }
-            transcript::rest(wait).await;
+            transcript::sleep_unless_replaying(wait).await;
             wait = (wait * 2).min(LONGEST_LOOK);
         }
         made

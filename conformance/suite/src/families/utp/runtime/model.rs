@@ -10,8 +10,8 @@ use std::sync::{Arc, Mutex, OnceLock};
 use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
-use crate::families::utp::platform::{Desk, Project};
-use crate::net::http_server::{Asked, HttpServer, Reply};
+use crate::families::utp::platform::{PlatformService, Project};
+use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
 use crate::transcript::{Kind, Message, lock};
 
 /// The built-in workflow tool of a worker (UTP intro).
@@ -25,7 +25,7 @@ const MARK: &str = "mark-";
 
 /// A tool call that the model asks for.
 #[derive(Clone, Debug)]
-pub struct Wish {
+pub struct PlannedCall {
     /// The model's id of the call.
     pub id: String,
     /// The tool.
@@ -50,7 +50,7 @@ pub struct Script {
     /// The turn's project.
     pub project: Arc<Project>,
     /// Tool calls, round by round.
-    pub rounds: Vec<Vec<Wish>>,
+    pub rounds: Vec<Vec<PlannedCall>>,
     /// What comes after them.
     pub ending: Ending,
     /// What the end says.
@@ -61,12 +61,12 @@ pub struct Script {
 pub struct Model {
     /// None where a run is judged again, in which nobody asks.
     server: Option<HttpServer>,
-    room: Arc<Room>,
+    router: Arc<ModelRouter>,
 }
 
 #[derive(Default)]
-struct Room {
-    desk: OnceLock<Arc<Desk>>,
+struct ModelRouter {
+    platform_service: OnceLock<Arc<PlatformService>>,
     scripts: Mutex<BTreeMap<String, Script>>,
 }
 
@@ -82,15 +82,15 @@ impl Model {
     /// # Errors
     /// Why it cannot listen there.
     pub async fn start(listen: Option<&str>) -> Result<Self, String> {
-        let room = Arc::<Room>::default();
-        let own = Arc::clone(&room);
+        let router = Arc::<ModelRouter>::default();
+        let own = Arc::clone(&router);
         let server = HttpServer::start(listen, Arc::new(move |asked| own.answer(&asked))).await?;
-        Ok(Self { server: Some(server), room })
+        Ok(Self { server: Some(server), router })
     }
 
     /// A model that nobody asks, for a run that is judged again.
     pub(super) fn unasked() -> Self {
-        Self { server: None, room: Arc::default() }
+        Self { server: None, router: Arc::default() }
     }
 
     /// The base URL that a runtime is told.
@@ -98,15 +98,15 @@ impl Model {
         format!("{}/v1", self.server.as_ref().map(HttpServer::url).unwrap_or_default())
     }
 
-    /// From now on what is said is written down in the projects of this desk.
-    pub fn attend(&self, desk: &Arc<Desk>) {
-        // A model serves one run; a second desk would be another run's.
-        let _ = self.room.desk.set(Arc::clone(desk));
+    /// From now on what is said is recorded in the projects of this platform.
+    pub fn attend(&self, platform_service: &Arc<PlatformService>) {
+        // A model serves one run; a second platform would be another run's.
+        let _ = self.router.platform_service.set(Arc::clone(platform_service));
     }
 
     /// Says what the model does in the turn with this mark.
     pub fn script(&self, mark: &str, script: Script) {
-        lock(&self.room.scripts).insert(mark.to_owned(), script);
+        lock(&self.router.scripts).insert(mark.to_owned(), script);
     }
 }
 
@@ -115,8 +115,8 @@ pub fn mark(unique: &str, number: usize) -> String {
     format!("{MARK}{unique}-{number}")
 }
 
-impl Room {
-    fn answer(&self, asked: &Asked) -> Reply {
+impl ModelRouter {
+    fn answer(&self, asked: &ReceivedRequest) -> Reply {
         let path = asked.bare_path();
         if path.ends_with("/models") {
             return Reply::json(
@@ -131,7 +131,7 @@ impl Room {
         let Some((mark, script)) = self.find(&asked.body) else {
             return spoken(&asked.body, text("There is nothing to do."));
         };
-        let Some(desk) = self.desk.get() else { return Reply::Close };
+        let Some(platform_service) = self.platform_service.get() else { return Reply::Close };
         let round = rounds(&asked.body, &mark);
         let channel = format!("{} for {}", asked.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
@@ -142,7 +142,7 @@ impl Room {
             headers: headers.clone(),
             body: asked.body.clone(),
         };
-        let Some(request) = desk.incoming(&script.project, request).into_iter().next() else {
+        let Some(request) = platform_service.incoming(&script.project, request).into_iter().next() else {
             return Reply::Hang;
         };
         let reply = Message {
@@ -152,7 +152,7 @@ impl Room {
             headers,
             body: next(&script, round, &request.body),
         };
-        match desk.outgoing(&script.project, reply).pop() {
+        match platform_service.outgoing(&script.project, reply).pop() {
             Some(reply) => spoken(&asked.body, reply.body),
             None => Reply::Hang,
         }
@@ -197,12 +197,12 @@ fn next(script: &Script, round: usize, request: &Value) -> Value {
     let offered = request.get("tools").and_then(Value::as_array);
     // A request without tools is for something else, such as a title.
     let Some(offered) = offered.filter(|tools| !tools.is_empty()) else { return text(&script.last_words) };
-    if let Some(wishes) = script.rounds.get(round) {
-        let calls: Vec<Value> = wishes
+    if let Some(planned_calls) = script.rounds.get(round) {
+        let calls: Vec<Value> = planned_calls
             .iter()
-            .map(|wish| {
-                let function = json!({"name": wish.tool, "arguments": wish.arguments});
-                json!({"id": wish.id, "type": "function", "function": function})
+            .map(|planned_call| {
+                let function = json!({"name": planned_call.tool, "arguments": planned_call.arguments});
+                json!({"id": planned_call.id, "type": "function", "function": function})
             })
             .collect();
         return json!({"role": "assistant", "content": null, "tool_calls": calls});

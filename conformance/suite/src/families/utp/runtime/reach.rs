@@ -40,7 +40,7 @@ pub(super) enum Reach {
 
 /// What a runtime is asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Errand {
+pub(super) enum RuntimeMessage {
     /// `turns.start`.
     Turn,
     /// `report`.
@@ -69,25 +69,31 @@ impl Reach {
         matches!(self, Self::Http { .. } | Self::Nowhere { is_http: true })
     }
 
-    /// The channel of an errand, as transcripts name it.
-    pub(super) fn channel(&self, errand: Errand, project: &str, channel_id: &str, agent_id: &str) -> String {
-        match (self, errand) {
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Turn) => {
+    /// The channel of an message_kind, as transcripts name it.
+    pub(super) fn channel(
+        &self,
+        message_kind: RuntimeMessage,
+        project: &str,
+        channel_id: &str,
+        agent_id: &str,
+    ) -> String {
+        match (self, message_kind) {
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Turn) => {
                 format!("{BELOW}.{project}.{channel_id}.turns.start")
             }
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Report) => {
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Report) => {
                 format!("{BELOW}.{project}.{channel_id}.report")
             }
-            (Self::Nats(_) | Self::Nowhere { is_http: false }, Errand::Inbox) => {
+            (Self::Nats(_) | Self::Nowhere { is_http: false }, RuntimeMessage::Inbox) => {
                 format!("{BELOW}.{project}.inbox.list")
             }
-            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Turn) => {
+            (Self::Http { .. } | Self::Nowhere { .. }, RuntimeMessage::Turn) => {
                 format!("POST /projects/{project}/channels/{channel_id}/turns")
             }
-            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Report) => {
+            (Self::Http { .. } | Self::Nowhere { .. }, RuntimeMessage::Report) => {
                 format!("POST /projects/{project}/channels/{channel_id}/reports")
             }
-            (Self::Http { .. } | Self::Nowhere { .. }, Errand::Inbox) => {
+            (Self::Http { .. } | Self::Nowhere { .. }, RuntimeMessage::Inbox) => {
                 format!("GET /projects/{project}/agents/{agent_id}/inbox")
             }
         }

@@ -10,8 +10,8 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::model;
-use super::model::{Ending, Script, Wish};
-use super::reach::{Answered, Errand, traced, whose_inbox};
+use super::model::{Ending, PlannedCall, Script};
+use super::reach::{Answered, RuntimeMessage, traced, whose_inbox};
 use super::seen;
 use super::seen::Behaviour;
 use super::session::RuntimeSession;
@@ -89,7 +89,7 @@ impl Scene {
     /// A call of a tool of this kind in the last turn.
     pub fn plan_call(&mut self, session: &RuntimeSession, after_execution: &str) -> usize {
         let (name, target) = TOOLS[self.calls.len() % TOOLS.len()];
-        let row = Row::external(&session.ground.version, name, target, after_execution);
+        let row = Row::external(&session.test_environment.version, name, target, after_execution);
         self.plan(row, None)
     }
 
@@ -115,7 +115,7 @@ impl Scene {
         let own = &self.turns[turn];
         session.model.script(&own.mark, self.script(turn));
         let headers = traced(&own.trace.to_string());
-        let message = self.message(session, Errand::Turn, turn, headers, own.request());
+        let message = self.message(session, RuntimeMessage::Turn, turn, headers, own.request());
         self.started = self.started.max(turn + 1);
         let answer = self.ask(session, message, Kind::TurnReply, within).await;
         let body = answer.as_ref().map(|answer| answer.body.clone());
@@ -149,12 +149,12 @@ impl Scene {
     }
 
     fn script(&self, turn: usize) -> Script {
-        let mut rounds: Vec<Vec<Wish>> = Vec::new();
+        let mut rounds: Vec<Vec<PlannedCall>> = Vec::new();
         for call in self.calls.iter().filter(|call| call.turn == turn) {
             rounds.resize_with(rounds.len().max(call.round + 1), Vec::new);
             let arguments = call.arguments.as_str().map_or_else(|| call.arguments.to_string(), str::to_owned);
             let tool = call.row.tool_name.clone();
-            rounds[call.round].push(Wish { id: call.model_id.clone(), tool, arguments });
+            rounds[call.round].push(PlannedCall { id: call.model_id.clone(), tool, arguments });
         }
         let project = Arc::clone(&self.project);
         Script {
@@ -199,7 +199,9 @@ impl Scene {
             Some((frame.body.clone(), card))
         };
         let waiting = self.project.transcript.wait(within, find);
-        let Some((command, card)) = session.ground.unless_ended(waiting).await else { return false };
+        let Some((command, card)) = session.test_environment.unless_ended(waiting).await else {
+            return false;
+        };
         let own = &mut self.calls[call];
         own.command = Some(command);
         own.prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
@@ -236,7 +238,8 @@ impl Scene {
         if own.card.is_object() {
             self.project.seed_card(&own.card);
         }
-        let message = self.message(session, Errand::Report, own.turn, own.headers.clone(), own.report());
+        let message =
+            self.message(session, RuntimeMessage::Report, own.turn, own.headers.clone(), own.report());
         self.ask(session, message, Kind::ReportReply, session.pace.answer).await
     }
 
@@ -244,7 +247,8 @@ impl Scene {
     pub async fn report_and_look(&self, session: &RuntimeSession, call: usize) {
         let own = &self.calls[call];
         self.project.seed_card(&own.card);
-        let message = self.message(session, Errand::Report, own.turn, own.headers.clone(), own.report());
+        let message =
+            self.message(session, RuntimeMessage::Report, own.turn, own.headers.clone(), own.report());
         let turn = &self.turns[own.turn];
         let looking = async {
             if self.wait(session, |frames| seen::wakeups(frames, turn, own).next().is_some()).await {
@@ -257,11 +261,12 @@ impl Scene {
     /// Reads the Inbox of a call's agent.
     pub async fn read_inbox(&self, session: &RuntimeSession, turn: usize) -> Option<usize> {
         let agent = self.turns[turn].agent_id.clone();
-        let message = self.message(session, Errand::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
+        let message =
+            self.message(session, RuntimeMessage::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
         let answer = self.exchange(session, message, session.pace.answer).await?;
         let body = answer.body;
         let records = body.get("records").or_else(|| body.get("items")).unwrap_or(&body).as_array()?.clone();
-        let desk = &session.ground.desk;
+        let platform_service = &session.test_environment.platform_service;
         let mut read = 0;
         for record in records.into_iter().take(MAX_RECORDS) {
             let message = Message {
@@ -271,7 +276,7 @@ impl Scene {
                 headers: BTreeMap::new(),
                 body: record,
             };
-            read += desk.incoming(&self.project, message).len();
+            read += platform_service.incoming(&self.project, message).len();
         }
         Some(read)
     }
@@ -302,13 +307,13 @@ impl Scene {
             }
         };
         let waiting = self.project.transcript.linger(within, first);
-        session.ground.unless_ended(waiting).await.unwrap_or(Behaviour::Stays)
+        session.test_environment.unless_ended(waiting).await.unwrap_or(Behaviour::Stays)
     }
 
     /// Waits until something shows, at most as long as an answer may take.
     pub async fn wait(&self, session: &RuntimeSession, found: impl Fn(&[Frame]) -> bool) -> bool {
         let waiting = self.project.transcript.wait(session.pace.answer, |frames| found(frames).then_some(()));
-        session.ground.unless_ended(waiting).await.is_some()
+        session.test_environment.unless_ended(waiting).await.is_some()
     }
 
     /// After something that may have no effect: a whole turn of another agent in the same project, and a quiet window.
@@ -322,7 +327,7 @@ impl Scene {
             self.make_up(call);
             self.started = self.turns.len();
             let taken = self.report(session, call).await.is_some_and(|answer| answer.accepted);
-            transcript::rest(session.pace.quiet_after(began.elapsed())).await;
+            transcript::sleep_unless_replaying(session.pace.quiet_after(began.elapsed())).await;
             return taken;
         }
         if self.start_turn(session, turn, session.pace.answer).await.is_err()
@@ -333,13 +338,13 @@ impl Scene {
         self.report(session, call).await;
         let alive = self.behaviour(session, call).await == session.baseline.suspend;
         // An early end of the window would need something to wait for; the point is that nothing comes.
-        transcript::rest(session.pace.quiet_after(began.elapsed())).await;
+        transcript::sleep_unless_replaying(session.pace.quiet_after(began.elapsed())).await;
         alive
     }
 
     /// A quiet window, for what must not come after something that was seen.
     pub async fn quiet(&self, session: &RuntimeSession) {
-        transcript::rest(session.pace.quiet).await;
+        transcript::sleep_unless_replaying(session.pace.quiet).await;
     }
 
     /// Whether the target did anything here.
@@ -351,18 +356,18 @@ impl Scene {
     fn message(
         &self,
         session: &RuntimeSession,
-        errand: Errand,
+        message_kind: RuntimeMessage,
         turn: usize,
         headers: BTreeMap<String, String>,
         body: Value,
     ) -> Message {
         let turn = &self.turns[turn];
-        let kind = match errand {
-            Errand::Turn => Kind::TurnStart,
-            Errand::Report => Kind::Report,
-            Errand::Inbox => Kind::InboxList,
+        let kind = match message_kind {
+            RuntimeMessage::Turn => Kind::TurnStart,
+            RuntimeMessage::Report => Kind::Report,
+            RuntimeMessage::Inbox => Kind::InboxList,
         };
-        let channel = session.reach.channel(errand, &self.project.id, &turn.channel, &turn.agent_id);
+        let channel = session.reach.channel(message_kind, &self.project.id, &turn.channel, &turn.agent_id);
         Message { direction: Direction::ToTarget, kind, channel, headers, body }
     }
 
@@ -384,7 +389,7 @@ impl Scene {
         }
         let headers = BTreeMap::from([(crate::net::wire::STATUS.to_owned(), answer.status.to_string())]);
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
-        session.ground.desk.incoming(&self.project, message);
+        session.test_environment.platform_service.incoming(&self.project, message);
         Some(answer)
     }
 
@@ -397,10 +402,10 @@ impl Scene {
         let mut answer = None;
         // A report and a look into the Inbox may be under way together.
         let told = format!("answer to {:?}", message.kind);
-        for message in session.ground.desk.outgoing(&self.project, message) {
+        for message in session.test_environment.platform_service.outgoing(&self.project, message) {
             let asked = session.reach.ask(&message, within);
-            let own = session.ground.unless_ended(asked);
-            let own = self.project.transcript.heard(&told, own).await;
+            let own = session.test_environment.unless_ended(asked);
+            let own = self.project.transcript.record_external_async(&told, own).await;
             answer = answer.or(own);
         }
         if answer.is_none() {

@@ -14,8 +14,8 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::families::utp::error::SessionError;
-use crate::families::utp::ground::Ground;
 use crate::families::utp::manifest::UtpTable;
+use crate::families::utp::test_environment::TestEnvironment;
 use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
@@ -29,7 +29,7 @@ const RETRY: Duration = Duration::from_secs(4);
 /// What a session is opened with.
 pub struct RuntimePlan {
     /// Broker, platform and target.
-    pub ground: Arc<Ground>,
+    pub test_environment: Arc<TestEnvironment>,
     /// The model.
     pub model: Arc<Model>,
     /// The manifest's table.
@@ -47,7 +47,7 @@ pub struct RuntimePlan {
 /// An open session.
 pub struct RuntimeSession {
     /// Broker, platform and target.
-    pub ground: Arc<Ground>,
+    pub test_environment: Arc<TestEnvironment>,
     /// The model.
     pub model: Arc<Model>,
     /// Waiting times.
@@ -137,9 +137,9 @@ impl RuntimeSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(ground: &Arc<Ground>, found: RuntimeFound) -> Arc<Self> {
+    pub fn again(test_environment: &Arc<TestEnvironment>, found: RuntimeFound) -> Arc<Self> {
         Arc::new(Self {
-            ground: Arc::clone(ground),
+            test_environment: Arc::clone(test_environment),
             model: Arc::new(Model::unasked()),
             pace: found.pace,
             worker_target: found.worker_target,
@@ -165,14 +165,14 @@ impl RuntimeSession {
             capabilities: capabilities(&plan.table, plan.secret.is_some()),
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
-            reach: match (plan.url, plan.ground.client()) {
+            reach: match (plan.url, plan.test_environment.client()) {
                 (Some(url), _) => Reach::http(&url),
                 (None, Some(client)) => Reach::Nats(client.clone()),
                 (None, None) => Reach::Nowhere { is_http: false },
             },
             // Until it is calibrated; a target that never does its work keeps this one.
             pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
-            ground: plan.ground,
+            test_environment: plan.test_environment,
             secret: plan.secret,
             model: plan.model,
             baseline: Baseline {
@@ -213,7 +213,7 @@ impl RuntimeSession {
 
     /// Of a target that shows nothing: what it does in a project that nobody named, to be said after what is missing.
     pub fn elsewhere(&self) -> Option<String> {
-        let stray = self.ground.desk.stray().filter(|_| !self.works)?;
+        let stray = self.test_environment.platform_service.stray().filter(|_| !self.works)?;
         Some(format!("; something was sent in the project `{stray}`, which is not that of any turn"))
     }
 
@@ -243,7 +243,7 @@ impl RuntimeSession {
         let mut pause = Duration::from_millis(250);
         let mut stirred = false;
         for attempt in 1.. {
-            let project = self.ground.project(&format!("readiness of the runtime {attempt}"));
+            let project = self.test_environment.project(&format!("readiness of the runtime {attempt}"));
             let mut scene = Scene::bare(self, project);
             let asked = Instant::now();
             scene.plan_call(self, "suspend");
@@ -254,7 +254,7 @@ impl RuntimeSession {
                 return Ok(Some(asked.elapsed()));
             }
             stirred |= scene.stirs();
-            if let Some(ended) = self.ground.target_ended().await {
+            if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
             }
             if began.elapsed() > within {
@@ -278,7 +278,8 @@ impl RuntimeSession {
     async fn takes_a_report(&mut self, within: Duration) -> Result<bool, SessionError> {
         let began = Instant::now();
         for attempt in 1.. {
-            let project = self.ground.project(&format!("readiness of the execution service {attempt}"));
+            let project =
+                self.test_environment.project(&format!("readiness of the execution service {attempt}"));
             let mut scene = Scene::bare(self, project);
             scene.plan_call(self, "suspend");
             scene.make_up(0);
@@ -286,7 +287,7 @@ impl RuntimeSession {
                 return Ok(true);
             }
             self.refusal = scene.refusal();
-            if let Some(ended) = self.ground.target_ended().await {
+            if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
             }
             if began.elapsed() > within {
@@ -309,7 +310,7 @@ impl RuntimeSession {
     }
 
     async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
-        let project = self.ground.project(&format!("baseline of {after_execution}"));
+        let project = self.test_environment.project(&format!("baseline of {after_execution}"));
         let mut scene = Scene::bare(self, project);
         let call = scene.plan_call(self, after_execution);
         if scene.wait_for_commands(self).await.is_err() {
@@ -335,7 +336,7 @@ impl RuntimeSession {
     ///
     /// A worker alone goes on for others, so that its second call does not come is all that there is to see.
     async fn side_by_side(&self) -> Option<bool> {
-        let mut scene = Scene::bare(self, self.ground.project("two calls of one answer"));
+        let mut scene = Scene::bare(self, self.test_environment.project("two calls of one answer"));
         scene.plan_call(self, "suspend");
         scene.plan_call(self, "suspend");
         scene.start_turn(self, 0, self.pace.answer).await.ok()?;
@@ -392,6 +393,6 @@ impl Session for RuntimeSession {
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
-        self.ground.close().boxed()
+        self.test_environment.close().boxed()
     }
 }

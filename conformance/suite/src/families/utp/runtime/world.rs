@@ -60,7 +60,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<RuntimeSession>() else {
             return Err(self.suite_fault("the scenario needs an agent runtime, and the run has none"));
         };
-        if session.ground.lost_broker() {
+        if session.test_environment.lost_broker() {
             let message = "the connection to the broker was lost".to_owned();
             return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
         }
@@ -70,7 +70,7 @@ impl World {
     /// Opens the scenario's own project.
     pub fn open_scene(&mut self) -> Step {
         let session = self.session()?;
-        let project = session.ground.project_of(&self.core.scenario, "", self.core.written());
+        let project = session.test_environment.project_of(&self.core.scenario, "", self.core.written());
         self.scene = Some(Scene::bare(&session, project));
         Ok(())
     }
@@ -108,8 +108,8 @@ impl World {
     /// What a target that has ended does not do breaks no rule.
     pub async fn unless_ended(&mut self) -> Step {
         let session = self.session()?;
-        let ended = session.ground.target_ended();
-        let ended = self.core.transcript.heard("end of the target", ended).await;
+        let ended = session.test_environment.target_ended();
+        let ended = self.core.transcript.record_external_async("end of the target", ended).await;
         match ended {
             Some(message) => {
                 Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
@@ -135,8 +135,11 @@ impl World {
         // A runtime that never made a call shows nothing; one that does owes every call.
         match trouble {
             CheckFailure::Broken(finding) if !session.works() => {
-                let elsewhere =
-                    self.core.transcript.told("elsewhere", || session.elsewhere()).unwrap_or_default();
+                let elsewhere = self
+                    .core
+                    .transcript
+                    .record_external("elsewhere", || session.elsewhere())
+                    .unwrap_or_default();
                 self.abort(CheckFailure::NotObserved(format!("{}{elsewhere}", finding.message)))
             }
             trouble => self.abort(trouble),
@@ -155,7 +158,7 @@ impl World {
         let call = &scene.calls[index];
         let view = View {
             project: &scene.project.id,
-            version: &session.ground.version,
+            version: &session.test_environment.version,
             turn: &scene.turns[call.turn],
             call,
         };

@@ -49,7 +49,7 @@ pub(super) async fn capture(
 
 /// Calls the probes once and captures what the Tool Service sends.
 async fn of_probes(session: &UtpSession) -> Capture {
-    let project = session.ground.project("capture");
+    let project = session.test_environment.project("capture");
     let mut scene = Scene::bare(session, Arc::clone(&project));
     let mut statuses = vec!["success".to_owned()];
     for probe in [Tool::Echo, Tool::Ctl, Tool::Fail] {

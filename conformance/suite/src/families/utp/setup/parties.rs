@@ -57,7 +57,8 @@ impl Parties {
             let model = Arc::new(Model::start(table.runtime.model.as_deref()).await?);
             tell("CALLMARK_MODEL_URL", model.url());
             if is_started {
-                let secret = known.unwrap_or_else(|| crate::families::utp::ground::made_up("param"));
+                let secret =
+                    known.unwrap_or_else(|| crate::families::utp::test_environment::made_up("param"));
                 tell(PARAM_KEY, secret.clone());
                 parties.secret = Some(secret);
             } else {

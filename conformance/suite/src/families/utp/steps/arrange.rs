@@ -61,7 +61,7 @@ fn another_project(world: &mut World, suffix: String) -> Step {
     let session = world.session()?;
     let id = world.scene()?.project.name.stable.clone();
     let transcript = world.core().written();
-    *world.scene()? = Scene::bare(&session, session.ground.project_of(&id, &suffix, transcript));
+    *world.scene()? = Scene::bare(&session, session.test_environment.project_of(&id, &suffix, transcript));
     Ok(())
 }
 
@@ -174,7 +174,7 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     let content = match defect {
         CardDefect::Missing => return Ok(()),
         CardDefect::Elsewhere => {
-            let elsewhere = session.ground.project_of(
+            let elsewhere = session.test_environment.project_of(
                 &project.name.stable,
                 "-elsewhere",
                 Arc::new(Transcript::of_attempt(project.transcript.attempt())),

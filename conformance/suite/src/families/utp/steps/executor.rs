@@ -312,8 +312,9 @@ fn keys(world: &mut World) -> Result<Vec<Key>, Abort> {
 async fn read_log(world: &mut World, key: &Key) -> Result<bool, Abort> {
     let session = world.session()?;
     let project = std::sync::Arc::clone(&world.scene()?.project);
-    let log = session.ground.log().await;
-    let is_empty = project.transcript.told("log", || log.as_ref().map(|log| log.trim().is_empty()));
+    let log = session.test_environment.log().await;
+    let is_empty =
+        project.transcript.record_external("log", || log.as_ref().map(|log| log.trim().is_empty()));
     let Some(is_empty) = is_empty else {
         let message = "the target's log cannot be read".to_owned();
         return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Config, message }));
@@ -329,7 +330,7 @@ async fn read_log(world: &mut World, key: &Key) -> Result<bool, Abort> {
             headers: headers.clone().into(),
             body: Value::from(line),
         };
-        for message in session.ground.desk.wire().incoming(message) {
+        for message in session.test_environment.platform_service.wire().incoming(message) {
             let text = message.body.as_str().unwrap_or_default();
             if forms.iter().any(|form| text.contains(form)) {
                 project.transcript.record(message);

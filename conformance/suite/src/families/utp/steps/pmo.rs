@@ -12,7 +12,7 @@ use crate::families::utp::judge::children;
 use crate::families::utp::judge::seen;
 use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::manifest::Builtin;
-use crate::families::utp::platform::{Fate, Order};
+use crate::families::utp::platform::{ChildOutcome, Order};
 use crate::families::utp::tool::Role;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
@@ -37,13 +37,13 @@ impl FromStr for BuiltinName {
 /// What the platform does with what a built-in asks for.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(name = "obstacle", regex = "refuses|answers with nonsense")]
-struct Obstacle(Fate);
+struct Obstacle(ChildOutcome);
 
 impl FromStr for Obstacle {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(if text == "refuses" { Fate::Refused } else { Fate::Nonsense }))
+        Ok(Self(if text == "refuses" { ChildOutcome::Refused } else { ChildOutcome::Nonsense }))
     }
 }
 
@@ -97,21 +97,21 @@ fn obstructed(world: &mut World, obstacle: Obstacle) -> Step {
 #[given(expr = "its children end as {status}")]
 fn children_end_as(world: &mut World, status: Status) -> Step {
     let status = STATUSES.into_iter().find(|known| *known == status.0).unwrap_or_default();
-    decide(world, Fate::Ends(status))
+    decide(world, ChildOutcome::Ends(status))
 }
 
-fn decide(world: &mut World, fate: Fate) -> Step {
+fn decide(world: &mut World, child_outcome: ChildOutcome) -> Step {
     let call = world.call()?;
     // A call whose children do not do what they were asked to need not succeed.
-    call.obstructed = !matches!(fate, Fate::Ends("success") | Fate::Waits);
+    call.obstructed = !matches!(child_outcome, ChildOutcome::Ends("success") | ChildOutcome::Waits);
     let token = call.token.clone();
-    world.scene()?.project.decide_children(&token, fate);
+    world.scene()?.project.decide_children(&token, child_outcome);
     Ok(())
 }
 
 #[when(expr = "the worker sends the command and the child that was started {order} ends first")]
 async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
-    decide(world, Fate::Waits)?;
+    decide(world, ChildOutcome::Waits)?;
     world.send().await?;
     let session = world.session()?;
     let call = world.call()?.clone();
@@ -121,20 +121,21 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
     let began = Instant::now();
     for _ in 0..MAX_CHILDREN {
         let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));
-        let waiting = session.ground.unless_ended(project.transcript.wait(session.pace.answer, one_waits));
+        let waiting =
+            session.test_environment.unless_ended(project.transcript.wait(session.pace.answer, one_waits));
         let one = async { waiting.await.is_some() };
-        let waiting = project.transcript.heard("a child waits", one).await;
+        let waiting = project.transcript.record_external_async("a child waits", one).await;
         // The others of them, and an answer that does not wait, are given the time to come.
         let window = session.pace.quiet_after(began.elapsed());
         let early = project.transcript.linger(window, reported).await;
-        let end = || session.ground.desk.end_child(&project, order.0);
-        if !waiting || early.is_some() || !project.transcript.told("a child ends", end) {
+        let end = || session.test_environment.platform_service.end_child(&project, order.0);
+        if !waiting || early.is_some() || !project.transcript.record_external("a child ends", end) {
             break;
         }
     }
     // What still waits when the call has been answered ends too.
-    let end = || session.ground.desk.end_child(&project, order.0);
-    while project.transcript.told("a child ends", end) {}
+    let end = || session.test_environment.platform_service.end_child(&project, order.0);
+    while project.transcript.record_external("a child ends", end) {}
     Ok(())
 }
 

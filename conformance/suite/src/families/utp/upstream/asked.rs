@@ -14,7 +14,7 @@ use crate::transcript::{Kind, Message};
 
 /// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Asked {
+pub(super) struct ReceivedRequest {
     /// In capitals.
     pub method: String,
     /// The host that it is for: lower case, without user, port and final dot.
@@ -31,7 +31,7 @@ pub(super) struct Asked {
     text: String,
 }
 
-impl Asked {
+impl ReceivedRequest {
     /// Reads a request.
     pub(super) fn of(parts: &Parts, body: &[u8]) -> Self {
         let mut headers = BTreeMap::<String, String>::new();
@@ -129,13 +129,13 @@ mod tests {
 
     use super::*;
 
-    fn asked(uri: &str, host: Option<&str>, kind: &str, body: &str) -> Asked {
+    fn asked(uri: &str, host: Option<&str>, kind: &str, body: &str) -> ReceivedRequest {
         let mut request = Request::builder().method("POST").uri(uri).header("content-type", kind);
         if let Some(host) = host {
             request = request.header("host", host);
         }
         let (parts, ()) = request.body(()).expect("a request").into_parts();
-        Asked::of(&parts, body.as_bytes())
+        ReceivedRequest::of(&parts, body.as_bytes())
     }
 
     #[test]

@@ -17,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
-use super::platform::Desk;
+use super::platform::PlatformService;
 use crate::net::http_connections;
 use crate::transcript::lock;
 
@@ -48,33 +48,33 @@ pub struct Upstream {
     /// What is known of the executor.
     pub plan: UpstreamPlan,
     address: SocketAddr,
-    desk: Arc<Mutex<Weak<Desk>>>,
+    platform_service: Arc<Mutex<Weak<PlatformService>>>,
     _tasks: JoinSet<()>,
 }
 
 impl Upstream {
-    /// Listens, and answers from now on; whose requests are whose is known once a desk is attached.
+    /// Listens, and answers from now on; whose requests are whose is known once the platform is attached.
     ///
     /// # Errors
     /// When the address cannot be listened on.
     pub async fn start(plan: UpstreamPlan) -> std::io::Result<Arc<Self>> {
         let listener = http_connections::listen(plan.listen.as_deref()).await?;
         let address = listener.local_addr()?;
-        let desk: Arc<Mutex<Weak<Desk>>> = Arc::default();
+        let platform_service: Arc<Mutex<Weak<PlatformService>>> = Arc::default();
         let mut tasks = JoinSet::new();
-        tasks.spawn(server::serve(listener, Arc::clone(&desk)));
-        Ok(Arc::new(Self { plan, address, desk, _tasks: tasks }))
+        tasks.spawn(server::serve(listener, Arc::clone(&platform_service)));
+        Ok(Arc::new(Self { plan, address, platform_service, _tasks: tasks }))
     }
 
     /// An upstream that does not listen, for a run that is judged again.
     pub(in crate::families::utp) fn unheard(plan: UpstreamPlan) -> Arc<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
-        Arc::new(Self { plan, address, desk: Arc::default(), _tasks: JoinSet::new() })
+        Arc::new(Self { plan, address, platform_service: Arc::default(), _tasks: JoinSet::new() })
     }
 
     /// The projects whose requests are recorded.
-    pub fn attach(&self, desk: &Arc<Desk>) {
-        *lock(&self.desk) = Arc::downgrade(desk);
+    pub fn attach(&self, platform_service: &Arc<PlatformService>) {
+        *lock(&self.platform_service) = Arc::downgrade(platform_service);
     }
 
     /// Base URL, without a trailing slash.

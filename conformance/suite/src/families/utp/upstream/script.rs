@@ -5,7 +5,7 @@ use std::sync::Mutex;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::asked::Asked;
+use super::asked::ReceivedRequest;
 use crate::spec::library::hex;
 use crate::transcript::lock;
 
@@ -97,7 +97,7 @@ impl Manner {
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
     ///
     /// What a search finds differs from time to time, so that a call that is made again shows another result.
-    pub(super) fn reply(&self, asked: &Asked, before: u32) -> Value {
+    pub(super) fn reply(&self, asked: &ReceivedRequest, before: u32) -> Value {
         match self {
             Self::Answers => found(asked, before),
             Self::Refuses(status) => json!({
@@ -114,7 +114,7 @@ impl Manner {
 }
 
 /// What was asked for, with the words that only who asked can have. Nothing else of the request is repeated.
-fn found(asked: &Asked, before: u32) -> Value {
+fn found(asked: &ReceivedRequest, before: u32) -> Value {
     let words: Vec<String> = asked.subjects().iter().map(|token| proof(token)).collect();
     let again = if before == 0 { String::new() } else { format!(" Asked for {before} times before.") };
     let text = format!("Found: {}.{again}", words.join(", "));

@@ -11,9 +11,9 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::ALLOWED;
-use super::asked::Asked;
+use super::asked::ReceivedRequest;
 use super::script::Manner;
-use crate::families::utp::platform::{Desk, Project};
+use crate::families::utp::platform::{PlatformService, Project};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
 use crate::net::wire::{CALL, SCENARIO};
@@ -25,11 +25,13 @@ const MAX_BODY: usize = 1024 * 1024;
 const PLAIN: &str = "this upstream speaks plain HTTP: send the request itself to CALLMARK_UPSTREAM_URL\n";
 
 /// Answers until it is dropped, and every connection with it.
-pub(super) async fn serve(listener: TcpListener, desk: Arc<Mutex<Weak<Desk>>>) {
+pub(super) async fn serve(listener: TcpListener, platform_service: Arc<Mutex<Weak<PlatformService>>>) {
     let Ok(address) = listener.local_addr() else { return };
     let own = Own { url: format!("http://{address}"), host: address.ip().to_string() };
-    http_connections::serve(listener, move |request| answer(lock(&desk).upgrade(), own.clone(), request))
-        .await;
+    http_connections::serve(listener, move |request| {
+        answer(lock(&platform_service).upgrade(), own.clone(), request)
+    })
+    .await;
 }
 
 /// The upstream's own address.
@@ -40,22 +42,24 @@ struct Own {
 }
 
 async fn answer(
-    desk: Option<Arc<Desk>>,
+    platform_service: Option<Arc<PlatformService>>,
     own: Own,
     request: Request<Incoming>,
 ) -> Result<Response<Body>, Closed> {
     let (parts, body) = request.into_parts();
     // Without its body it is recorded all the same: that it was sent is what counts.
     let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
-    let asked = Asked::of(&parts, &bytes);
+    let asked = ReceivedRequest::of(&parts, &bytes);
     let is_tunnel = parts.method == Method::CONNECT;
     let mut reply = Manner::Answers.reply(&asked, 0);
-    for (project, call, manner, before) in desk.iter().flat_map(|desk| owners(desk, &asked, &own)) {
-        let Some(desk) = &desk else { break };
-        for message in desk.wire().incoming(asked.message(&project.id, &call)) {
+    for (project, call, manner, before) in
+        platform_service.iter().flat_map(|platform_service| owners(platform_service, &asked, &own))
+    {
+        let Some(platform_service) = &platform_service else { break };
+        for message in platform_service.wire().incoming(asked.message(&project.id, &call)) {
             project.transcript.record(message);
         }
-        reply = told(desk, &project, &call, manner.reply(&asked, before), &own);
+        reply = told(platform_service, &project, &call, manner.reply(&asked, before), &own);
     }
     if is_tunnel {
         // What would come through it is TLS, which nobody here speaks.
@@ -68,9 +72,13 @@ async fn answer(
 ///
 /// One that names no call belongs to who watches its host. One for a foreign host that nobody watches is everybody's:
 /// an executor has no business there at all.
-fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, Manner, u32)> {
+fn owners(
+    platform_service: &PlatformService,
+    asked: &ReceivedRequest,
+    own: &Own,
+) -> Vec<(Arc<Project>, String, Manner, u32)> {
     let tokens = asked.subjects();
-    let projects = desk.projects();
+    let projects = platform_service.projects();
     let named: Vec<_> = projects
         .iter()
         .filter_map(|project| {
@@ -90,7 +98,7 @@ fn owners(desk: &Desk, asked: &Asked, own: &Own) -> Vec<(Arc<Project>, String, M
 }
 
 /// What really arrives at the executor.
-fn told(desk: &Desk, project: &Project, call: &str, body: Value, own: &Own) -> Value {
+fn told(platform_service: &PlatformService, project: &Project, call: &str, body: Value, own: &Own) -> Value {
     let headers =
         BTreeMap::from([(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), call.to_owned())]);
     let message = Message {
@@ -102,7 +110,7 @@ fn told(desk: &Desk, project: &Project, call: &str, body: Value, own: &Own) -> V
     };
     project.transcript.record(message.clone());
     let mut arrived = None;
-    for message in desk.wire().outgoing(message) {
+    for message in platform_service.wire().outgoing(message) {
         match message.kind {
             Kind::UpstreamReply => arrived = Some(message.body),
             _ => project.transcript.record(message),

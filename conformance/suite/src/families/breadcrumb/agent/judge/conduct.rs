@@ -18,8 +18,8 @@ const SECOND: (usize, usize, usize) = (0, 1, 0);
 /// The first calls have this flag.
 pub(in crate::families::breadcrumb::agent) fn returns(seen: &Seen<'_>, flag: bool) -> Judgement {
     for place in 0..seen.tasks[0].stages[0].len() {
-        let deed = seen.call((0, 0, place))?;
-        if deed.returns == flag {
+        let call_record = seen.call((0, 0, place))?;
+        if call_record.returns == flag {
             continue;
         }
         let (message, hint) = if flag {
@@ -33,8 +33,8 @@ pub(in crate::families::breadcrumb::agent) fn returns(seen: &Seen<'_>, flag: boo
                 "set `return_to_llm` to `false` where nothing is left to do with the result",
             )
         };
-        let frame = seen.said.iter().find(|said| said.frame.n == deed.frame).map(|said| said.frame);
-        let finding = Finding::new(message, hint).expected(flag).actual(Some(&deed.returns.into()));
+        let frame = seen.said.iter().find(|said| said.frame.n == call_record.frame).map(|said| said.frame);
+        let finding = Finding::new(message, hint).expected(flag).actual(Some(&call_record.returns.into()));
         return Err(frame.into_iter().fold(finding, Finding::frame).into());
     }
     Ok(())
@@ -48,7 +48,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
         "find the call of a `tool.response.v1` by its `context.request_id`, and wait for all open calls";
     let shown = |finding: Finding| answers.iter().fold(finding, |finding, frame| finding.frame(frame));
     let mark = &seen.tasks[0].mark;
-    let wishes = &seen.tasks[0].stages[0];
+    let planned_calls = &seen.tasks[0].stages[0];
     let values = ["first", "second"].map(|what| number(mark, what).to_string());
     let (mut spoke, mut told) = (false, false);
     for said in seen.after(last) {
@@ -57,15 +57,16 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
         let message = digits_joined(&message);
         let mut tokens: Vec<(usize, bool, usize)> = Vec::new();
         for place in 0..2 {
-            tokens.extend(message.match_indices(&wishes[place].label).map(|(at, _)| (at, true, place)));
+            tokens
+                .extend(message.match_indices(&planned_calls[place].label).map(|(at, _)| (at, true, place)));
             tokens.extend(message.match_indices(&values[place]).map(|(at, _)| (at, false, place)));
         }
         told |= tokens.iter().any(|(_, is_name, _)| !is_name);
         tokens.sort_unstable();
         if let Some((label, value)) = swapped(&tokens) {
             let finding = Finding::new("the answer to one call is told as that of another", hint)
-                .expected(format!("{}: {}", wishes[label].label, values[label]))
-                .actual(Some(&format!("{}: {}", wishes[label].label, values[value]).into()));
+                .expected(format!("{}: {}", planned_calls[label].label, values[label]))
+                .actual(Some(&format!("{}: {}", planned_calls[label].label, values[value]).into()));
             return Err(shown(finding).frame(said.frame).into());
         }
     }
@@ -123,9 +124,9 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
     let mut found = Vec::new();
     let mut why = None;
     for (task, own) in seen.tasks.iter().enumerate() {
-        for (stage, wishes) in own.stages.iter().enumerate() {
-            for (place, wish) in wishes.iter().enumerate() {
-                if matches!(wish.reply, Reply::Failure { .. }) {
+        for (stage, planned_calls) in own.stages.iter().enumerate() {
+            for (place, planned_call) in planned_calls.iter().enumerate() {
+                if matches!(planned_call.reply, Reply::Failure { .. }) {
                     match seen.answer((task, stage, place)) {
                         Ok(frame) => {
                             let decoy = number(&own.mark, "decoy");

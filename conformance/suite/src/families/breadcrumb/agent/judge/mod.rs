@@ -8,7 +8,7 @@ pub(super) mod request;
 
 use serde_json::Value;
 
-use super::ledger::{Deed, Ledger, response};
+use super::ledger::{CallRecord, Ledger, response};
 use super::said::Utterance;
 use super::task::Task;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
@@ -61,9 +61,9 @@ impl<'a> Seen<'a> {
     ///
     /// # Errors
     /// Not observed where it made none.
-    fn call(&self, planned: (usize, usize, usize)) -> Result<&Deed, CheckFailure> {
-        let wish = &self.tasks[planned.0].stages[planned.1][planned.2];
-        let missing = || CheckFailure::NotObserved(format!("the agent did not call `{}`", wish.tool));
+    fn call(&self, planned: (usize, usize, usize)) -> Result<&CallRecord, CheckFailure> {
+        let planned_call = &self.tasks[planned.0].stages[planned.1][planned.2];
+        let missing = || CheckFailure::NotObserved(format!("the agent did not call `{}`", planned_call.tool));
         self.ledger.made(planned).next().ok_or_else(missing)
     }
 
@@ -75,7 +75,8 @@ impl<'a> Seen<'a> {
         self.call(planned)?;
         let session = &self.tasks[planned.0].session;
         let made = self.ledger.made(planned);
-        let answers = made.filter_map(|deed| response(self.frames, deed.id.as_deref()?, session));
+        let answers =
+            made.filter_map(|call_record| response(self.frames, call_record.id.as_deref()?, session));
         let missing =
             || CheckFailure::NotObserved("the agent did not ask for the result to come back".to_owned());
         answers.min_by_key(|frame| frame.n).ok_or_else(missing)

@@ -9,7 +9,7 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
 use crate::families::breadcrumb::agent::said::Utterance;
-use crate::families::breadcrumb::agent::task::{Errand, Task};
+use crate::families::breadcrumb::agent::task::{Task, UserRequest};
 use crate::transcript::Frame;
 
 /// For an agent that opens no event stream, before it is spoken to all the same.
@@ -43,10 +43,10 @@ impl CrumbAgentSession {
         self.pace = Timeouts::calibrated(first, limits);
         let mut second = None;
         if noted {
-            second = self.try_once(Errand::Memo, "second", self.deadline()).await?.called;
+            second = self.try_once(UserRequest::Memo, "second", self.deadline()).await?.called;
             // Who may save nothing may work something out.
             if second.is_none() {
-                second = self.try_once(Errand::Sum, "third", self.deadline()).await?.called;
+                second = self.try_once(UserRequest::Sum, "third", self.deadline()).await?.called;
             }
         }
         if let Some(second) = second {
@@ -62,7 +62,7 @@ impl CrumbAgentSession {
         for number in 1.. {
             let left = within.saturating_sub(began.elapsed());
             let patience = (AGAIN * number).min(left);
-            let first = self.try_once(Errand::Note, &format!("first {number}"), patience).await?;
+            let first = self.try_once(UserRequest::Note, &format!("first {number}"), patience).await?;
             if let Some(spoke) = first.spoke {
                 return Ok((first.called.is_some(), first.called.unwrap_or(spoke)));
             }
@@ -77,29 +77,29 @@ impl CrumbAgentSession {
     /// Asks for a task, and sees what comes of it.
     async fn try_once(
         &self,
-        errand: Errand,
+        user_request: UserRequest,
         name: &str,
         patience: Duration,
     ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
         let (play, _attending) = self.enter(&unique, Arc::default());
-        let task = Task::new(errand, &unique, 1, format!("sess-{unique}"));
+        let task = Task::new(user_request, &unique, 1, format!("sess-{unique}"));
         self.say(&play, task).map_err(CrumbAgentError::Reach)?;
         let tasks = play.tasks();
         let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
         // The tool that it was told to use, with what it was told to use it for.
         let called = |frames: &[Frame]| {
             let ledger = Ledger::of(frames, &tasks);
-            let wish = &tasks[0].stages[0][0];
+            let planned_call = &tasks[0].stages[0][0];
             let all = Utterance::all(frames);
             let is_meant = all.iter().flat_map(Utterance::calls).any(|call| {
                 let input = call.input().map(ToString::to_string).unwrap_or_default();
-                wish.key.as_ref().is_some_and(|key| input.contains(key.as_str()))
+                planned_call.key.as_ref().is_some_and(|key| input.contains(key.as_str()))
                     && !input.contains("Use the tool")
             });
             (is_meant && ledger.made((0, 0, 0)).next().is_some()).then_some(())
         };
-        let transcript = &play.booth.transcript;
+        let transcript = &play.scenario_channel.transcript;
         let began = Instant::now();
         if transcript.wait(patience, spoke).await.is_none() {
             return Ok(Tried::default());

@@ -19,7 +19,7 @@ use crate::families::breadcrumb::agent::stock;
 use crate::families::breadcrumb::agent::tools::Around;
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
-use crate::families::breadcrumb::room::Room;
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::session::fixtures;
 use crate::families::breadcrumb::store::{Posting, Store};
 use crate::net::http_server::HttpServer;
@@ -31,7 +31,7 @@ pub(super) async fn set_up(
     handing: Handing,
 ) -> Result<CrumbAgentSession, CrumbAgentError> {
     let OpenContext { table, directory, log, limits, wire, seed } = plan;
-    let room = Arc::new(Room::new(wire));
+    let router = Arc::new(ScenarioRouter::new(wire));
     let posting = if table.drive.is_some() {
         Posting::Records
     } else if table.capture == Capture::Envelope {
@@ -39,12 +39,12 @@ pub(super) async fn set_up(
     } else {
         Posting::Loose
     };
-    let store = Store::start(table.listen.as_deref(), &room, posting, None).await;
+    let store = Store::start(table.listen.as_deref(), &router, posting, None).await;
     let store = store.map_err(CrumbAgentError::Listen)?;
     let held = fixtures(table.fixtures.as_deref(), &directory).map_err(CrumbAgentError::Config)?;
     stock_up(&store, &held)?;
     let plays = Arc::<Plays>::default();
-    let model = Model::new(&room, &plays);
+    let model = Model::new(&router, &plays);
     let speaking = Arc::clone(&model);
     let server =
         HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
@@ -69,7 +69,7 @@ pub(super) async fn set_up(
             return Err(CrumbAgentError::Start("its command line has no pipes".to_owned()));
         };
         processes.push(process);
-        let hearing = Arc::clone(&room);
+        let hearing = Arc::clone(&router);
         listening.spawn(lines::read(output, move |text| {
             hearing.heard(Kind::Said, "stdout", BTreeMap::new(), line(&text));
         }));
@@ -90,7 +90,7 @@ pub(super) async fn set_up(
         let url = filled(url, &words);
         let scale = limits.scale.clamp(0.01, 1000.0);
         let (deadline, patience) = (table.deadline().mul_f64(scale), table.start_timeout().mul_f64(scale));
-        Way::Http(Courier::new(&url, &room, deadline, patience).map_err(CrumbAgentError::Config)?)
+        Way::Http(Courier::new(&url, &router, deadline, patience).map_err(CrumbAgentError::Config)?)
     } else {
         Way::Store
     };
@@ -100,7 +100,7 @@ pub(super) async fn set_up(
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(CrumbAgentSession {
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
-        around: Arc::new(Around { room, driver: Driver { store, way }, model }),
+        around: Arc::new(Around { router, driver: Driver { store, way }, model }),
         plays,
         further_tools: names(&held),
         works: false,

@@ -3,7 +3,7 @@
 use cucumber::{given, when};
 
 use crate::engine::world::Step;
-use crate::families::breadcrumb::agent::task::Errand;
+use crate::families::breadcrumb::agent::task::UserRequest;
 use crate::families::breadcrumb::agent::world::World;
 
 #[given("an agent")]
@@ -11,16 +11,16 @@ fn agent(world: &mut World) -> Step {
     world.open()
 }
 
-#[given(expr = "a user who wants {errand}")]
-fn user(world: &mut World, errand: Errand) -> Step {
-    world.scene()?.want(errand);
+#[given(expr = "a user who wants {user_request}")]
+fn user(world: &mut World, user_request: UserRequest) -> Step {
+    world.scene()?.want(user_request);
     Ok(())
 }
 
-#[given(expr = "who then wants {errand}")]
-#[given(expr = "another user, who wants {errand}")]
-fn more(world: &mut World, errand: Errand) -> Step {
-    user(world, errand)
+#[given(expr = "who then wants {user_request}")]
+#[given(expr = "another user, who wants {user_request}")]
+fn more(world: &mut World, user_request: UserRequest) -> Step {
+    user(world, user_request)
 }
 
 #[when("the user asks")]

@@ -49,6 +49,6 @@ fn named(world: &mut World) -> Step {
 fn exists(world: &mut World) -> Step {
     let session = world.session()?;
     let transcript = world.core().written();
-    let schema_of = |id: &str| transcript.told("schema", || session.schema_of(id));
+    let schema_of = |id: &str| transcript.record_external("schema", || session.schema_of(id));
     world.judge_all(|seen| request::configurations_exist(seen, schema_of))
 }

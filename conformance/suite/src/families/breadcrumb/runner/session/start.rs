@@ -17,7 +17,7 @@ use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
-use crate::families::breadcrumb::room::{Booth, Room};
+use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::digest::hash;
 use crate::families::breadcrumb::runner::pages::Pages;
@@ -40,18 +40,18 @@ pub(super) async fn set_up(
     handing: Handing,
 ) -> Result<RunnerSession, RunnerError> {
     let OpenContext { table, directory, log, limits, wire, seed } = plan;
-    let room = Arc::new(Room::new(wire));
+    let router = Arc::new(ScenarioRouter::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
     let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
     let listen = table.upstream_listen.as_deref();
     let upstream = if has_model {
-        Some(Upstream::start(listen, &room).await.map_err(RunnerError::Upstream)?)
+        Some(Upstream::start(listen, &router).await.map_err(RunnerError::Upstream)?)
     } else {
         None
     };
     let pages = if table.catalog.contains("astral") {
-        Some(Pages::start(&room).await.map_err(RunnerError::Listen)?)
+        Some(Pages::start(&router).await.map_err(RunnerError::Listen)?)
     } else {
         None
     };
@@ -60,9 +60,9 @@ pub(super) async fn set_up(
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let door = if let Some(base) = &table.store {
-        StoreAccess::System(follow(&table, base, &room, &mut listening).await?)
+        StoreAccess::System(follow(&table, base, &router, &mut listening).await?)
     } else {
-        let store = Store::start(table.listen.as_deref(), &room, Posting::Plain, None)
+        let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
             .await
             .map_err(RunnerError::Listen)?;
         for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
@@ -78,10 +78,10 @@ pub(super) async fn set_up(
             .map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
-                let (room, shelf) = (Arc::clone(&room), Arc::clone(&store.shelf));
+                let (router, shelf) = (Arc::clone(&router), Arc::clone(&store.shelf));
                 listening.spawn(lines::read(output, move |line| {
                     let said = serde_json::from_str(&line).unwrap_or(Value::from(line));
-                    for body in room.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
+                    for body in router.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
                         // What is no breadcrumb was written down, and is stored nowhere.
                         let _ = shelf.put(shelf.fresh_id(), &body, None);
                     }
@@ -96,7 +96,7 @@ pub(super) async fn set_up(
         tools: table.tools.clone().unwrap_or_default(),
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         door,
-        room,
+        router,
         upstream,
         pages,
         keys,
@@ -112,7 +112,12 @@ pub(super) async fn set_up(
 
 impl RunnerSession {
     /// A call before the first scenario.
-    pub(super) async fn first_call(&self, booth: &Booth, unique: &str, call: &Call) -> Result<(), String> {
+    pub(super) async fn first_call(
+        &self,
+        scenario_channel: &ScenarioChannel,
+        unique: &str,
+        call: &Call,
+    ) -> Result<(), String> {
         let session = format!("session:sess-{unique}");
         let body = if self.runner.dispatch == Dispatch::Agent {
             json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
@@ -123,7 +128,7 @@ impl RunnerSession {
             let title = format!("Tool Request: {}", call.tool());
             json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
         };
-        self.door.put(&self.room, booth, body).await.map(|_| ())
+        self.door.put(&self.router, scenario_channel, body).await.map(|_| ())
     }
 }
 
@@ -131,7 +136,7 @@ impl RunnerSession {
 async fn follow(
     table: &BreadcrumbTable,
     base: &str,
-    room: &Arc<Room>,
+    router: &Arc<ScenarioRouter>,
     listening: &mut JoinSet<()>,
 ) -> Result<System, RunnerError> {
     let token = match &table.token_env {
@@ -144,7 +149,7 @@ async fn follow(
     };
     let system = System::new(base, token).map_err(RunnerError::Reach)?;
     let (opened, mut is_open) = watch::channel(false);
-    let room = Arc::clone(room);
+    let router = Arc::clone(router);
     let blanks = Mutex::new(BTreeSet::new());
     listening.spawn(system.clone().follow(opened, move |crumb, version| {
         let id = crumb.get("id").and_then(Value::as_str).unwrap_or_default().to_owned();
@@ -154,7 +159,7 @@ async fn follow(
             lock(&blanks).insert(id);
         }
         let kind = if version > 1 && !was_blank { Kind::CrumbChange } else { Kind::Crumb };
-        room.heard(kind, "event", BTreeMap::new(), crumb);
+        router.heard(kind, "event", BTreeMap::new(), crumb);
     }));
     let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
     if !matches!(open, Ok(Ok(_))) {

@@ -211,7 +211,11 @@ async fn look(world: &mut World, claim: Claim) -> Step {
             // The tool may answer before the page has told of the click.
             let told =
                 |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
-            scene.booth.transcript.wait(Duration::from_secs(1).min(scene.session.pace.answer), told).await;
+            scene
+                .scenario_channel
+                .transcript
+                .wait(Duration::from_secs(1).min(scene.session.pace.answer), told)
+                .await;
         }
         _ => {}
     }

@@ -20,10 +20,10 @@ const SIDE_BY_SIDE: Duration = Duration::from_millis(1_800);
 /// What a workflow does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
-    name = "deed",
+    name = "workflow_predicate",
     regex = "completes every step|lists its results by step|brings the outputs of the tools|names each step once in its order|lists every step after its dependencies|tells of trouble|has no errors|leaves no reference in the input of a step|is answered once"
 )]
-enum Deed {
+enum WorkflowPredicate {
     Completes,
     Results,
     Outputs,
@@ -35,7 +35,7 @@ enum Deed {
     Once,
 }
 
-impl FromStr for Deed {
+impl FromStr for WorkflowPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -109,22 +109,22 @@ async fn and_nothing(world: &mut World) -> Step {
     world.reached(quiet)
 }
 
-#[then(expr = "the workflow {deed}")]
-fn does(world: &mut World, deed: Deed) -> Step {
+#[then(expr = "the workflow {workflow_predicate}")]
+fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
     let steps = world.scene()?.props.steps.clone();
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
         let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
         match deed {
-            Deed::Completes => workflow::completes(call, &answer, &steps),
-            Deed::Results => workflow::has_results(call, &answer, &steps),
-            Deed::Outputs => workflow::has_outputs(call, &answer, &steps),
-            Deed::Order => workflow::has_order(call, &answer, &steps),
-            Deed::Ordered => workflow::is_ordered(call, &answer, &steps),
-            Deed::CheckFailure => workflow::tells_of_trouble(&answer),
-            Deed::NoErrors => workflow::has_no_errors(call, &answer),
-            Deed::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
-            Deed::Once => workflow::is_answered_once(frames, call),
+            WorkflowPredicate::Completes => workflow::completes(call, &answer, &steps),
+            WorkflowPredicate::Results => workflow::has_results(call, &answer, &steps),
+            WorkflowPredicate::Outputs => workflow::has_outputs(call, &answer, &steps),
+            WorkflowPredicate::Order => workflow::has_order(call, &answer, &steps),
+            WorkflowPredicate::Ordered => workflow::is_ordered(call, &answer, &steps),
+            WorkflowPredicate::CheckFailure => workflow::tells_of_trouble(&answer),
+            WorkflowPredicate::NoErrors => workflow::has_no_errors(call, &answer),
+            WorkflowPredicate::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
+            WorkflowPredicate::Once => workflow::is_answered_once(frames, call),
         }
     })
 }

@@ -3,7 +3,7 @@
 
 use serde_json::{Map, Value};
 
-use super::Deed;
+use super::CallRecord;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::server::judge::shape::moment;
 use crate::transcript::Frame;
@@ -198,15 +198,15 @@ fn typed(
 }
 
 /// What a full task needs arrives under its documented name.
-pub fn serve_the_task(frame: &Frame, deed: &Deed<'_>) -> Judgement {
+pub fn serve_the_task(frame: &Frame, call_record: &CallRecord<'_>) -> Judgement {
     let inputs = members(frame)?;
-    for (name, form, _) in documented(deed.tool()).iter().filter(|(.., needed)| *needed) {
-        let driven = deed.made.call.inputs.get(name);
+    for (name, form, _) in documented(call_record.tool()).iter().filter(|(.., needed)| *needed) {
+        let driven = call_record.made.call.inputs.get(name);
         if let Some(driven) = driven.filter(|driven| inputs.get(*name).is_none_or(|sent| !same(sent, driven)))
         {
-            return Err(deed
+            return Err(call_record
                 .finding(
-                    format!("`{}` is executed without the `{name}` that the task names", deed.tool()),
+                    format!("`{}` is executed without the `{name}` that the task names", call_record.tool()),
                     format!("send `{name}` in `inputs`, as {}", form.name()),
                 )
                 .expected(driven.clone())
@@ -223,11 +223,11 @@ pub fn serve_the_task(frame: &Frame, deed: &Deed<'_>) -> Judgement {
 pub(super) const ENVELOPE: [&str; 6] = ["tool", "agent_id", "customer_id", "user_id", "inputs", "context"];
 
 /// `inputs` holds what was driven, with nothing around it and nothing of the request in it.
-pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
-    let driven = deed.made.call.inputs.as_object().cloned().unwrap_or_default();
+pub fn are_those_of_the_call(frame: &Frame, call_record: &CallRecord<'_>) -> Judgement {
+    let driven = call_record.made.call.inputs.as_object().cloned().unwrap_or_default();
     let spread = frame.body.as_object().into_iter().flatten().find(|(name, _)| driven.contains_key(*name));
     if let Some((name, value)) = spread {
-        return Err(deed
+        return Err(call_record
             .finding(
                 "inputs of the tool stand beside `inputs`",
                 "put the tool's inputs into the object `inputs`, and nowhere else",
@@ -240,7 +240,7 @@ pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
     let sent = members(frame)?;
     let mixed = sent.iter().find(|(name, _)| ENVELOPE.contains(&name.as_str()));
     if let Some((name, value)) = mixed {
-        return Err(deed
+        return Err(call_record
             .finding(
                 format!("`inputs` holds `{name}`, which is no input of the tool"),
                 "put the tool's inputs into `inputs` as they are: nothing around them, nothing else among them",
@@ -258,8 +258,8 @@ pub fn are_those_of_the_call(frame: &Frame, deed: &Deed<'_>) -> Judgement {
             None if goes_without_saying(value) => continue,
             other => other,
         };
-        let needed = documented(deed.tool()).iter().any(|(own, _, needed)| own == name && *needed);
-        let finding = deed
+        let needed = documented(call_record.tool()).iter().any(|(own, _, needed)| own == name && *needed);
+        let finding = call_record
             .finding(
                 format!("the input `{name}` does not arrive as it was given to the agent"),
                 "send the inputs of the call as they are",

@@ -29,14 +29,14 @@ pub struct Made {
 
 /// A call and everything that was seen.
 #[derive(Clone, Copy, Debug)]
-pub struct Deed<'a> {
+pub struct CallRecord<'a> {
     /// The call.
     pub made: &'a Made,
     /// All messages of the scenario.
     pub frames: &'a [Frame],
 }
 
-impl<'a> Deed<'a> {
+impl<'a> CallRecord<'a> {
     /// Frames of the call, of one kind.
     pub fn own(&self, kind: Kind) -> impl Iterator<Item = &'a Frame> + use<'a> {
         let number = self.made.number.to_string();

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Deed;
+use super::CallRecord;
 use super::words::{hides_failure, is_empty, means, parsed, says_failure};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::agent::mock::results;
@@ -39,8 +39,8 @@ pub enum Told<'a> {
 
 impl<'a> Told<'a> {
     /// What was told of a call.
-    pub fn of(deed: &Deed<'a>) -> Self {
-        let Some(frame) = deed.own(Kind::Outcome).last() else { return Self::Missing };
+    pub fn of(call_record: &CallRecord<'a>) -> Self {
+        let Some(frame) = call_record.own(Kind::Outcome).last() else { return Self::Missing };
         Self::in_frame(frame)
     }
 
@@ -97,53 +97,58 @@ fn gather(value: &Value, all: &mut String) {
 }
 
 /// What the model or the user was told, in lower case: the outcome and, in a chat, the reply.
-fn told_to_anyone(deed: &Deed<'_>) -> String {
+fn told_to_anyone(call_record: &CallRecord<'_>) -> String {
     let mut all = String::new();
-    let reply =
-        deed.own(Kind::Outcome).last().filter(|_| is_chat(deed)).and_then(|frame| frame.body.get("reply"));
+    let reply = call_record
+        .own(Kind::Outcome)
+        .last()
+        .filter(|_| is_chat(call_record))
+        .and_then(|frame| frame.body.get("reply"));
     if let Some(reply) = reply {
         gather(reply, &mut all);
     }
-    Told::of(deed).text() + &all.replace("\\/", "/").to_lowercase()
+    Told::of(call_record).text() + &all.replace("\\/", "/").to_lowercase()
 }
 
 /// Tools whose results the contract does not specify (resolution A12).
 const WITHOUT_A_RESULT: [&str; 2] = ["calendar_update_event", "calendar_delete_event"];
 
 /// Whether the outcome holds a text, anywhere.
-pub fn holds(deed: &Deed<'_>, text: &str) -> bool {
-    Told::of(deed).text().contains(&text.to_lowercase())
+pub fn holds(call_record: &CallRecord<'_>, text: &str) -> bool {
+    Told::of(call_record).text().contains(&text.to_lowercase())
 }
 
 /// The call succeeds. What a model reads has no flag for that: it holds the `mark` of the Hub's or the web's answer, or,
 /// of a local tool, does not speak of a failure.
-pub fn is_a_success(deed: &Deed<'_>, mark: &str) -> Judgement {
-    let told = Told::of(deed);
+pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
+    let told = Told::of(call_record);
     let hint = "do what the call asks for and tell its outcome; if the agent has no such tool, or other inputs, say so in \
                 the manifest";
     let succeeds = match &told {
         Told::Hook { ok, .. } => *ok,
-        Told::Chat(outcome) if WITHOUT_A_RESULT.contains(&deed.tool()) => !says_failure(outcome),
-        Told::Chat(_) if deed.own(Kind::HubResponse).chain(deed.own(Kind::Web)).next().is_some() => {
+        Told::Chat(outcome) if WITHOUT_A_RESULT.contains(&call_record.tool()) => !says_failure(outcome),
+        Told::Chat(_)
+            if call_record.own(Kind::HubResponse).chain(call_record.own(Kind::Web)).next().is_some() =>
+        {
             told.text().contains(&mark.to_lowercase())
         }
         Told::Chat(outcome) => !says_failure(outcome),
-        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(deed, &told).into()),
+        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(call_record, &told).into()),
     };
     if succeeds {
         return Ok(());
     }
-    Err(deed
-        .finding(format!("the agent's call of `{}` fails", deed.tool()), hint)
+    Err(call_record
+        .finding(format!("the agent's call of `{}` fails", call_record.tool()), hint)
         .expected("a success")
         .actual(Some(&told.shown()))
         .into())
 }
 
 /// No outcome in a form that can be read.
-fn untold(deed: &Deed<'_>, told: &Told<'_>) -> Finding {
-    deed.finding(
-        format!("the agent does not tell what became of its call of `{}`", deed.tool()),
+fn untold(call_record: &CallRecord<'_>, told: &Told<'_>) -> Finding {
+    call_record.finding(
+        format!("the agent does not tell what became of its call of `{}`", call_record.tool()),
         "answer every call with `{\"ok\": true or false, \"outcome\": …}`; in a chat, bring the outcome to the model as the \
          tool's message",
     )
@@ -152,19 +157,19 @@ fn untold(deed: &Deed<'_>, told: &Told<'_>) -> Finding {
 }
 
 /// The outcome holds what the Hub's result holds, and is not the envelope.
-pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
-    is_a_success(deed, mark)?;
-    let told = Told::of(deed);
+pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
+    is_a_success(call_record, mark)?;
+    let told = Told::of(call_record);
     if !told.text().contains(&mark.to_lowercase()) {
-        let sent = deed.own(Kind::HubResponse).last();
+        let sent = call_record.own(Kind::HubResponse).last();
         let Some(sent) = sent else {
             return Err(CheckFailure::NotObserved(format!(
                 "the Hub was not asked to execute `{}`",
-                deed.tool()
+                call_record.tool()
             )));
         };
-        if !WITHOUT_A_RESULT.contains(&deed.tool()) {
-            return Err(deed
+        if !WITHOUT_A_RESULT.contains(&call_record.tool()) {
+            return Err(call_record
                 .finding(
                     "the outcome does not hold what the Hub's result holds",
                     "take the content of `result` as what the tool achieved",
@@ -176,7 +181,7 @@ pub fn is_the_result(deed: &Deed<'_>, mark: &str) -> Judgement {
     }
     let (Told::Hook { outcome, .. } | Told::Chat(outcome)) = told else { return Ok(()) };
     if is_envelope(&parsed(outcome)) {
-        return Err(deed
+        return Err(call_record
             .finding(
                 "the outcome is the Hub's whole answer, not its result",
                 "unwrap the answer: `success`, `tool` and `metadata` are between agent and Hub",
@@ -201,15 +206,15 @@ fn is_envelope(value: &Value) -> bool {
 }
 
 /// The call fails, and nothing is made up in place of a result.
-pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
-    let told = Told::of(deed);
+pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
+    let told = Told::of(call_record);
     let outcome = match &told {
         Told::Hook { ok: true, .. } => {
-            return Err(deed
+            return Err(call_record
                 .finding(
                     format!(
                         "the agent reports success for a call of `{}` that the Hub did not execute",
-                        deed.tool()
+                        call_record.tool()
                     ),
                     "take an answer with `success: false`, and one outside the contract, as a failed call",
                 )
@@ -219,15 +224,15 @@ pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
         }
         Told::Hook { outcome, .. } | Told::Chat(outcome) => *outcome,
         // A chat that ends in an error tells of a failure, in its way.
-        Told::Lost(_) if is_chat(deed) => return Ok(()),
-        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(deed, &told).into()),
+        Told::Lost(_) if is_chat(call_record) => return Ok(()),
+        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(call_record, &told).into()),
     };
     let outcome = parsed(outcome);
     let is_read_by_a_model = matches!(told, Told::Chat(_));
     if is_read_by_a_model && hides_failure(&outcome) {
-        return Err(deed
+        return Err(call_record
             .finding(
-                format!("the model does not learn that the call of `{}` failed", deed.tool()),
+                format!("the model does not learn that the call of `{}` failed", call_record.tool()),
                 "bring the failure to the model: the code, the message and the link of the error",
             )
             .expected("a failure")
@@ -235,10 +240,10 @@ pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
             .into());
     }
     // Where nothing else says that the call failed, an empty result is one too.
-    if is_invented(deed.tool(), &outcome, !is_read_by_a_model || says_failure(&outcome)) {
-        return Err(deed
+    if is_invented(call_record.tool(), &outcome, !is_read_by_a_model || says_failure(&outcome)) {
+        return Err(call_record
             .finding(
-                format!("the agent makes up a result of `{}`", deed.tool()),
+                format!("the agent makes up a result of `{}`", call_record.tool()),
                 "hand on the failure, and nothing that looks like a result",
             )
             .expected("a failure without a result")
@@ -248,8 +253,8 @@ pub fn is_a_failure(deed: &Deed<'_>) -> Judgement {
     Ok(())
 }
 
-fn is_chat(deed: &Deed<'_>) -> bool {
-    let mut outcomes = deed.own(Kind::Outcome);
+fn is_chat(call_record: &CallRecord<'_>) -> bool {
+    let mut outcomes = call_record.own(Kind::Outcome);
     outcomes.any(|frame| frame.headers.get(DRIVEN_BY).is_some_and(|by| by == CHAT))
 }
 
@@ -272,13 +277,13 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
 }
 
 /// The failure tells what the Hub's error means. Where it does not, that is a warning.
-pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
-    is_a_failure(deed)?;
-    let told = Told::of(deed);
-    if means(&told_to_anyone(deed), code) {
+pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
+    is_a_failure(call_record)?;
+    let told = Told::of(call_record);
+    if means(&told_to_anyone(call_record), code) {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
             format!("the failure does not tell what `{code}` means"),
             "pass the code, or the message of the error, on to the model or the user",
@@ -290,17 +295,19 @@ pub fn tells_why(deed: &Deed<'_>, code: &str) -> Judgement {
 }
 
 /// An expired integration is told as such, and not as a secret of the agent's own that is wrong.
-pub fn blames_the_integration(deed: &Deed<'_>) -> Judgement {
-    let told = Told::of(deed);
-    if matches!(told, Told::Missing | Told::Other(_)) || (matches!(told, Told::Lost(_)) && !is_chat(deed)) {
-        return Err(untold(deed, &told).into());
+pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
+    let told = Told::of(call_record);
+    if matches!(told, Told::Missing | Told::Other(_))
+        || (matches!(told, Told::Lost(_)) && !is_chat(call_record))
+    {
+        return Err(untold(call_record, &told).into());
     }
-    let text = told_to_anyone(deed);
+    let text = told_to_anyone(call_record);
     let speaks = ["integration", "expired", "reconnect", "google", "calendar", "mailbox", "gmail"];
     if speaks.into_iter().any(|word| text.contains(word)) {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
             "an expired integration is not told as one",
             "read the code of a 401: with `INTEGRATION_EXPIRED` the customer has to connect again, and the agent's secret \
@@ -312,12 +319,12 @@ pub fn blames_the_integration(deed: &Deed<'_>) -> Judgement {
 }
 
 /// The link under which a customer connects the integration reaches the user.
-pub fn passes_the_link_on(deed: &Deed<'_>) -> Judgement {
-    let told = Told::of(deed);
-    if told_to_anyone(deed).contains(results::SETUP_URL) {
+pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
+    let told = Told::of(call_record);
+    if told_to_anyone(call_record).contains(results::SETUP_URL) {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
             "the link under which the integration is connected is not passed on",
             "show `error.details.setup_url` to the user",
@@ -328,17 +335,17 @@ pub fn passes_the_link_on(deed: &Deed<'_>) -> Judgement {
 }
 
 /// After a failure the agent makes the next call as ever.
-pub fn still_works(deed: &Deed<'_>, mark: &str) -> Judgement {
-    let told = Told::of(deed);
+pub fn still_works(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
+    let told = Told::of(call_record);
     let works = match &told {
-        Told::Hook { ok, .. } => *ok && holds(deed, mark),
-        Told::Chat(_) => holds(deed, mark),
+        Told::Hook { ok, .. } => *ok && holds(call_record, mark),
+        Told::Chat(_) => holds(call_record, mark),
         Told::Missing | Told::Lost(_) | Told::Other(_) => false,
     };
     if works {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
             "after a failed call the agent does not make the next one",
             "catch what goes wrong in a call, tell it as that call's failure, and go on",

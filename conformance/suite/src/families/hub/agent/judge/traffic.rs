@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::inputs::ENVELOPE;
 use super::request::{Expected, Route};
-use super::{Deed, status};
+use super::{CallRecord, status};
 use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
 use crate::families::hub::contract::TOOLS;
 use crate::transcript::{Frame, Kind};
@@ -13,13 +13,13 @@ use crate::transcript::{Frame, Kind};
 const MAX_TRIES: usize = 3;
 
 /// The Hub is asked to execute the call.
-pub fn the_hub_is_asked(deed: &Deed<'_>) -> Judgement {
-    if !deed.executions().is_empty() {
+pub fn the_hub_is_asked(call_record: &CallRecord<'_>) -> Judgement {
+    if !call_record.executions().is_empty() {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
-            format!("the Hub is not asked to execute `{}`", deed.tool()),
+            format!("the Hub is not asked to execute `{}`", call_record.tool()),
             "send calls of `calendar_*` and `email_*` tools to the Hub",
         )
         .expected("an execute request")
@@ -28,7 +28,7 @@ pub fn the_hub_is_asked(deed: &Deed<'_>) -> Judgement {
 }
 
 /// The Hub is not asked to execute the call under test. Calls that it must execute arrive, before and after it.
-pub fn the_hub_is_left_out(deed: &Deed<'_>, sentinels: &[Deed<'_>]) -> Judgement {
+pub fn the_hub_is_left_out(call_record: &CallRecord<'_>, sentinels: &[CallRecord<'_>]) -> Judgement {
     if let Some(silent) = sentinels.iter().find(|sentinel| sentinel.executions().is_empty()) {
         let message =
             format!("a call of `{}` does not reach the Hub, so nothing shows what would", silent.tool());
@@ -39,18 +39,19 @@ pub fn the_hub_is_left_out(deed: &Deed<'_>, sentinels: &[Deed<'_>]) -> Judgement
         frame.kind == Kind::HubRequest
             && match Route::of(frame) {
                 Route::Execute => {
-                    frame.text("/tool") == Some(deed.tool())
-                        || frame.body.get("inputs") == Some(&deed.made.call.inputs)
+                    frame.text("/tool") == Some(call_record.tool())
+                        || frame.body.get("inputs") == Some(&call_record.made.call.inputs)
                 }
-                Route::Other => is_the_call_itself(frame, &deed.made.call.inputs),
+                Route::Other => is_the_call_itself(frame, &call_record.made.call.inputs),
                 Route::Status | Route::Beside => false,
             }
     };
-    let found = deed.executions().into_iter().next().or_else(|| deed.frames.iter().find(names_it));
+    let found =
+        call_record.executions().into_iter().next().or_else(|| call_record.frames.iter().find(names_it));
     let Some(frame) = found else { return Ok(()) };
-    Err(deed
+    Err(call_record
         .finding(
-            format!("the Hub is asked to execute `{}`, which is not its own", deed.tool()),
+            format!("the Hub is asked to execute `{}`, which is not its own", call_record.tool()),
             "run `mission_*` and `document_*` in the agent, and let `research_*` call the web by itself",
         )
         .expected("no execute request")
@@ -70,7 +71,7 @@ fn is_the_call_itself(frame: &Frame, inputs: &Value) -> bool {
 
 /// Tools and parties that are none of the Hub's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Astray {
+pub enum UnexpectedTraffic {
     /// Local tools, at the Hub.
     Local,
     /// Direct tools, at the Hub.
@@ -93,36 +94,41 @@ pub fn is_astray(frame: &Frame) -> bool {
 }
 
 /// Of all that went astray in the run so far, nothing is of this sort. `named` are the manifest's tools of that sort.
-pub fn nothing_went_astray(deed: &Deed<'_>, astray: &[Frame], sort: Astray, named: &[&str]) -> Judgement {
-    deed.asked()?;
+pub fn nothing_went_astray(
+    call_record: &CallRecord<'_>,
+    unexpected_traffic: &[Frame],
+    sort: UnexpectedTraffic,
+    named: &[&str],
+) -> Judgement {
+    call_record.asked()?;
     let prefixes: &[&str] = match sort {
-        Astray::Local => &["mission_", "document_"],
-        Astray::Direct => &["research_"],
-        Astray::Provider => &[],
+        UnexpectedTraffic::Local => &["mission_", "document_"],
+        UnexpectedTraffic::Direct => &["research_"],
+        UnexpectedTraffic::Provider => &[],
     };
     let shown = |frame: &Frame| match (sort, frame.kind, frame.text("/tool")) {
-        (Astray::Provider, Kind::Provider, _) => {
+        (UnexpectedTraffic::Provider, Kind::Provider, _) => {
             // Further segments may be ids, which differ from run to run.
             let path = frame.channel.split('?').next().unwrap_or_default();
             Some(path.split('/').take(4).collect::<Vec<_>>().join("/"))
         }
-        (Astray::Local | Astray::Direct, Kind::HubRequest, Some(tool)) => {
+        (UnexpectedTraffic::Local | UnexpectedTraffic::Direct, Kind::HubRequest, Some(tool)) => {
             let is_meant = named.contains(&tool) || prefixes.iter().any(|prefix| tool.starts_with(prefix));
             is_meant.then(|| format!("an execute request for `{tool}`"))
         }
         _ => None,
     };
-    let Some(first) = astray.iter().filter_map(shown).min() else { return Ok(()) };
+    let Some(first) = unexpected_traffic.iter().filter_map(shown).min() else { return Ok(()) };
     let (message, hint) = match sort {
-        Astray::Local => (
+        UnexpectedTraffic::Local => (
             "a call of a local tool reaches the Hub, perhaps some time after it was made",
             "run `mission_*` and `document_*` in the agent, and hand nothing of them on to the Hub",
         ),
-        Astray::Direct => (
+        UnexpectedTraffic::Direct => (
             "a call of a direct tool reaches the Hub, perhaps some time after it was made",
             "let `research_*` call the web by itself",
         ),
-        Astray::Provider => (
+        UnexpectedTraffic::Provider => (
             "the agent calls the provider behind the Hub, perhaps some time after a call",
             "leave calendar and mail to the Hub, which holds the customer's credentials",
         ),
@@ -132,15 +138,20 @@ pub fn nothing_went_astray(deed: &Deed<'_>, astray: &[Frame], sort: Astray, name
 
 /// The provider behind the Hub sees nothing. A request that does not hold the scenario's word `unique` may be another
 /// call's that comes late.
-pub fn the_provider_is_left_out(deed: &Deed<'_>, unique: &str) -> Judgement {
-    let Some(frame) = deed.frames.iter().find(|frame| frame.kind == Kind::Provider) else { return Ok(()) };
+pub fn the_provider_is_left_out(call_record: &CallRecord<'_>, unique: &str) -> Judgement {
+    let Some(frame) = call_record.frames.iter().find(|frame| frame.kind == Kind::Provider) else {
+        return Ok(());
+    };
     let text = format!("{} {}", frame.channel, frame.body).to_lowercase();
     let message = if text.contains(unique) {
-        format!("the agent calls the provider behind `{}` itself", deed.tool())
+        format!("the agent calls the provider behind `{}` itself", call_record.tool())
     } else {
-        format!("the agent calls the provider itself, while or shortly before it calls `{}`", deed.tool())
+        format!(
+            "the agent calls the provider itself, while or shortly before it calls `{}`",
+            call_record.tool()
+        )
     };
-    Err(deed
+    Err(call_record
         .finding(message, "leave calendar and mail to the Hub, which holds the customer's credentials")
         .expected("no request to the provider")
         .actual(Some(&Value::from(frame.channel.clone())))
@@ -149,13 +160,13 @@ pub fn the_provider_is_left_out(deed: &Deed<'_>, unique: &str) -> Judgement {
 }
 
 /// The agent itself asks the web.
-pub fn the_web_is_asked(deed: &Deed<'_>) -> Judgement {
-    if deed.own(Kind::Web).next().is_some() {
+pub fn the_web_is_asked(call_record: &CallRecord<'_>) -> Judgement {
+    if call_record.own(Kind::Web).next().is_some() {
         return Ok(());
     }
-    Err(deed
+    Err(call_record
         .finding(
-            format!("`{}` does not call the web", deed.tool()),
+            format!("`{}` does not call the web", call_record.tool()),
             "let the agent itself send the request to the address that it is given",
         )
         .expected("a request to the page or the search")
@@ -164,12 +175,12 @@ pub fn the_web_is_asked(deed: &Deed<'_>) -> Judgement {
 }
 
 /// A call that cannot succeed is not made again and again.
-pub fn is_not_repeated(deed: &Deed<'_>) -> Judgement {
-    let asked = deed.asked()?;
+pub fn is_not_repeated(call_record: &CallRecord<'_>) -> Judgement {
+    let asked = call_record.asked()?;
     if asked.len() <= MAX_TRIES {
         return Ok(());
     }
-    let finding = deed
+    let finding = call_record
         .finding(
             format!("a call that the Hub refuses is sent {} times", asked.len()),
             format!(
@@ -187,19 +198,19 @@ pub fn is_not_repeated(deed: &Deed<'_>) -> Judgement {
 }
 
 /// A call that the Hub has executed is not sent once more. Where it is, that is a warning.
-pub fn is_made_once(deed: &Deed<'_>) -> Judgement {
+pub fn is_made_once(call_record: &CallRecord<'_>) -> Judgement {
     let is_execution = |frame: &&Frame| Route::of(frame) == Route::Execute;
     let is_done =
         |frame: &&Frame| is_execution(frame) && frame.body.get("success") == Some(&Value::Bool(true));
-    let Some(done) = deed.own(Kind::HubResponse).find(is_done) else { return Ok(()) };
-    let again = deed
+    let Some(done) = call_record.own(Kind::HubResponse).find(is_done) else { return Ok(()) };
+    let again = call_record
         .own(Kind::HubRequest)
         .filter(is_execution)
-        .find(|frame| frame.n > done.n && frame.text("/tool").is_some_and(|tool| tool == deed.tool()));
+        .find(|frame| frame.n > done.n && frame.text("/tool").is_some_and(|tool| tool == call_record.tool()));
     let Some(again) = again else { return Ok(()) };
-    Err(deed
+    Err(call_record
         .finding(
-            format!("a call of `{}` is sent again after the Hub has executed it", deed.tool()),
+            format!("a call of `{}` is sent again after the Hub has executed it", call_record.tool()),
             "send a call that succeeded once only: each request sends the mail, or makes the event, anew",
         )
         .expected("one request")
@@ -210,8 +221,8 @@ pub fn is_made_once(deed: &Deed<'_>) -> Judgement {
 }
 
 /// What a MAY rule records about the status.
-pub fn note_on_status(deed: &Deed<'_>) -> &'static str {
-    if questions(deed.frames).next().is_some() {
+pub fn note_on_status(call_record: &CallRecord<'_>) -> &'static str {
+    if questions(call_record.frames).next().is_some() {
         "the agent asks for the status of integrations before it calls a tool"
     } else {
         "the agent calls tools without asking for the status of integrations"
@@ -222,8 +233,8 @@ pub fn note_on_status(deed: &Deed<'_>) -> &'static str {
 ///
 /// # Errors
 /// Not observed without a request.
-pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, CheckFailure> {
-    let asked = deed.asked()?;
+pub fn note_on_context(call_record: &CallRecord<'_>) -> Result<&'static str, CheckFailure> {
+    let asked = call_record.asked()?;
     let has_context =
         asked.iter().any(|frame| frame.body.get("context").is_some_and(|context| !context.is_null()));
     Ok(if has_context { "the agent sends a `context`" } else { "the agent sends no `context`" })
@@ -235,40 +246,42 @@ pub fn note_on_context(deed: &Deed<'_>) -> Result<&'static str, CheckFailure> {
 /// # Errors
 /// Not applicable where there is no question.
 pub fn questions_are_for_their_customers(
-    deeds: &[Deed<'_>],
-    expected: impl Fn(&Deed<'_>) -> Expected,
+    call_records: &[CallRecord<'_>],
+    expected: impl Fn(&CallRecord<'_>) -> Expected,
 ) -> Judgement {
     let mut any = false;
-    for deed in deeds {
-        deed.asked()?;
-        let own: Vec<&Frame> = questions_of(deed).collect();
+    for call_record in call_records {
+        call_record.asked()?;
+        let own: Vec<&Frame> = questions_of(call_record).collect();
         any |= !own.is_empty();
-        let is_for_it = |frame: &Frame| status::is_documented(frame, &expected(deed)).is_ok();
-        let Some(frame) = own.first().filter(|_| !questions(deed.frames).any(is_for_it)) else { continue };
+        let is_for_it = |frame: &Frame| status::is_documented(frame, &expected(call_record)).is_ok();
+        let Some(frame) = own.first().filter(|_| !questions(call_record.frames).any(is_for_it)) else {
+            continue;
+        };
         // Told apart from whatever else may be wrong with the question, which is told below.
-        for other in deeds {
+        for other in call_records {
             if status::is_documented(frame, &expected(other)).is_ok() {
-                return Err(deed
+                return Err(call_record
                     .finding(
                         "the status is asked for another customer than the one whose call is made",
                         "ask for the status of the customer that the call names, and keep what you know of customers apart",
                     )
-                    .expected(format!("a question for `{}`", deed.made.customer_id))
+                    .expected(format!("a question for `{}`", call_record.made.customer_id))
                     .actual(Some(&Value::from(frame.channel.clone())))
                     .frame(frame)
                     .into());
             }
         }
-        status::is_documented(frame, &expected(deed))?;
+        status::is_documented(frame, &expected(call_record))?;
     }
     if any {
         return Ok(());
     }
-    Err(Alternative::NoStatusQuestion.seen_in(deeds.iter().flat_map(Deed::executions)))
+    Err(Alternative::NoStatusQuestion.seen_in(call_records.iter().flat_map(CallRecord::executions)))
 }
 
-fn questions_of<'a>(deed: &Deed<'a>) -> impl Iterator<Item = &'a Frame> {
-    deed.own(Kind::HubRequest).filter(|frame| Route::of(frame) == Route::Status)
+fn questions_of<'a>(call_record: &CallRecord<'a>) -> impl Iterator<Item = &'a Frame> {
+    call_record.own(Kind::HubRequest).filter(|frame| Route::of(frame) == Route::Status)
 }
 
 /// Questions about the status of integrations.
@@ -302,8 +315,12 @@ mod tests {
                 frame(2, Kind::HubResponse, json!({"success": success})),
                 frame(3, Kind::HubRequest, request),
             ];
-            assert_eq!(is_made_once(&Deed { made: &made, frames: &frames }).is_ok(), expect, "{success}");
-            assert_eq!(is_made_once(&Deed { made: &made, frames: &frames[..2] }), Ok(()));
+            assert_eq!(
+                is_made_once(&CallRecord { made: &made, frames: &frames }).is_ok(),
+                expect,
+                "{success}"
+            );
+            assert_eq!(is_made_once(&CallRecord { made: &made, frames: &frames[..2] }), Ok(()));
         };
         check(true, false);
         check(false, true);

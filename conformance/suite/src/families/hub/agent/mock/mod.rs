@@ -1,7 +1,7 @@
 //! The mock Hub: it answers agents by the contract, or as a script says.
 //!
 //! `script` is what it answers, `results` what is right, `problems` what is wrong with a request.
-//! In a run each scenario has a script of its own (`room`); [`MockHub`] serves one script to whoever asks. Beside the
+//! In a run each scenario has a script of its own (`router`); [`MockHub`] serves one script to whoever asks. Beside the
 //! contract it answers what the original system's agents ask their Hub for when they start.
 
 pub mod problems;
@@ -16,11 +16,11 @@ use self::script::{Script, Wanted};
 use super::judge::request::{Expected, Route};
 use crate::families::hub::agent::asked::frame;
 use crate::families::hub::contract::STATUS_BASE;
-use crate::net::http_server::{Asked, HttpServer, Reply};
+use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
 use crate::transcript::lock;
 
 /// What a mock Hub tells of every request: method and path, and what is wrong with it.
-pub type Told = Arc<dyn Fn(&Asked, &[String]) + Send + Sync>;
+pub type Told = Arc<dyn Fn(&ReceivedRequest, &[String]) + Send + Sync>;
 
 /// A mock Hub for people who write an agent.
 pub struct MockHub {
@@ -39,7 +39,7 @@ impl MockHub {
         told: Told,
     ) -> Result<Self, String> {
         let script = Mutex::new(script);
-        let handler = move |asked: Asked| {
+        let handler = move |asked: ReceivedRequest| {
             told(&asked, &problems::problems(&asked, &expected));
             answer(&asked, &mut lock(&script), "tok-mock", "")
         };
@@ -54,7 +54,7 @@ impl MockHub {
 
 /// The answer to a request. It does not depend on whether the request is right, so that one fault breaks one rule: where
 /// the request names no tool, the one that the agent was told to call is `meant`.
-pub(super) fn answer(asked: &Asked, script: &mut Script, mark: &str, meant: &str) -> Reply {
+pub(super) fn answer(asked: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> Reply {
     let customer = customer(asked);
     match Route::of(&frame(asked)) {
         Route::Execute => {
@@ -67,13 +67,13 @@ pub(super) fn answer(asked: &Asked, script: &mut Script, mark: &str, meant: &str
 }
 
 /// The customer that a request names.
-fn customer(asked: &Asked) -> Option<&str> {
+fn customer(asked: &ReceivedRequest) -> Option<&str> {
     let in_path = || asked.bare_path().strip_prefix(STATUS_BASE).map(|rest| rest.trim_end_matches('/'));
     asked.body.get("customer_id").and_then(Value::as_str).or_else(in_path)
 }
 
 /// What the original system's agents ask for beside the contract; it is answered plausibly and never judged.
-fn beside(asked: &Asked) -> Reply {
+fn beside(asked: &ReceivedRequest) -> Reply {
     let path = asked.bare_path().trim_end_matches('/');
     match asked.method.as_str() {
         "GET" if path.ends_with("/config") => {

@@ -5,11 +5,11 @@ use crate::families::hub::agent::asked::frame;
 use crate::families::hub::agent::judge::request;
 use crate::families::hub::agent::judge::request::{Expected, Part, Route};
 use crate::families::hub::agent::judge::{inputs, status};
-use crate::net::http_server::Asked;
+use crate::net::http_server::ReceivedRequest;
 
 /// What is wrong with a request (HUB-07, 09, 13, 17 to 24, 117); nothing when all is well, or when the contract says
 /// nothing about it.
-pub fn problems(asked: &Asked, expected: &Expected) -> Vec<String> {
+pub fn problems(asked: &ReceivedRequest, expected: &Expected) -> Vec<String> {
     let frame = frame(asked);
     match Route::of(&frame) {
         Route::Execute => {
@@ -43,8 +43,8 @@ mod tests {
     use crate::families::hub::contract;
     use crate::families::hub::contract::Subjects;
 
-    fn asked(change: impl FnOnce(&mut Asked)) -> Vec<String> {
-        let mut asked = Asked {
+    fn asked(change: impl FnOnce(&mut ReceivedRequest)) -> Vec<String> {
+        let mut asked = ReceivedRequest {
             method: "POST".to_owned(),
             path: contract::EXECUTE.to_owned(),
             headers: BTreeMap::from([
@@ -68,7 +68,7 @@ mod tests {
 
     #[test]
     fn each_fault_is_told() {
-        let check = |change: fn(&mut Asked), part: &str| {
+        let check = |change: fn(&mut ReceivedRequest), part: &str| {
             let told = asked(change);
             assert!(told.len() == 1 && told[0].contains(part), "{part}: {told:?}");
         };

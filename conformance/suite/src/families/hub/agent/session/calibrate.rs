@@ -7,7 +7,7 @@ use super::{AgentError, AgentSession, Liveness};
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::hub::agent::call::{Call, Choice, chosen};
 use crate::families::hub::agent::driver::{Answer, Unanswered};
-use crate::families::hub::agent::judge::{Deed, Made, outcome};
+use crate::families::hub::agent::judge::{CallRecord, Made, outcome};
 use crate::families::hub::agent::scene;
 
 /// Calls that measure.
@@ -36,7 +36,7 @@ impl AgentSession {
     }
 
     pub(super) fn first_call(&self, number: u32) -> Made {
-        let unique = &self.room.lobby.unique;
+        let unique = &self.router.unattributed.unique;
         let (tool, inputs) = chosen(Choice::AnyHubTool, &self.table, unique, "").unwrap_or_default();
         let call = Call { tool, inputs, user_id: Some(format!("u-{unique}")) };
         Made { call, customer_id: self.customer_id.clone(), number }
@@ -49,8 +49,8 @@ impl AgentSession {
         loop {
             let began = Instant::now();
             let left = end.saturating_duration_since(began);
-            let booth = &self.room.lobby;
-            let why = match scene::drive(self, booth, made, left).await {
+            let scenario_channel = &self.router.unattributed;
+            let why = match scene::drive(self, scenario_channel, made, left).await {
                 Ok(Answer { status: Some(status @ (502 | 503)), .. }) => {
                     format!("it is not ready, and answers {status}")
                 }
@@ -79,13 +79,13 @@ impl AgentSession {
 
     fn seen(&self, made: &Made) -> Liveness {
         let frames = self.early();
-        let deed = Deed { made, frames: &frames };
-        if deed.executions().is_empty() {
+        let call_record = CallRecord { made, frames: &frames };
+        if call_record.executions().is_empty() {
             Liveness::Idle
-        } else if outcome::holds(&deed, &self.room.lobby.mark) {
+        } else if outcome::holds(&call_record, &self.router.unattributed.mark) {
             Liveness::Works
         } else {
-            Liveness::Stirs
+            Liveness::Responsive
         }
     }
 }

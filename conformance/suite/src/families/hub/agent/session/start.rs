@@ -15,8 +15,8 @@ use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, P
 use crate::families::hub::agent::call::filled;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
-use crate::families::hub::agent::room::{Booth, PROVIDER, Room, SEARCH};
-use crate::net::http_server::{Asked, HttpServer};
+use crate::families::hub::agent::router::{PROVIDER, SEARCH, ScenarioChannel, ScenarioRouter};
+use crate::net::http_server::{HttpServer, ReceivedRequest};
 
 /// What an agent has to know of the parties around it.
 #[derive(Clone, Debug)]
@@ -103,6 +103,15 @@ impl Running {
     }
 }
 
+/// The key of the agent's chat, where it has one.
+fn chat_key(table: &AgentTable) -> Result<Option<String>, AgentError> {
+    match (&table.drive.key, &table.drive.key_env) {
+        (Some(key), _) => Ok(Some(key.clone())),
+        (None, Some(variable)) => from_environment("hub.agent.drive.key_env", variable).map(Some),
+        (None, None) => Ok(None),
+    }
+}
+
 /// A session before anything was learnt.
 pub(super) async fn set_up(
     plan: OpenContext<AgentTable>,
@@ -113,11 +122,7 @@ pub(super) async fn set_up(
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
-    let key = match (&table.drive.key, &table.drive.key_env) {
-        (Some(key), _) => Some(key.clone()),
-        (None, Some(variable)) => Some(from_environment("hub.agent.drive.key_env", variable)?),
-        (None, None) => None,
-    };
+    let key = chat_key(&table)?;
     let made_up = |what: &str| {
         let digits = digest(&[what, &text]);
         uuid(&digits[..20], &digits[20..32])
@@ -125,14 +130,21 @@ pub(super) async fn set_up(
     let nonce = nonce();
     let unique = digest(&["calibration", &nonce])[..12].to_owned();
     let mark = format!("tok-{}", &digest(&["calibration mark", &nonce])[..12]);
-    let room = Arc::new(Room::new(wire, table.drive.model.unwrap_or_default(), Booth::new(unique, mark)));
-    let (serving, thinking) = (Arc::clone(&room), Arc::clone(&room));
-    let hub = HttpServer::start(table.listen.as_deref(), Arc::new(move |asked: Asked| serving.serve(&asked)))
-        .await
-        .map_err(AgentError::Listen)?;
+    let router = Arc::new(ScenarioRouter::new(
+        wire,
+        table.drive.model.unwrap_or_default(),
+        ScenarioChannel::new(unique, mark),
+    ));
+    let (serving, thinking) = (Arc::clone(&router), Arc::clone(&router));
+    let hub = HttpServer::start(
+        table.listen.as_deref(),
+        Arc::new(move |asked: ReceivedRequest| serving.serve(&asked)),
+    )
+    .await
+    .map_err(AgentError::Listen)?;
     let model = HttpServer::start(
         table.model_listen.as_deref(),
-        Arc::new(move |asked: Asked| thinking.think(&asked)),
+        Arc::new(move |asked: ReceivedRequest| thinking.think(&asked)),
     )
     .await
     .map_err(AgentError::Listen)?;
@@ -189,7 +201,7 @@ pub(super) async fn set_up(
     Ok(AgentSession {
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
-        room,
+        router,
         secret,
         // An agent that runs already has an id that only its manifest can tell.
         agent_id: table.agent_id.clone().or_else(|| is_told.then(|| around.agent_id.clone())),

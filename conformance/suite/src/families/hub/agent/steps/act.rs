@@ -59,7 +59,7 @@ async fn make_and_go_on(world: &mut World) -> Step {
 #[when("the agent makes the call, and another for a second customer")]
 async fn make_for_two(world: &mut World) -> Step {
     world.make().await?;
-    let other = AgentSession::other_customer(&world.scene()?.booth.unique);
+    let other = AgentSession::other_customer(&world.scene()?.scenario_channel.unique);
     world.make_a_hub_call(Some(&other)).await?;
     world.scene()?.rest();
     Ok(())

@@ -15,7 +15,7 @@ use serde_json::json;
 
 use super::call::Choice;
 use super::judge::request::Part;
-use super::judge::traffic::Astray;
+use super::judge::traffic::UnexpectedTraffic;
 use super::mock::script::ScriptAnswer;
 use crate::families::hub::contract::{CODES, TOOLS};
 
@@ -113,20 +113,20 @@ impl FromStr for RequestPart {
 /// What nobody should have been asked for.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
-    name = "astray",
+    name = "unexpected_traffic",
     regex = "no local tool has reached the Hub|no direct tool has reached the Hub|nothing has reached the provider"
 )]
-pub(super) struct AstraySort(pub Astray);
+pub(super) struct TrafficKind(pub UnexpectedTraffic);
 
-impl FromStr for AstraySort {
+impl FromStr for TrafficKind {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(match text {
-            "no local tool has reached the Hub" => Astray::Local,
-            "no direct tool has reached the Hub" => Astray::Direct,
-            "nothing has reached the provider" => Astray::Provider,
-            other => return Err(format!("`{other}` is nothing that goes astray")),
+            "no local tool has reached the Hub" => UnexpectedTraffic::Local,
+            "no direct tool has reached the Hub" => UnexpectedTraffic::Direct,
+            "nothing has reached the provider" => UnexpectedTraffic::Provider,
+            other => return Err(format!("`{other}` is nothing that goes unexpected_traffic")),
         }))
     }
 }

@@ -9,14 +9,14 @@ use crate::families::hub::agent::world::World;
 
 #[then("the call succeeds")]
 fn succeeds(world: &mut World) -> Step {
-    let mark = world.scene()?.booth.mark.clone();
-    world.judge_call(|deed| outcome::is_a_success(deed, &mark))
+    let mark = world.scene()?.scenario_channel.mark.clone();
+    world.judge_call(|call_record| outcome::is_a_success(call_record, &mark))
 }
 
 #[then("the outcome is the result")]
 fn is_the_result(world: &mut World) -> Step {
-    let mark = world.scene()?.booth.mark.clone();
-    world.judge_call(|deed| outcome::is_the_result(deed, &mark))
+    let mark = world.scene()?.scenario_channel.mark.clone();
+    world.judge_call(|call_record| outcome::is_the_result(call_record, &mark))
 }
 
 #[then("the call fails")]
@@ -26,7 +26,7 @@ fn fails(world: &mut World) -> Step {
 
 #[then(expr = "the failure tells of {code}")]
 fn tells_why(world: &mut World, code: Code) -> Step {
-    world.judge_call(|deed| outcome::tells_why(deed, &code.0))
+    world.judge_call(|call_record| outcome::tells_why(call_record, &code.0))
 }
 
 #[then("the failure is the integration's")]
@@ -41,6 +41,6 @@ fn passes_the_link_on(world: &mut World) -> Step {
 
 #[then("the next call succeeds")]
 fn next_succeeds(world: &mut World) -> Step {
-    let mark = world.scene()?.booth.mark.clone();
-    world.judge_all(|deeds, _| outcome::still_works(&deeds[deeds.len() - 1], &mark))
+    let mark = world.scene()?.scenario_channel.mark.clone();
+    world.judge_all(|call_records, _| outcome::still_works(&call_records[call_records.len() - 1], &mark))
 }

@@ -11,10 +11,10 @@ use crate::families::hub::agent::world::World;
 #[then(expr = "every execute request has the right {part}")]
 fn has_part(world: &mut World, part: RequestPart) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    world.judge_all(|deeds, _| {
-        for deed in deeds {
-            for frame in deed.asked()? {
-                request::has(frame, part.0, &session.expected(deed.made))?;
+    world.judge_all(|call_records, _| {
+        for call_record in call_records {
+            for frame in call_record.asked()? {
+                request::has(frame, part.0, &session.expected(call_record.made))?;
             }
         }
         Ok(())
@@ -23,19 +23,22 @@ fn has_part(world: &mut World, part: RequestPart) -> Step {
 
 #[then("its inputs are those of the call")]
 fn inputs_of_the_call(world: &mut World) -> Step {
-    world.judge_call(|deed| {
-        deed.asked()?.into_iter().try_for_each(|frame| inputs::are_those_of_the_call(frame, deed))
+    world.judge_call(|call_record| {
+        call_record
+            .asked()?
+            .into_iter()
+            .try_for_each(|frame| inputs::are_those_of_the_call(frame, call_record))
     })
 }
 
 #[then("its inputs are named and typed as documented")]
 fn documented_inputs(world: &mut World) -> Step {
-    world.judge_call(|deed| {
-        deed.asked()?.into_iter().try_for_each(|frame| {
+    world.judge_call(|call_record| {
+        call_record.asked()?.into_iter().try_for_each(|frame| {
             inputs::is_an_object(frame)?;
-            inputs::are_typed(frame, deed.tool())?;
-            inputs::serve_the_task(frame, deed)?;
-            inputs::are_documented(frame, deed.tool())
+            inputs::are_typed(frame, call_record.tool())?;
+            inputs::serve_the_task(frame, call_record)?;
+            inputs::are_documented(frame, call_record.tool())
         })
     })
 }
@@ -43,10 +46,10 @@ fn documented_inputs(world: &mut World) -> Step {
 #[then("every question about the status is as documented")]
 fn status_is_documented(world: &mut World) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    let early = world.core().transcript.told("early", || session.early());
-    world.judge_call(|deed| {
-        let own = session.expected(deed.made);
-        traffic::questions(deed.frames).try_for_each(|frame| status::is_documented(frame, &own))?;
+    let early = world.core().transcript.record_external("early", || session.early());
+    world.judge_call(|call_record| {
+        let own = session.expected(call_record.made);
+        traffic::questions(call_record.frames).try_for_each(|frame| status::is_documented(frame, &own))?;
         traffic::questions(&early).try_for_each(|frame| {
             // What stands in another transcript cannot be shown by its number.
             status::is_documented(frame, &session.expected_early()).map_err(|trouble| match trouble {
@@ -57,8 +60,8 @@ fn status_is_documented(world: &mut World) -> Step {
                 other => other,
             })
         })?;
-        if traffic::questions(deed.frames).chain(traffic::questions(&early)).next().is_none() {
-            return Err(Alternative::NoStatusQuestion.seen_in(deed.executions()));
+        if traffic::questions(call_record.frames).chain(traffic::questions(&early)).next().is_none() {
+            return Err(Alternative::NoStatusQuestion.seen_in(call_record.executions()));
         }
         Ok(())
     })
@@ -67,17 +70,19 @@ fn status_is_documented(world: &mut World) -> Step {
 #[then("every question about the status is for the customer of its call")]
 fn status_of_the_customer(world: &mut World) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    world.judge_all(|deeds, _| {
-        traffic::questions_are_for_their_customers(deeds, |deed| session.expected(deed.made))
+    world.judge_all(|call_records, _| {
+        traffic::questions_are_for_their_customers(call_records, |call_record| {
+            session.expected(call_record.made)
+        })
     })
 }
 
 #[then("it is noted whether the agent asks for the status")]
 fn note_on_status(world: &mut World) -> Step {
     let mut note = None;
-    world.judge_call(|deed| {
-        deed.asked()?;
-        note = Some(traffic::note_on_status(deed));
+    world.judge_call(|call_record| {
+        call_record.asked()?;
+        note = Some(traffic::note_on_status(call_record));
         Ok(())
     })?;
     if let Some(note) = note {
@@ -89,8 +94,8 @@ fn note_on_status(world: &mut World) -> Step {
 #[then("it is noted whether a context is sent")]
 fn note_on_context(world: &mut World) -> Step {
     let mut note = None;
-    world.judge_call(|deed| {
-        note = Some(traffic::note_on_context(deed)?);
+    world.judge_call(|call_record| {
+        note = Some(traffic::note_on_context(call_record)?);
         Ok(())
     })?;
     if let Some(note) = note {

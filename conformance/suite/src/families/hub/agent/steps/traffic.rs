@@ -2,10 +2,10 @@
 
 use cucumber::then;
 
-use super::AstraySort;
+use super::TrafficKind;
 use crate::engine::world::{HasCore as _, Step};
 use crate::families::hub::agent::judge::traffic;
-use crate::families::hub::agent::judge::traffic::Astray;
+use crate::families::hub::agent::judge::traffic::UnexpectedTraffic;
 use crate::families::hub::agent::world::World;
 
 #[then("the Hub is asked to execute it")]
@@ -15,31 +15,38 @@ fn hub_is_asked(world: &mut World) -> Step {
 
 #[then("the Hub is not asked to execute it")]
 fn hub_is_left_out(world: &mut World) -> Step {
-    world.judge_all(|deeds, subject| {
-        let sentinels: Vec<_> =
-            deeds.iter().enumerate().filter(|(place, _)| *place != subject).map(|(_, deed)| *deed).collect();
-        traffic::the_hub_is_left_out(&deeds[subject], &sentinels)
+    world.judge_all(|call_records, subject| {
+        let sentinels: Vec<_> = call_records
+            .iter()
+            .enumerate()
+            .filter(|(place, _)| *place != subject)
+            .map(|(_, call_record)| *call_record)
+            .collect();
+        traffic::the_hub_is_left_out(&call_records[subject], &sentinels)
     })
 }
 
 #[then("the provider is not asked")]
 fn provider_is_left_out(world: &mut World) -> Step {
-    let unique = world.scene()?.booth.unique.clone();
-    world.judge_call(|deed| traffic::the_provider_is_left_out(deed, &unique))
+    let unique = world.scene()?.scenario_channel.unique.clone();
+    world.judge_call(|call_record| traffic::the_provider_is_left_out(call_record, &unique))
 }
 
-#[then(expr = "by then {astray}")]
-fn nothing_went_astray(world: &mut World, sort: AstraySort) -> Step {
+#[then(expr = "by then {unexpected_traffic}")]
+fn nothing_went_astray(world: &mut World, sort: TrafficKind) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
-    let astray = world.core().transcript.told("astray", || session.room.astray());
+    let unexpected_traffic =
+        world.core().transcript.record_external("astray", || session.router.unexpected_traffic());
     let table = &session.table;
     let direct = table.fetch_page.table().into_iter().chain(&table.web_search);
     let named: Vec<&str> = match sort.0 {
-        Astray::Local => table.local.iter().map(|call| call.tool.as_str()).collect(),
-        Astray::Direct => direct.map(|call| call.tool.as_str()).collect(),
-        Astray::Provider => Vec::new(),
+        UnexpectedTraffic::Local => table.local.iter().map(|call| call.tool.as_str()).collect(),
+        UnexpectedTraffic::Direct => direct.map(|call| call.tool.as_str()).collect(),
+        UnexpectedTraffic::Provider => Vec::new(),
     };
-    world.judge_call(|deed| traffic::nothing_went_astray(deed, &astray, sort.0, &named))
+    world.judge_call(|call_record| {
+        traffic::nothing_went_astray(call_record, &unexpected_traffic, sort.0, &named)
+    })
 }
 
 #[then("the web is asked")]

@@ -165,7 +165,7 @@ async fn new_message(world: &mut World) -> Step {
     let scene = world.scene()?;
     if let Some(provider) = &session.provider {
         let transcript = &scene.agent.transcript;
-        let delivered = transcript.told("delivered", || provider.deliver(&scene.unique));
+        let delivered = transcript.record_external("delivered", || provider.deliver(&scene.unique));
         // A Hub may have ids of its own.
         let own = session.find(&scene.agent, &scene.unique).await;
         [scene.subjects.message_id, scene.subjects.thread_id] =

@@ -158,7 +158,7 @@ async fn report(world: &mut World, call: usize) -> Step {
     let session = world.session()?;
     world.call(call)?;
     let answer = world.scene()?.report(&session, call).await;
-    if session.ground.lost_broker() {
+    if session.test_environment.lost_broker() {
         let message = "the connection to the broker was lost".to_owned();
         return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
     }

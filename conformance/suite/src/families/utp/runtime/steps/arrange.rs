@@ -26,7 +26,7 @@ fn calls_tool(world: &mut World, kind: CallKind) -> Step {
 #[given(expr = "a model that calls the PMO built-in {string} with {json}")]
 fn calls_builtin(world: &mut World, builtin: String, arguments: Json) -> Step {
     let session = world.session()?;
-    let row = Row::builtin(&session.ground.version, &builtin, &arguments.0);
+    let row = Row::builtin(&session.test_environment.version, &builtin, &arguments.0);
     world.scene()?.plan(row, Some(arguments.0));
     Ok(())
 }
@@ -39,7 +39,7 @@ fn submits(world: &mut World) -> Step {
 
 #[given(expr = "the tool {string} is registered on {string}")]
 fn registered_on(world: &mut World, tool_name: String, target: String) -> Step {
-    let version = world.session()?.ground.version.clone();
+    let version = world.session()?.test_environment.version.clone();
     let row = &mut world.call(0)?.row;
     row.target_subject = crate::families::utp::subject::usual(&version, &target);
     row.tool_name = tool_name;

@@ -116,7 +116,7 @@ async fn note_tracestate(world: &mut World) -> Step {
 fn card_keeps_control(world: &mut World, expected: String) -> Step {
     let scene = world.scene()?;
     let id = scene.calls[0].card["card_id"].as_str().unwrap_or_default().to_owned();
-    let stored = scene.project.transcript.told("card", || scene.project.card(&id));
+    let stored = scene.project.transcript.record_external("card", || scene.project.card(&id));
     world.judge_call(0, |frames, view| turn::card_keeps_control(frames, view, stored.as_ref(), &expected))
 }
 

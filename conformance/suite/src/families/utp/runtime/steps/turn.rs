@@ -229,7 +229,7 @@ async fn same_place(world: &mut World) -> Step {
     let scene = world.scene()?;
     let view = |call: usize| View {
         project: &scene.project.id,
-        version: &session.ground.version,
+        version: &session.test_environment.version,
         turn: &scene.turns[scene.calls[call].turn],
         call: &scene.calls[call],
     };

@@ -1,7 +1,7 @@
-//! The ground that all UTP roles under test stand on: the connection to the broker, the platform played for them, and
+//! What all UTP roles under test share: the connection to the broker, the platform played for them, and
 //! the target's own process or processes.
 //!
-//! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one ground.
+//! One target may have several roles (Tool Service, PMO, …). It is started once, so its sessions share one environment.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use super::credentials;
 use super::error::SessionError;
 use super::manifest::{PlatformKind, UtpTable};
 use super::platform;
-use super::platform::{Desk, Project, ProjectName, nats};
+use super::platform::{PlatformService, Project, ProjectName, nats};
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::environment;
@@ -32,8 +32,8 @@ const CONNECT_DEADLINE: Duration = Duration::from_secs(5);
 /// Time between looks whether the target's process still runs.
 const ENDED_POLL: Duration = Duration::from_millis(250);
 
-/// What a ground is laid with.
-pub struct GroundPlan {
+/// What an environment is started with.
+pub struct TestEnvironmentPlan {
     /// `nats://host:port`.
     pub nats_url: String,
     /// `<ver>` of the subjects.
@@ -54,7 +54,7 @@ pub struct GroundPlan {
     pub port: Option<Port>,
 }
 
-/// What was found out about a ground before the first scenario.
+/// What was found out about an environment before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct GroundFound {
@@ -76,13 +76,13 @@ impl GroundFound {
 }
 
 /// Broker, platform and target.
-pub struct Ground {
+pub struct TestEnvironment {
     /// The suite's connection; none where a run is judged again, which asks nobody.
     client: Option<Client>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// All projects of the run.
-    pub desk: Arc<Desk>,
+    pub platform_service: Arc<PlatformService>,
     /// What stands behind an OpenAPI executor.
     pub upstream: Option<Arc<Upstream>>,
     seed: u64,
@@ -91,33 +91,34 @@ pub struct Ground {
     target: Mutex<Box<dyn Target>>,
     /// Nobody else gets it as long as the target may listen there.
     _port: Option<Port>,
-    // Both platforms end with the ground.
+    // Both platforms end with the environment.
     _tasks: Vec<JoinSet<()>>,
 }
 
-impl std::fmt::Debug for Ground {
+impl std::fmt::Debug for TestEnvironment {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Ground").field("seed", &self.seed).finish_non_exhaustive()
+        formatter.debug_struct("TestEnvironment").field("seed", &self.seed).finish_non_exhaustive()
     }
 }
 
-impl Ground {
+impl TestEnvironment {
     /// Connects, serves the platform and starts the target.
-    pub async fn lay(plan: GroundPlan) -> Result<Arc<Self>, SessionError> {
+    pub async fn start(plan: TestEnvironmentPlan) -> Result<Arc<Self>, SessionError> {
         let lost = Arc::new(AtomicBool::new(false));
         let client = connect(&plan.nats_url, &lost).await?;
-        let (desk, wakeups) = Desk::new(&plan.version, plan.wire);
+        let (platform_service, wakeups) = PlatformService::new(&plan.version, plan.wire);
         if let Some(upstream) = &plan.upstream {
-            upstream.attach(&desk);
+            upstream.attach(&platform_service);
         }
         let fault = |error: &dyn std::fmt::Display| SessionError::Platform(error.to_string());
         let mut tasks = vec![
-            platform::nats::serve(&client, &plan.version, &desk, wakeups)
+            platform::nats::serve(&client, &plan.version, &platform_service, wakeups)
                 .await
                 .map_err(|error| fault(&error))?,
         ];
         let listen = std::net::SocketAddr::from(([127, 0, 0, 1], 0));
-        let (address, task) = platform::http::serve(listen, &desk).await.map_err(|error| fault(&error))?;
+        let (address, task) =
+            platform::http::serve(listen, &platform_service).await.map_err(|error| fault(&error))?;
         tasks.push(task);
         let around = LaunchEnv {
             nats_url: plan.nats_url,
@@ -133,7 +134,7 @@ impl Ground {
         Ok(Arc::new(Self {
             client: Some(client),
             version: plan.version,
-            desk,
+            platform_service,
             upstream: plan.upstream,
             seed: plan.seed,
             nonce: nonce(),
@@ -164,7 +165,7 @@ impl Ground {
             }
         };
         let unique = format!("{stable}{nonce}");
-        self.desk.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
+        self.platform_service.open(ProjectName { unique, stable, suffix: suffix.to_owned() }, transcript)
     }
 
     /// Publishes messages, and waits until they have left. A lost broker shows in the session; here it means silence.
@@ -190,14 +191,14 @@ impl Ground {
         }
     }
 
-    /// The ground of a run that is judged again.
+    /// The environment of a run that is judged again.
     pub fn again(found: GroundFound, seed: u64) -> Arc<Self> {
-        // Nobody takes what the desk would publish.
-        let (desk, _) = Desk::new(&found.version, Arc::new(PassthroughWire));
+        // Nobody takes what the platform would publish.
+        let (platform_service, _) = PlatformService::new(&found.version, Arc::new(PassthroughWire));
         Arc::new(Self {
             client: None,
             version: found.version,
-            desk,
+            platform_service,
             upstream: found.upstream.map(Upstream::unheard),
             seed,
             nonce: found.nonce,

@@ -18,7 +18,7 @@ use super::mock;
 use super::mock::script::Script;
 use super::model;
 use super::model::Conversation;
-use crate::net::http_server::{Asked, Reply};
+use crate::net::http_server::{ReceivedRequest, Reply};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
@@ -30,7 +30,7 @@ pub(super) const SEARCH: &str = "/search";
 pub(super) const PROVIDER: &str = "/provider";
 
 /// One scenario as the parties see it.
-pub(super) struct Booth {
+pub(super) struct ScenarioChannel {
     /// Stands in every id of the scenario.
     pub unique: String,
     /// Stands in every result that the Hub and the web give to it.
@@ -54,12 +54,12 @@ pub(super) struct Now {
     pub conversation: Option<Conversation>,
 }
 
-impl Booth {
+impl ScenarioChannel {
     pub(super) fn new(unique: String, mark: String) -> Self {
         Self::of(unique, mark, Arc::default())
     }
 
-    /// As [`Booth::new`], with what the scenario writes down.
+    /// As [`ScenarioChannel::new`], with what the scenario writes down.
     pub(super) fn of(unique: String, mark: String, transcript: Arc<Transcript>) -> Self {
         Self { unique, mark, transcript, script: Mutex::default(), now: Mutex::default() }
     }
@@ -76,13 +76,13 @@ impl Booth {
 }
 
 /// The scenarios of a run and the wire that all messages cross.
-pub(super) struct Room {
+pub(super) struct ScenarioRouter {
     wire: Arc<dyn Wire>,
     model: ModelKind,
     /// What comes between turns.
-    pub lobby: Arc<Booth>,
-    booths: Mutex<Booths>,
-    astray: Mutex<Vec<Frame>>,
+    pub unattributed: Arc<ScenarioChannel>,
+    scenario_channels: Mutex<Booths>,
+    unexpected_traffic: Mutex<Vec<Frame>>,
 }
 
 /// Requests that nobody should have sent, of which so many are kept for the look at the end.
@@ -90,20 +90,26 @@ const MAX_ASTRAY: usize = 64;
 
 #[derive(Default)]
 struct Booths {
-    all: Vec<Arc<Booth>>,
-    turn: Option<Arc<Booth>>,
+    all: Vec<Arc<ScenarioChannel>>,
+    turn: Option<Arc<ScenarioChannel>>,
 }
 
-impl Room {
-    pub(super) fn new(wire: Arc<dyn Wire>, model: ModelKind, lobby: Booth) -> Self {
-        let lobby = Arc::new(lobby);
-        let booths = Booths { all: vec![Arc::clone(&lobby)], turn: None };
-        Self { wire, model, lobby, booths: Mutex::new(booths), astray: Mutex::default() }
+impl ScenarioRouter {
+    pub(super) fn new(wire: Arc<dyn Wire>, model: ModelKind, unattributed: ScenarioChannel) -> Self {
+        let unattributed = Arc::new(unattributed);
+        let scenario_channels = Booths { all: vec![Arc::clone(&unattributed)], turn: None };
+        Self {
+            wire,
+            model,
+            unattributed,
+            scenario_channels: Mutex::new(scenario_channels),
+            unexpected_traffic: Mutex::default(),
+        }
     }
 
     /// What was sent, at whatever time, to a party that should not have been asked.
-    pub(super) fn astray(&self) -> Vec<Frame> {
-        lock(&self.astray).clone()
+    pub(super) fn unexpected_traffic(&self) -> Vec<Frame> {
+        lock(&self.unexpected_traffic).clone()
     }
 
     fn keep_if_astray(&self, message: &Message) {
@@ -116,54 +122,56 @@ impl Room {
             headers: BTreeMap::new(),
             body: message.body.clone(),
         };
-        let mut astray = lock(&self.astray);
-        if traffic::is_astray(&frame) && astray.len() < MAX_ASTRAY {
-            astray.push(frame);
+        let mut unexpected_traffic = lock(&self.unexpected_traffic);
+        if traffic::is_astray(&frame) && unexpected_traffic.len() < MAX_ASTRAY {
+            unexpected_traffic.push(frame);
         }
     }
 
     /// A scenario comes in, and has its turn.
-    pub(super) fn enter(&self, booth: Arc<Booth>) {
-        let mut booths = lock(&self.booths);
-        booths.turn = Some(Arc::clone(&booth));
-        booths.all.push(booth);
+    pub(super) fn enter(&self, scenario_channel: Arc<ScenarioChannel>) {
+        let mut scenario_channels = lock(&self.scenario_channels);
+        scenario_channels.turn = Some(Arc::clone(&scenario_channel));
+        scenario_channels.all.push(scenario_channel);
     }
 
     /// The turn of a scenario is over. What still comes for it is still written down.
-    pub(super) fn rest(&self, booth: &Arc<Booth>) {
-        let mut booths = lock(&self.booths);
-        if booths.turn.as_ref().is_some_and(|turn| Arc::ptr_eq(turn, booth)) {
-            booths.turn = None;
+    pub(super) fn rest(&self, scenario_channel: &Arc<ScenarioChannel>) {
+        let mut scenario_channels = lock(&self.scenario_channels);
+        if scenario_channels.turn.as_ref().is_some_and(|turn| Arc::ptr_eq(turn, scenario_channel)) {
+            scenario_channels.turn = None;
         }
     }
 
     /// The scenario that a text belongs to.
-    fn whose(&self, text: &str) -> Arc<Booth> {
+    fn whose(&self, text: &str) -> Arc<ScenarioChannel> {
         // Ids may be spelt in capitals.
         let text = text.to_lowercase();
-        let booths = lock(&self.booths);
-        let turn = booths.turn.iter();
-        let known = turn.chain(booths.all.iter().rev()).find(|booth| text.contains(&booth.unique));
-        Arc::clone(known.or(booths.turn.as_ref()).unwrap_or(&self.lobby))
+        let scenario_channels = lock(&self.scenario_channels);
+        let turn = scenario_channels.turn.iter();
+        let known = turn
+            .chain(scenario_channels.all.iter().rev())
+            .find(|scenario_channel| text.contains(&scenario_channel.unique));
+        Arc::clone(known.or(scenario_channels.turn.as_ref()).unwrap_or(&self.unattributed))
     }
 
     /// Writes down what the agent sent.
     pub(super) fn heard(
         &self,
-        booth: &Booth,
+        scenario_channel: &ScenarioChannel,
         kind: Kind,
         channel: String,
         body: Value,
         more: &[(&str, &str)],
     ) -> bool {
-        let mut headers = booth.headers();
+        let mut headers = scenario_channel.headers();
         headers.extend(more.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())));
         let message = Message { direction: Direction::FromTarget, kind, channel, headers, body };
         let arrived = self.wire.incoming(message);
         let any = !arrived.is_empty();
         for message in arrived {
             self.keep_if_astray(&message);
-            booth.transcript.record(message);
+            scenario_channel.transcript.record(message);
         }
         any
     }
@@ -171,23 +179,23 @@ impl Room {
     /// Writes down what the suite says, and gives what becomes of it on the way.
     pub(super) fn said(
         &self,
-        booth: &Booth,
+        scenario_channel: &ScenarioChannel,
         kind: Kind,
         channel: String,
         body: Value,
         status: Option<u16>,
     ) -> Option<Message> {
-        let mut headers = booth.headers();
+        let mut headers = scenario_channel.headers();
         headers.extend(status.map(|status| (STATUS.to_owned(), status.to_string())));
         let message = Message { direction: Direction::ToTarget, kind, channel, headers, body };
-        booth.transcript.record(message.clone());
+        scenario_channel.transcript.record(message.clone());
         self.wire.outgoing(message).pop()
     }
 
     /// The Hub, the web and the provider.
-    pub(super) fn serve(&self, asked: &Asked) -> Reply {
+    pub(super) fn serve(&self, asked: &ReceivedRequest) -> Reply {
         let path = asked.bare_path().to_owned();
-        let booth = self.whose(&text(asked));
+        let scenario_channel = self.whose(&text(asked));
         let kind = match path.as_str() {
             path if path.starts_with(PAGES) || path.starts_with(SEARCH) => Kind::Web,
             path if path.starts_with(PROVIDER) => Kind::Provider,
@@ -199,18 +207,18 @@ impl Room {
             .filter(|(name, _)| ![SCENARIO, CALL, TOOL, STATUS].contains(&name.as_str()))
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.heard(&booth, kind, asked.channel(), asked.body.clone(), &headers);
+        self.heard(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
         match kind {
-            Kind::HubRequest => self.hub(&booth, asked),
+            Kind::HubRequest => self.hub(&scenario_channel, asked),
             Kind::Provider => Reply::json(200, &json!({})),
-            _ if path.starts_with(SEARCH) => Reply::json(200, &found(&booth.mark)),
-            _ => Reply::text(200, "text/html; charset=utf-8", &page(&booth.mark)),
+            _ if path.starts_with(SEARCH) => Reply::json(200, &found(&scenario_channel.mark)),
+            _ => Reply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
         }
     }
 
-    fn hub(&self, booth: &Booth, asked: &Asked) -> Reply {
-        let tool = lock(&booth.now).tool.clone();
-        let reply = mock::answer(asked, &mut lock(&booth.script), &booth.mark, &tool);
+    fn hub(&self, scenario_channel: &ScenarioChannel, asked: &ReceivedRequest) -> Reply {
+        let tool = lock(&scenario_channel.now).tool.clone();
+        let reply = mock::answer(asked, &mut lock(&scenario_channel.script), &scenario_channel.mark, &tool);
         if matches!(Route::of(&asked_frame(asked)), Route::Beside | Route::Other) {
             return reply;
         }
@@ -219,7 +227,8 @@ impl Room {
             Reply::Hang => (0, Value::from("no answer")),
             Reply::Close => (0, Value::from("the connection is closed")),
         };
-        let Some(sent) = self.said(booth, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
+        let Some(sent) =
+            self.said(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
         else {
             return Reply::Close;
         };
@@ -234,16 +243,16 @@ impl Room {
     }
 
     /// The language model.
-    pub(super) fn think(&self, asked: &Asked) -> Reply {
-        let booth = self.whose(&text(asked));
-        self.heard(&booth, Kind::Model, asked.channel(), asked.body.clone(), &[]);
-        let mut now = lock(&booth.now);
+    pub(super) fn think(&self, asked: &ReceivedRequest) -> Reply {
+        let scenario_channel = self.whose(&text(asked));
+        self.heard(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
+        let mut now = lock(&scenario_channel.now);
         model::answer(self.model, &asked.body, now.conversation.as_mut())
     }
 }
 
 /// All that may name a scenario.
-fn text(asked: &Asked) -> String {
+fn text(asked: &ReceivedRequest) -> String {
     format!("{} {}", asked.path, asked.body)
 }
 

@@ -17,7 +17,7 @@ const MARK: usize = 12;
 
 /// One scenario as the parties see it.
 #[derive(Debug)]
-pub struct Booth {
+pub struct ScenarioChannel {
     /// Its mark, 12 hexadecimal digits, which stand in every id of it.
     pub unique: String,
     /// Its messages.
@@ -25,46 +25,51 @@ pub struct Booth {
 }
 
 /// The scenarios of a run and the wire that all messages cross.
-pub struct Room {
+pub struct ScenarioRouter {
     wire: Arc<dyn Wire>,
     /// What belongs to no scenario.
-    pub lobby: Arc<Booth>,
-    booths: Mutex<HashMap<String, Arc<Booth>>>,
+    pub unattributed: Arc<ScenarioChannel>,
+    scenario_channels: Mutex<HashMap<String, Arc<ScenarioChannel>>>,
     /// Numbers that belong to a scenario.
-    numbers: Mutex<HashMap<String, Arc<Booth>>>,
+    numbers: Mutex<HashMap<String, Arc<ScenarioChannel>>>,
 }
 
-impl Room {
+impl ScenarioRouter {
     /// An empty room.
     pub fn new(wire: Arc<dyn Wire>) -> Self {
-        let lobby = Booth { unique: "lobby".to_owned(), transcript: Arc::default() };
-        Self { wire, lobby: Arc::new(lobby), booths: Mutex::default(), numbers: Mutex::default() }
+        let unattributed = ScenarioChannel { unique: "unattributed".to_owned(), transcript: Arc::default() };
+        Self {
+            wire,
+            unattributed: Arc::new(unattributed),
+            scenario_channels: Mutex::default(),
+            numbers: Mutex::default(),
+        }
     }
 
     /// A scenario is known by a number too, for a target that loses its mark.
-    pub fn know_by(&self, number: String, booth: &Arc<Booth>) {
-        lock(&self.numbers).insert(number, Arc::clone(booth));
+    pub fn know_by(&self, number: String, scenario_channel: &Arc<ScenarioChannel>) {
+        lock(&self.numbers).insert(number, Arc::clone(scenario_channel));
     }
 
     /// A scenario comes in.
-    pub fn enter(&self, unique: &str) -> Arc<Booth> {
+    pub fn enter(&self, unique: &str) -> Arc<ScenarioChannel> {
         self.enter_with(unique, Arc::default())
     }
 
-    /// As [`Room::enter`], with what the scenario writes down.
-    pub fn enter_with(&self, unique: &str, transcript: Arc<Transcript>) -> Arc<Booth> {
-        let booth = Arc::new(Booth { unique: unique.to_owned(), transcript });
-        lock(&self.booths).insert(unique.to_owned(), Arc::clone(&booth));
-        booth
+    /// As [`ScenarioRouter::enter`], with what the scenario writes down.
+    pub fn enter_with(&self, unique: &str, transcript: Arc<Transcript>) -> Arc<ScenarioChannel> {
+        let scenario_channel = Arc::new(ScenarioChannel { unique: unique.to_owned(), transcript });
+        lock(&self.scenario_channels).insert(unique.to_owned(), Arc::clone(&scenario_channel));
+        scenario_channel
     }
 
     /// The scenario that a text belongs to.
-    pub fn whose(&self, text: &str) -> Arc<Booth> {
-        let (booths, numbers) = (lock(&self.booths), lock(&self.numbers));
-        let marked = marks(text).find_map(|mark| booths.get(mark));
+    pub fn whose(&self, text: &str) -> Arc<ScenarioChannel> {
+        let (scenario_channels, numbers) = (lock(&self.scenario_channels), lock(&self.numbers));
+        let marked = marks(text).find_map(|mark| scenario_channels.get(mark));
         let mut words = text.split(|letter: char| !letter.is_ascii_digit());
         let known = marked.or_else(|| words.find_map(|word| numbers.get(word)));
-        Arc::clone(known.unwrap_or(&self.lobby))
+        Arc::clone(known.unwrap_or(&self.unattributed))
     }
 
     /// A message of the target: what the suite takes it to have sent, written down where it belongs.
@@ -75,26 +80,26 @@ impl Room {
         headers: BTreeMap<String, String>,
         body: Value,
     ) -> Vec<Value> {
-        let booth = self.whose(&format!("{channel} {body}"));
-        self.heard_in(&booth, kind, channel, headers, body)
+        let scenario_channel = self.whose(&format!("{channel} {body}"));
+        self.heard_in(&scenario_channel, kind, channel, headers, body)
     }
 
     /// The same, of a scenario that is known.
     pub fn heard_in(
         &self,
-        booth: &Booth,
+        scenario_channel: &ScenarioChannel,
         kind: Kind,
         channel: &str,
         headers: BTreeMap<String, String>,
         body: Value,
     ) -> Vec<Value> {
-        let message = Self::message(booth, Direction::FromTarget, kind, channel, headers, body);
+        let message = Self::message(scenario_channel, Direction::FromTarget, kind, channel, headers, body);
         let arrived = self.wire.incoming(message);
         arrived
             .into_iter()
             .map(|message| {
                 let body = message.body.clone();
-                booth.transcript.record(message);
+                scenario_channel.transcript.record(message);
                 body
             })
             .collect()
@@ -103,26 +108,26 @@ impl Room {
     /// A message of the suite: written down as it was meant; what really arrives at the target.
     pub fn told(
         &self,
-        booth: &Booth,
+        scenario_channel: &ScenarioChannel,
         kind: Kind,
         channel: &str,
         headers: BTreeMap<String, String>,
         body: Value,
     ) -> Vec<Value> {
-        let message = Self::message(booth, Direction::ToTarget, kind, channel, headers, body);
-        booth.transcript.record(message.clone());
+        let message = Self::message(scenario_channel, Direction::ToTarget, kind, channel, headers, body);
+        scenario_channel.transcript.record(message.clone());
         self.wire.outgoing(message).into_iter().map(|message| message.body).collect()
     }
 
     fn message(
-        booth: &Booth,
+        scenario_channel: &ScenarioChannel,
         direction: Direction,
         kind: Kind,
         channel: &str,
         mut headers: BTreeMap<String, String>,
         body: Value,
     ) -> Message {
-        headers.insert(SCENARIO.to_owned(), booth.unique.clone());
+        headers.insert(SCENARIO.to_owned(), scenario_channel.unique.clone());
         let ids = ["/context/request_id", "/context/requestId"];
         if let Some(id) = ids.iter().find_map(|pointer| body.pointer(pointer).and_then(Value::as_str)) {
             headers.entry(CALL.to_owned()).or_insert_with(|| id.to_owned());
@@ -159,13 +164,13 @@ mod tests {
 
     #[test]
     fn a_message_belongs_to_the_scenario_whose_mark_it_holds() {
-        let room = Room::new(Arc::new(PassthroughWire));
-        let booth = room.enter("0123456789ab");
-        let _other = room.enter("ba9876543210");
+        let router = ScenarioRouter::new(Arc::new(PassthroughWire));
+        let scenario_channel = router.enter("0123456789ab");
+        let _other = router.enter("ba9876543210");
         let body = json!({"context": {"request_id": "echo-f0123456789abc"}});
-        room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), body);
-        assert_eq!(booth.transcript.seen(), 1);
-        room.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), json!({"context": "012345 6789ab"}));
-        assert_eq!((booth.transcript.seen(), room.lobby.transcript.seen()), (1, 1));
+        router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), body);
+        assert_eq!(scenario_channel.transcript.seen(), 1);
+        router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), json!({"context": "012345 6789ab"}));
+        assert_eq!((scenario_channel.transcript.seen(), router.unattributed.transcript.seen()), (1, 1));
     }
 }

@@ -1,4 +1,4 @@
-//! The desk: takes the requests of all bindings, records them, has the project answer them.
+//! The platform behind all bindings: records each request and has its project answer it.
 //!
 //! It accepts whatever can be taken in and judges nothing. Its answers are those of `docs/bindings.md`.
 //! What a project holds is in `project`.
@@ -72,7 +72,7 @@ const MAX_STRAYS: usize = 4;
 const LONGEST_STRAY: usize = 64;
 
 /// All projects, and the wire that their messages cross.
-pub struct Desk {
+pub struct PlatformService {
     version: String,
     wire: Arc<dyn Wire>,
     projects: Mutex<HashMap<String, Arc<Project>>>,
@@ -84,14 +84,14 @@ pub struct Desk {
     wakeups: tokio::sync::mpsc::UnboundedSender<Message>,
 }
 
-impl Desk {
-    /// A desk for subjects of this protocol version. Wakeups and ends of children to publish come out of the receiver.
+impl PlatformService {
+    /// A platform for subjects of this protocol version. Wakeups and ends of children to publish come out of the receiver.
     pub fn new(
         version: &str,
         wire: Arc<dyn Wire>,
     ) -> (Arc<Self>, tokio::sync::mpsc::UnboundedReceiver<Message>) {
         let (wakeups, receiver) = tokio::sync::mpsc::unbounded_channel();
-        let desk = Self {
+        let platform_service = Self {
             version: version.to_owned(),
             wire,
             projects: Mutex::default(),
@@ -99,7 +99,7 @@ impl Desk {
             stored: Arc::default(),
             wakeups,
         };
-        (Arc::new(desk), receiver)
+        (Arc::new(platform_service), receiver)
     }
 
     /// The wire that all messages cross.
@@ -193,10 +193,10 @@ impl Desk {
         // A response may be dropped when everything ends.
         let Ok(runtime) = tokio::runtime::Handle::try_current() else { return };
         for child in project.children.take_due() {
-            let (desk, project) = (Arc::clone(self), Arc::clone(&project));
+            let (platform_service, project) = (Arc::clone(self), Arc::clone(&project));
             runtime.spawn(async move {
                 tokio::time::sleep(WORK).await;
-                desk.end(&project, &child);
+                platform_service.end(&project, &child);
             });
         }
     }
