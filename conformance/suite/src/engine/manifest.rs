@@ -4,6 +4,7 @@
 //! The shape itself is `schemas/callmark/manifest.schema.json`; here it becomes typed.
 
 mod commands;
+pub(crate) mod durations;
 pub(crate) mod environment;
 mod keys;
 mod places;

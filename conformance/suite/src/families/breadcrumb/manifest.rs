@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::agent::manifest::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
-use crate::engine::manifest::{Command, Section, environment};
+use crate::engine::manifest::{Command, Section, durations, environment};
 use crate::spec::registry::nearest;
 
 /// The tools of the standard (Universal Tool Invocation L76-107).
@@ -270,7 +270,7 @@ impl ConfigTable {
 #[serde(deny_unknown_fields)]
 pub struct WorkflowTable {}
 
-pub(crate) fn yes() -> bool {
+const fn yes() -> bool {
     true
 }
 
@@ -291,11 +291,6 @@ fn agent_view() -> Vec<View> {
     vec![View::of("agent.context.v1"), View::of("user.message.v1")]
 }
 
-pub(crate) fn duration(seconds: Option<f64>, usual: u64) -> Duration {
-    let usual = Duration::from_secs(usual);
-    seconds.map_or(usual, |seconds| Duration::try_from_secs_f64(seconds).unwrap_or(usual))
-}
-
 impl BreadcrumbTable {
     /// Whether a runner is described.
     pub fn has_runner(&self) -> bool {
@@ -304,17 +299,17 @@ impl BreadcrumbTable {
 
     /// How long a started runner may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        duration(self.start_timeout_seconds, 30)
+        durations::start_timeout(self.start_timeout_seconds)
     }
 
     /// For an answer.
     pub fn deadline(&self) -> Duration {
-        duration(self.deadline_seconds, 10)
+        durations::or(self.deadline_seconds, Duration::from_secs(10))
     }
 
     /// For an answer of a language model or a browser.
     pub fn slow_deadline(&self) -> Duration {
-        duration(self.slow_deadline_seconds, 60)
+        durations::or(self.slow_deadline_seconds, Duration::from_secs(60))
     }
 
     fn contradictions_of_the_runner(&self, faults: &mut Vec<String>) {

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agent::manifest::AgentTable;
-use crate::engine::manifest::{Command, Section, environment};
+use crate::engine::manifest::{Command, Section, durations, environment};
 
 /// `[hub]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -198,8 +198,7 @@ impl HubTable {
 
     /// How long a started Hub may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        let seconds = self.start_timeout_seconds.unwrap_or(30.0);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
+        durations::start_timeout(self.start_timeout_seconds)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::manifest::{Command, Section, environment};
+use crate::engine::manifest::{Command, Section, durations, environment};
 
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -238,8 +238,7 @@ impl ToolbusTable {
 
     /// How long a started server may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
-            .unwrap_or(Duration::from_secs(30))
+        durations::start_timeout(self.start_timeout_seconds)
     }
 
     /// Whether the suite starts the server, and so chooses its environment.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::credentials;
-use crate::engine::manifest::{Command, Section, environment};
+use crate::engine::manifest::{Command, Section, durations, environment};
 use crate::spec::registry::nearest;
 
 /// `[utp]`.
@@ -322,8 +322,7 @@ pub enum RegistryRead {
 impl UtpTable {
     /// How long a started target may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        Duration::try_from_secs_f64(self.start_timeout_seconds.unwrap_or(30.0))
-            .unwrap_or(Duration::from_secs(30))
+        durations::start_timeout(self.start_timeout_seconds)
     }
 }
 

@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::families::breadcrumb::manifest::{duration, yes};
+use crate::engine::manifest::durations;
 
 /// Placeholders that `env` and `drive` may hold.
 pub const CRUMB_AGENT_PLACEHOLDERS: [&str; 3] = ["store_url", "model_url", "listen"];
@@ -60,6 +60,10 @@ pub struct CrumbAgentTable {
     pub serial: bool,
 }
 
+const fn yes() -> bool {
+    true
+}
+
 impl CrumbAgentTable {
     /// Whether the whole invocation is seen.
     pub fn shows_envelopes(&self) -> bool {
@@ -106,12 +110,12 @@ pub enum CrumbModel {
 impl CrumbAgentTable {
     /// How long a started agent may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        duration(self.start_timeout_seconds, 30)
+        durations::start_timeout(self.start_timeout_seconds)
     }
 
     /// For an answer.
     pub fn deadline(&self) -> Duration {
-        duration(self.deadline_seconds, 10)
+        durations::or(self.deadline_seconds, Duration::from_secs(10))
     }
 
     pub(crate) fn contradictions(&self, faults: &mut Vec<String>) {

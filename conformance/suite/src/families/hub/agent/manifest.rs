@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::manifest::environment;
+use crate::engine::manifest::{durations, environment};
 use crate::families::hub::contract::TOOLS;
 use crate::spec::registry::nearest;
 
@@ -167,8 +167,7 @@ const INPUT_PLACEHOLDERS: [&str; 3] = ["mark", "url", "query"];
 impl AgentTable {
     /// How long a started agent may take until it answers.
     pub fn start_timeout(&self) -> Duration {
-        let seconds = self.start_timeout_seconds.unwrap_or(30.0);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
+        durations::start_timeout(self.start_timeout_seconds)
     }
 
     /// Text that reports must not show: the secret, the key, and what may be one in `env`, also where the environment holds

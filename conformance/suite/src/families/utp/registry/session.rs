@@ -16,6 +16,7 @@ use super::definition::Definition;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
 use crate::engine::judge::Cause;
+use crate::engine::manifest::durations;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
@@ -383,7 +384,8 @@ impl ManagementSession {
 
     /// Waits until something answers over HTTP.
     async fn wait_for_it(&self, caller: &Caller, limits: &TimeoutLimits) -> Result<(), ManagementError> {
-        let deadline = self.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let deadline = durations::start_timeout(self.table.start_timeout_seconds)
+            .mul_f64(limits.scale.clamp(0.01, 1000.0));
         let began = Instant::now();
         let mut wait = LOOK;
         loop {
@@ -415,11 +417,6 @@ impl ManagementSession {
             tokio::time::sleep(wait).await;
             wait = (wait * 2).min(LONGEST_LOOK);
         }
-    }
-
-    fn start_timeout(&self) -> Duration {
-        let seconds = self.table.start_timeout_seconds.unwrap_or(30.0);
-        Duration::try_from_secs_f64(seconds).unwrap_or(Duration::from_secs(30))
     }
 }
 
