@@ -5,26 +5,29 @@
 
 pub(crate) mod bounds;
 mod excerpt;
+mod frame;
 mod kind;
 mod observations;
+mod recording;
 mod waiting;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
 use std::io::{Read as _, Write as _};
 use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use callmark_reports::record::{Direction, FrameExcerpt};
+use callmark_reports::record::Direction;
 use flate2::Compression;
 use flate2::read::DeflateDecoder;
 use flate2::write::DeflateEncoder;
-use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::sync::watch;
 
 pub use self::excerpt::{shorten, shorten_text};
+pub(crate) use self::frame::lock;
+pub use self::frame::{Frame, Message};
+use self::frame::{LATE_MESSAGE, MAX_TEXT};
 pub use self::kind::Kind;
 use self::observations::Recorder;
 pub use self::observations::{Observations, again, by_steps, sleep_unless_replaying};
@@ -35,98 +38,12 @@ pub const MAX_FRAMES: usize = 2_000;
 const MAX_WEIGHT: usize = 4 * 1024 * 1024;
 /// From these bytes on a transcript keeps less of each message.
 const FULL_WEIGHT: usize = 2 * 1024 * 1024;
-/// Bytes of a message that are kept from then on.
-const LATE_MESSAGE: usize = 4 * 1024;
-/// Bytes of a channel or of a header's value that are kept.
-const MAX_TEXT: usize = 2 * 1024;
 /// Headers of one message that are kept.
 const MAX_HEADERS: usize = 64;
 /// Copies of one message that are kept when a target sends it again and again without anything in between.
 const MAX_COPIES: usize = 8;
 /// Deepest nesting of a body that is packed; JSON is read to a depth of 128.
 const MAX_DEPTH: usize = 100;
-
-/// One message.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct Frame {
-    /// Number within the transcript, from 1.
-    pub n: u32,
-    /// Microseconds since the transcript began.
-    pub at_us: u64,
-    /// Seen from the target.
-    pub direction: Direction,
-    /// What it is.
-    pub kind: Kind,
-    /// Subject, or HTTP method and path.
-    pub channel: String,
-    /// Headers, names in lower case.
-    pub headers: BTreeMap<String, String>,
-    /// JSON where it is JSON, else the text.
-    pub body: Value,
-}
-
-impl Frame {
-    /// The member at a JSON Pointer, unless it is absent or null.
-    pub fn member(&self, pointer: &str) -> Option<&Value> {
-        self.body.pointer(pointer).filter(|value| !value.is_null())
-    }
-
-    /// The string at a JSON Pointer.
-    pub fn text(&self, pointer: &str) -> Option<&str> {
-        self.body.pointer(pointer).and_then(Value::as_str)
-    }
-
-    /// Token `index` of the subject, from 0.
-    pub fn token(&self, index: usize) -> Option<&str> {
-        self.channel.split('.').nth(index)
-    }
-
-    /// The frame, shortened for a report.
-    pub fn excerpt(&self) -> FrameExcerpt {
-        FrameExcerpt {
-            n: self.n,
-            direction: self.direction,
-            party: self.kind.party().to_owned(),
-            channel: shorten_text(&self.channel),
-            headers: self
-                .headers
-                .iter()
-                .filter(|(name, _)| is_shown(name))
-                .map(|(name, value)| (name.clone(), shorten_text(value)))
-                .collect(),
-            body: shorten(&self.body),
-        }
-    }
-}
-
-/// Headers that a rule is about: those of traces and of UTP, and what HTTP says of a request or an answer.
-fn is_shown(name: &str) -> bool {
-    name.starts_with("trace")
-        || name.to_ascii_lowercase().starts_with("cg-")
-        || ["status", "authorization", "content-type"].contains(&name)
-}
-
-/// A message before it is numbered and timed.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Message {
-    /// Seen from the target.
-    pub direction: Direction,
-    /// What it is.
-    pub kind: Kind,
-    /// Subject, or HTTP method and path.
-    pub channel: String,
-    /// Headers, names in lower case.
-    pub headers: BTreeMap<String, String>,
-    /// JSON where it is JSON, else the text.
-    pub body: Value,
-}
-
-impl From<Frame> for Message {
-    fn from(frame: Frame) -> Self {
-        let Frame { direction, kind, channel, headers, body, .. } = frame;
-        Self { direction, kind, channel, headers, body }
-    }
-}
 
 /// The messages of one scenario, in the order in which the suite saw them.
 #[derive(Debug)]
@@ -367,13 +284,10 @@ fn depth(value: &Value) -> usize {
     }
 }
 
-/// Locks even when another thread panicked meanwhile: the data stay readable, and a panic is reported elsewhere.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use std::time::Duration;
 
     use serde_json::json;

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use gherkin::{Background, Examples, Feature, GherkinEnv, Scenario, Step, StepType, Table};
 use serde_json::{Value, json};
 
-use super::shown;
+use crate::text;
 
 /// A document and what can be run of it.
 pub(super) struct Document {
@@ -382,4 +382,9 @@ fn words(text: Option<&String>) -> &str {
 
 fn number(line: usize) -> u32 {
     u32::try_from(line).unwrap_or(u32::MAX)
+}
+
+/// A text of a target, in one line.
+pub(super) fn shown(words: &str) -> String {
+    text::line(words, text::LINE)
 }

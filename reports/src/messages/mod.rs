@@ -15,7 +15,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use self::document::Document;
+use self::document::{Document, shown};
 use crate::record::{RuleEntry, RunRecord, ScenarioEntry, Verdict};
 use crate::{text, view};
 
@@ -161,10 +161,6 @@ impl Case<'_> {
 /// No time at all, as a time and as a duration: neither is in the record.
 fn moment() -> Value {
     json!({"seconds": 0, "nanos": 0})
-}
-
-fn shown(words: &str) -> String {
-    text::line(words, text::LINE)
 }
 
 /// One JSON value a line.

@@ -17,6 +17,7 @@ mod matrix;
 mod message;
 mod model;
 mod parts;
+mod references;
 mod role;
 mod rule;
 mod scenario;

@@ -6,8 +6,8 @@
 use maud::{Markup, html};
 use serde_json::{Map, Value};
 
-use super::parts::segment;
-use super::{message, parts, words};
+use super::references::{anchor, link};
+use super::{parts, words};
 
 /// Where a schema stands.
 #[derive(Clone, Copy)]
@@ -21,11 +21,6 @@ struct Context<'a> {
 /// The schema's description.
 pub(super) fn description(schema: &Value) -> &str {
     schema.get("description").and_then(Value::as_str).unwrap_or_default()
-}
-
-/// The id of a definition.
-pub(super) fn anchor(name: &str) -> String {
-    format!("def-{}", segment(name))
 }
 
 /// What a whole message looks like.
@@ -105,7 +100,7 @@ fn items(ctx: Context<'_>, schema: &Value) -> Markup {
         @if let Some(item) = schema.get("items").filter(|item| item.is_object()) { (each(ctx, "Each item", item)) }
         @if let Some(item) = schema.get("contains") { (each(ctx, "One item at least", item)) }
         @if let Some(target) = schema.get("contentSchema").and_then(|own| own.get("$ref")).and_then(Value::as_str) {
-            p.also { "The text holds: " (message::link(ctx.known, target)) "." }
+            p.also { "The text holds: " (link(ctx.known, target)) "." }
         }
     }
 }

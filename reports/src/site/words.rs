@@ -5,7 +5,7 @@
 use maud::{Markup, html};
 use serde_json::Value;
 
-use super::message::link;
+use super::references::link;
 use crate::text;
 
 /// The phrases, joined by commas; nothing where anything goes.

@@ -13,21 +13,21 @@ use std::sync::Mutex;
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
-use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::bounds;
-use super::{Frame, LATE_MESSAGE, MAX_TEXT, Message, Transcript, lock};
+use super::excerpt::shorten_text;
+use super::frame::{LATE_MESSAGE, MAX_TEXT, Message, lock};
 
 tokio::task_local! {
     /// Whether this task runs steps, and whether for the second time.
-    static STEPS: Time;
+    pub(super) static STEPS: Time;
 }
 
 /// How often steps have been run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Time {
+pub(super) enum Time {
     First,
     Again,
     /// What happens now is recorded as a whole.
@@ -51,7 +51,7 @@ pub async fn sleep_unless_replaying(time: Duration) {
     }
 }
 
-fn is_step() -> bool {
+pub(super) fn is_step() -> bool {
     STEPS.try_with(|time| *time != Time::Aside).unwrap_or_default()
 }
 
@@ -89,16 +89,16 @@ pub(super) enum Recorder {
 /// What is left of the looks of a first time.
 #[derive(Debug)]
 pub(super) struct Again {
-    seen: VecDeque<u32>,
-    told: BTreeMap<String, VecDeque<Value>>,
-    /// Messages of the suite that have not been said again yet.
-    unsaid: Vec<Message>,
+    pub(super) seen: VecDeque<u32>,
+    pub(super) told: BTreeMap<String, VecDeque<Value>>,
+    /// Messages of the suite that have not been sent again yet.
+    pub(super) unsaid: Vec<Message>,
     /// Where the second time went another way.
-    divergences: Option<String>,
+    pub(super) divergences: Option<String>,
 }
 
 impl Again {
-    fn stray(&mut self, how: String) {
+    pub(super) fn stray(&mut self, how: String) {
         self.divergences.get_or_insert(how);
     }
 }
@@ -178,99 +178,8 @@ impl Recorder {
             Some(place) => drop(again.unsaid.remove(place)),
             None => again.stray(format!(
                 "this suite would say on `{}` what the transcript does not hold",
-                super::shorten_text(&message.channel)
+                shorten_text(&message.channel)
             )),
         }
-    }
-}
-
-impl Transcript {
-    /// A transcript that keeps what steps see.
-    pub fn kept(attempt: u32) -> Self {
-        Self::looked_at(
-            attempt,
-            Recorder::Kept(Mutex::new(Observations { attempt, ..Observations::default() })),
-        )
-    }
-
-    /// A transcript that is read again: its messages, and what steps saw of them.
-    pub fn again(frames: Vec<Frame>, looks: Observations) -> Self {
-        let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
-        let unsaid = ours.cloned().map(Message::from).collect();
-        let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, divergences: None };
-        let transcript = Self::looked_at(looks.attempt, Recorder::Again(Mutex::new(again)));
-        {
-            let mut own = lock(&transcript.frames);
-            own.seen = frames.len();
-            own.kept = frames;
-        }
-        transcript
-    }
-
-    /// What steps saw, where it is kept.
-    pub fn looks(&self) -> Option<Observations> {
-        match &self.recorder {
-            Recorder::Kept(looks) => Some(lock(looks).clone()),
-            Recorder::Free | Recorder::Again(_) => None,
-        }
-    }
-
-    /// How the second time differed from the first.
-    pub fn divergences(&self) -> Option<String> {
-        let Recorder::Again(again) = &self.recorder else { return None };
-        let again = lock(again);
-        let unseen =
-            (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
-        let untold = again.told.iter().find(|(_, left)| !left.is_empty());
-        let untold = untold.map(|(what, _)| format!("a step asks for `{what}` less often than it did"));
-        again.divergences.clone().or(unseen).or(untold)
-    }
-
-    /// What a step takes from elsewhere than a message: the first time from `live`, then as it was recorded.
-    ///
-    /// Not for what is looked up while a wait tries its condition: that is asked an unknown number of times.
-    pub fn record_external<T: Serialize + DeserializeOwned>(
-        &self,
-        what: &str,
-        live: impl FnOnce() -> T,
-    ) -> T {
-        self.retold(what).unwrap_or_else(|| self.keep(what, live()))
-    }
-
-    /// As [`Transcript::record_external`], where it has to be waited for.
-    pub async fn record_external_async<T: Serialize + DeserializeOwned>(
-        &self,
-        what: &str,
-        live: impl Future<Output = T>,
-    ) -> T {
-        match self.retold(what) {
-            Some(told) => told,
-            None if is_step() => self.keep(what, STEPS.scope(Time::Aside, live).await),
-            None => live.await,
-        }
-    }
-
-    fn retold<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
-        let Recorder::Again(again) = &self.recorder else { return None };
-        if !is_step() {
-            return None;
-        }
-        let mut again = lock(again);
-        let told = again.told.get_mut(what).and_then(VecDeque::pop_front);
-        let told = told.and_then(|told| serde_json::from_value(told).ok());
-        if told.is_none() {
-            again.stray(format!("a step asks for `{what}` once more than it did"));
-        }
-        told
-    }
-
-    fn keep<T: Serialize>(&self, what: &str, told: T) -> T {
-        if let Recorder::Kept(looks) = &self.recorder
-            && is_step()
-            && let Ok(value) = serde_json::to_value(&told)
-        {
-            lock(looks).told.entry(what.to_owned()).or_default().push_back(value);
-        }
-        told
     }
 }
