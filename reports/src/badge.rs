@@ -2,7 +2,7 @@
 //!
 //! Only our own words and numbers stand in a badge: nothing that a target or a manifest says. The image has one sentence
 //! more, which shows on hovering and is read aloud: what each profile left out, by id.
-//! Deliberately absent: the target's name (the page around the badge tells it), and links.
+//! Deliberately absent: the target's name (the page around the badge names it), and links.
 
 use std::fmt::Write as _;
 

@@ -1,7 +1,7 @@
 //! The run record, and everything that is rendered from it.
 //!
 //! [`record`] is the contract: plain data that `suite` writes and others read.
-//! [`Baseline`] tells known failures of a record from new ones, [`Diff`] compares two records.
+//! [`Baseline`] distinguishes known failures of a record from new ones, [`Diff`] compares two records.
 //! [`matrix`] is the other proof: what mutants broke, and which rules noticed.
 //! [`coverage`] counts what a run judged and what it left out. [`certificate`] says who conformed, signed with a key.
 //! [`site`] renders the specification itself, with a record and a matrix where there are such.

@@ -44,7 +44,7 @@ pub(crate) fn with_outcome(record: &RunRecord, outcome: Outcome) -> Vec<&RuleEnt
 
 /// The rules with this outcome by what caused it, the cause of most rules first.
 ///
-/// A target that cannot be reached leaves hundreds of rules unjudged for one reason: it is told once.
+/// A target that cannot be reached leaves hundreds of rules unjudged for one reason: it is reported once.
 pub(crate) fn causes(record: &RunRecord, outcome: Outcome) -> Vec<Cause<'_>> {
     let mut by_reason = BTreeMap::<&str, Vec<&RuleEntry>>::new();
     for rule in with_outcome(record, outcome) {
@@ -64,7 +64,7 @@ pub(crate) fn explaining(rule: &RuleEntry) -> Vec<&ScenarioEntry> {
 /// The scenario's outcome as the rule counts it.
 ///
 /// A baseline makes a broken rule known, and a strict run makes a warning a failure:
-/// what holds for the rule then holds for the scenario that broke it, whichever of the two the record tells.
+/// what holds for the rule then holds for the scenario that broke it, whichever of the two the record names.
 pub(crate) fn outcome_of(rule: &RuleEntry, scenario: &ScenarioEntry) -> Outcome {
     match (rule.outcome, scenario.outcome) {
         (Outcome::KnownFailing, Outcome::Failed | Outcome::Warned) => Outcome::KnownFailing,
@@ -79,7 +79,7 @@ pub(crate) fn reason(rule: &RuleEntry) -> &str {
     told.or_else(|| explaining(rule).into_iter().find_map(why)).unwrap_or("no reason was recorded")
 }
 
-/// Why the scenario has its outcome, where it is told.
+/// Why the scenario has its outcome, where it is known.
 pub(crate) fn why(scenario: &ScenarioEntry) -> Option<&str> {
     let found = scenario.evidence.as_ref().map(|evidence| evidence.message.as_str());
     found.or(scenario.reason.as_deref())
@@ -161,7 +161,7 @@ pub(crate) fn label(outcome: Outcome) -> &'static str {
     }
 }
 
-/// A sign that tells the outcome apart without colour. Never the only one: the word stands beside it.
+/// A sign that distinguishes the outcome without colour. Never the only one: the word stands beside it.
 pub(crate) fn symbol(outcome: Outcome) -> &'static str {
     match outcome {
         Outcome::Failed => "✕",

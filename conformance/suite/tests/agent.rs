@@ -225,7 +225,7 @@ impl TargetInstance for Shop {
     }
 }
 
-/// Keeps the panics quiet by which cucumber is told that a scenario ended; all others are printed as ever.
+/// Keeps the panics quiet by which cucumber learns that a scenario ended; all others are printed as ever.
 fn quiet_halts() {
     let ours = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {

@@ -1,6 +1,6 @@
 //! The file of a baseline: TOML that people write and read, and that `--write-baseline` writes.
 //!
-//! Neighbours: the parent says what entries mean. All faults of a file are told at once.
+//! Neighbours: the parent says what entries mean. All faults of a file are reported at once.
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;

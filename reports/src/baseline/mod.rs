@@ -1,4 +1,5 @@
-//! The baseline: failures that a team knows of and has given a reason for, so that a run tells new ones from them.
+//! The baseline: failures that a team knows of and has given a reason for, so that a run distinguishes new ones from
+//! them.
 //!
 //! `file` reads and writes it, `date` is what an entry expires on. What is known becomes
 //! [`Outcome::KnownFailing`] and no longer decides the verdict; an entry that has nothing left to cover is stale.
@@ -56,7 +57,7 @@ pub enum StaleCause {
     UnknownRule,
     /// The rule has no such scenario.
     UnknownScenario,
-    /// Its last day is over. It still covers its failure, so that the run tells of nothing else in its place.
+    /// Its last day is over. It still covers its failure, so that the run reports nothing else in its place.
     Expired,
 }
 
@@ -83,7 +84,7 @@ impl std::fmt::Display for Stale {
 pub struct RuleScenario {
     /// Its id.
     pub id: String,
-    /// Whether a whole run of this target runs it. A run that did not cannot tell whether an entry is stale.
+    /// Whether a whole run of this target runs it. A run that did not cannot know whether an entry is stale.
     pub is_expected: bool,
 }
 

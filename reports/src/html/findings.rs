@@ -16,7 +16,7 @@ pub(super) struct Section {
     pub(super) title: &'static str,
     /// Says what the outcome means to somebody who sees it for the first time.
     lead: &'static str,
-    /// Many rules can share one cause, which is then told once.
+    /// Many rules can share one cause, which is then reported once.
     by_cause: bool,
 }
 
@@ -122,7 +122,7 @@ fn seen(scenario: &ScenarioEntry) -> Markup {
             p.scenario { span.label { "Scenario" } " " (parts::prose(&scenario.name)) }
             @match &scenario.evidence {
                 Some(found) => {
-                    // The headline tells the baseline's reason, so what was found is told here.
+                    // The headline shows the baseline's reason, so what was found is shown here.
                     @if scenario.reason.is_some() { p { span.label { "Found" } " " (parts::prose(&found.message)) } }
                     (evidence(found))
                 },

@@ -1,7 +1,7 @@
 //! `messages.ndjson`: the run as Cucumber Messages, one envelope a line, for the tools of Cucumber.
 //!
-//! The record tells what became of each scenario and the step that decided it; the features, which the caller
-//! hands in, tell what the scenario says (`document`). A scenario of features that nobody hands in is sketched
+//! The record says what became of each scenario and the step that decided it; the features, which the caller
+//! hands in, say what the scenario is (`document`). A scenario of features that nobody hands in is sketched
 //! from what the record knows: its file, line and name.
 //! Cucumber has no word for some outcomes (`status`): a warning passes with a log, a known failure is skipped,
 //! a check that saw nothing is pending, and one that could not run is unknown.

@@ -1,4 +1,4 @@
-//! A document: its rules in its order, by section where the ids tell it.
+//! A document: its rules in its order, by section where the ids show it.
 
 use maud::html;
 

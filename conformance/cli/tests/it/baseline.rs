@@ -1,4 +1,4 @@
-//! `certify --baseline`, `diff`, and the guide that tells of them.
+//! `certify --baseline`, `diff`, and the guide about them.
 
 use std::path::Path;
 use std::process::{Command, Output};

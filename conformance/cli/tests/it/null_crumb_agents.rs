@@ -1,4 +1,4 @@
-//! Agents that call no tool as they are told score no pass, and never end as conformant.
+//! Agents that call no tool as they are asked to score no pass, and never end as conformant.
 //!
 //! Each is a command that speaks JSON lines.
 

@@ -67,7 +67,7 @@ async fn check_null_system(respond: impl Respond + 'static, expect: Verdict, who
 /// Answers each request for a tool with a `tool.response.v1`, whose context follows from the request alone.
 fn answer_all(url: String, answer: fn(&Value) -> Value) -> JoinHandle<()> {
     tokio::spawn(async move {
-        // Nobody tells that a port is open: one has to try.
+        // Nothing reports that a port is open: one has to try.
         let mut tries = tokio::time::interval(PAUSE);
         loop {
             tries.tick().await;

@@ -38,8 +38,8 @@ pub trait ManifestTable: Sync {
     /// It has not the shape of such a table.
     fn section(&self, table: Value) -> Result<Box<dyn Section>, serde_json::Error>;
 
-    /// Whether the table's own [contradictions](Section::contradictions) explain better than the schema what is wrong at
-    /// this pointer, from the root of the manifest.
+    /// Whether the table's own [contradictions](Section::contradictions) explain better than the schema what is wrong
+    /// at this pointer, from the root of the manifest.
     fn explains(&self, _pointer: &str, _table: &Value) -> bool {
         false
     }

@@ -9,7 +9,8 @@ use crate::transcript::Frame;
 
 /// Names for what a target makes up, so that two runs of one target give the same report.
 pub trait Naming: Sync {
-    /// Names for the ids in these frames, in the order of their first appearance. Such an id may also be a part of a text.
+    /// Names for the ids in these frames, in the order of their first appearance. Such an id may also be a part of a
+    /// text.
     fn ids(&self, _frames: &[Frame]) -> BTreeMap<String, String> {
         BTreeMap::new()
     }

@@ -61,7 +61,7 @@ pub struct Effort {
 #[error("the sabotage matrix cannot be made: {0}")]
 pub struct MatrixError(String);
 
-/// Runs every mutant on `workers` threads, and calls `told` with each result and its effort.
+/// Runs every mutant on `workers` threads, and calls `on_result` with each result and its effort.
 ///
 /// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
 /// that counts: a machine that is busy, or stands still for a while, must not look like a target that is silent.
@@ -71,7 +71,7 @@ pub fn run(
     workshop: &dyn TargetFactory,
     workers: usize,
     jobs: usize,
-    told: &(dyn Fn(&MutantResult, &Effort) + Sync),
+    on_result: &(dyn Fn(&MutantResult, &Effort) + Sync),
 ) -> Result<Matrix, MatrixError> {
     let queue = Mutex::new(queue(mutants));
     let again: Mutex<VecDeque<Tried>> = Mutex::default();
@@ -87,7 +87,7 @@ pub fn run(
         runtime.block_on(async {
             let mut bench = workshop.open().await.map_err(|error| fault(&error))?;
             let settle = |index: usize, result: MutantResult, effort: &Effort| {
-                told(&result, effort);
+                on_result(&result, effort);
                 lock(&results).insert(index, result);
             };
             loop {

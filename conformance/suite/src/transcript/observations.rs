@@ -2,8 +2,8 @@
 //!
 //! A step acts, waits and judges in one, and what it concludes depends on how much was there when it looked. So a run
 //! that is to be judged again keeps, beside the messages, how many of them each look found, in order, and what else
-//! its steps took from elsewhere ([`Transcript::record_external`]). With both, the same steps come to the same judgement
-//! without a target, a socket or a clock.
+//! its steps took from elsewhere ([`Transcript::record_external`]). With both, the same steps come to the same
+//! judgement without a target, a socket or a clock.
 //!
 //! Only looks of steps are kept. Parties that the suite plays look too, from tasks of their own, and do not play when a
 //! run is judged again.

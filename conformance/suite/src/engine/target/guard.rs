@@ -118,7 +118,7 @@ impl Drop for Guarded {
     }
 }
 
-/// The variable that tells a started program where to put temporary files: they are removed with this process.
+/// The variable that says where a started program puts temporary files: they are removed with this process.
 ///
 /// None where there is no such directory: then it uses the machine's, as it would without the suite.
 pub fn temporary() -> Option<(&'static str, PathBuf)> {

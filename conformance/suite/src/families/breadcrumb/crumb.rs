@@ -62,7 +62,7 @@ impl Crumb {
         outline
     }
 
-    /// As the event stream tells of it.
+    /// As the event stream reports it.
     pub fn event(&self, owner_id: &str) -> Value {
         json!({
             "type": "breadcrumb.updated", "breadcrumb_id": self.id, "owner_id": owner_id, "version": self.version,

@@ -83,7 +83,7 @@ impl InMemoryStore {
         format!("{:08x}-{:04x}-4a11-8b0c-{number:012x}", (now >> 16) & 0xffff_ffff, now & 0xffff)
     }
 
-    /// Stores a breadcrumb under an id, and tells whoever listens.
+    /// Stores a breadcrumb under an id, and sends it to whoever listens.
     ///
     /// # Errors
     /// What is wrong with it, or that its key was used.

@@ -2,9 +2,9 @@
 //! pages of its browser.
 //!
 //! `shelf` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
-//! `router` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser sees. `session` starts the runner and learns about it, `scene` is one
-//! scenario's calls, `props` what they need, `call` what they ask, `answer` what came back. `judge` looks at frames.
-//! An agent under test is in `agent`.
+//! `router` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser
+//! sees. `session` starts the runner and learns about it, `scene` is one scenario's calls, `props` what they need,
+//! `call` what they ask, `answer` what came back. `judge` looks at frames. An agent under test is in `agent`.
 
 pub mod agent;
 pub mod crumb;

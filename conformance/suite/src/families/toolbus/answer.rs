@@ -202,7 +202,7 @@ impl<'de> Visitor<'de> for StrictVisitor {
     }
 }
 
-/// A whole number; JSON does not tell `1.0` from `1`.
+/// A whole number; JSON does not distinguish `1.0` from `1`.
 pub fn integer(value: &Value) -> Option<i64> {
     #[expect(clippy::cast_possible_truncation, reason = "only whole numbers of a safe size come this far")]
     let whole = |number: f64| (number.fract() == 0.0 && number.abs() < 9e15).then_some(number as i64);

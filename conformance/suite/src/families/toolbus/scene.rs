@@ -132,7 +132,7 @@ impl Scene {
         // Moved, since `json!` copies, and they may be megabytes.
         body["params"]["arguments"] = Value::Object(arguments);
         let id = self.server.request(&self.client, &call.tool, body).await;
-        // What does not come is for the judgement to tell.
+        // What does not come is for the judgement to report.
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
         let _ = self.server.answer(&self.client, id, self.session.pace.answer * patience).await;
         let made = Made { call, id };

@@ -119,10 +119,10 @@ impl Server {
         self.link.agreed(version);
         self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
         let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
-        // Only names tell of a wrong manifest earlier than a call would; a server without a list still serves calls.
+        // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.
         if let Ok(answer) = self.exchange(list, -1, deadline.min(LIST_DEADLINE)).await {
             let tools = answer.body.pointer("/result/tools").and_then(Value::as_array);
-            // The first page of several does not tell which names there are not.
+            // The first page of several does not show which names there are not.
             let whole = answer.member("/result/nextCursor").is_none();
             self.tools = tools
                 .filter(|_| whole)

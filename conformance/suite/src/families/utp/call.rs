@@ -13,7 +13,7 @@ use super::upstream;
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";
-/// An agent of the roster that a PMO can be told to give work to.
+/// An agent of the roster that a PMO can be asked to give work to.
 pub const HELPER: &str = "ag_helper";
 /// The worker target that serves the calling agent unless a scenario says otherwise.
 pub const WORKER_TARGET: &str = "pool_blue";
@@ -177,7 +177,7 @@ impl Call {
         filled(&called(&template, &self.tool_call_id), token, after_execution)
     }
 
-    /// Its id, its turn and its token, by which its messages are told from those of other calls.
+    /// Its id, its turn and its token, by which its messages are distinguished from those of other calls.
     pub fn names(&self) -> impl Iterator<Item = String> + use<> {
         let turn = self.command.get("agent_turn_id").and_then(Value::as_str).map(str::to_owned);
         [self.tool_call_id.clone(), self.token.clone()].into_iter().chain(turn)

@@ -25,7 +25,7 @@ use crate::transcript::{Frame, Kind, Message};
 const MAX_FILE: u64 = 256 * 1024 * 1024;
 /// Longest line of a capture file.
 const MAX_LINE: u64 = 16 * 1024 * 1024;
-/// Time for the tool registry to tell a row.
+/// Time for the tool registry to return a row.
 const ROW_DEADLINE: Duration = Duration::from_secs(2);
 
 /// Time for a message to oneself to come back.
@@ -107,7 +107,7 @@ pub trait Exercise: Send + Sync {
     fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>>;
 }
 
-/// What an exercise tells of itself.
+/// What an exercise reports of itself.
 pub struct Exercised {
     /// The project in which it took place.
     pub project_id: String,

@@ -1,5 +1,6 @@
 //! UTP as the suite drives and judges it: the worker's side of a call, a session with a Tool Service, a PMO or an OpenAPI
-//! executor on a common `test_environment`, the parties around it (`platform`, `upstream`), the judgements, and the vocabulary of the features (`steps`, `world`).
+//! executor on a common `test_environment`, the parties around it (`platform`, `upstream`), the judgements, and the
+//! vocabulary of the features (`steps`, `world`).
 
 pub mod by_hand;
 pub mod call;

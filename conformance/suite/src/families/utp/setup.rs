@@ -208,7 +208,7 @@ struct Executors {
     roles: BTreeMap<Role, Arc<UtpSession>>,
     /// A runtime, and why a profile cannot run.
     opened: Opened,
-    /// Whether the target was told to listen on a port of the suite's choice.
+    /// Whether the target is to listen on a port of the suite's choice.
     was_handed_a_port: bool,
 }
 
@@ -353,7 +353,7 @@ fn described(plan: &OpenPlan<'_>, utp: &UtpTable, made_up: &[String]) -> Box<dyn
 /// What stands around a target on a bench.
 #[derive(Default)]
 pub struct MockServices {
-    /// What it is told.
+    /// What it is given.
     pub environment: BTreeMap<String, String>,
     /// What stands behind an OpenAPI executor.
     pub upstream: Option<Arc<Upstream>>,

@@ -19,13 +19,13 @@ pub struct LaunchEnv {
     pub platform: PlatformKind,
     /// `<ver>` of the subjects.
     pub version: String,
-    /// Everything else that it is told, by the names of `docs/bindings.md`.
+    /// Everything else that it is given, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
 }
 
 /// Something that can be certified.
 pub trait Target: Send + Sync {
-    /// Starts it. The text of an error tells what to change.
+    /// Starts it. The text of an error says what to change.
     fn start<'a>(&'a mut self, around: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>>;
 
     /// What there is to say when it ended by itself.

@@ -46,11 +46,11 @@ pub struct TestEnvironmentPlan {
     pub seed: u64,
     /// How the target is started and ended.
     pub target: Box<dyn Target>,
-    /// What a started target is told beside broker and platform, by the names of `docs/bindings.md`.
+    /// What a started target is given beside broker and platform, by the names of `docs/bindings.md`.
     pub environment: BTreeMap<String, String>,
     /// What stands behind an OpenAPI executor.
     pub upstream: Option<Arc<Upstream>>,
-    /// The port that the target is told to listen on.
+    /// The port that the target is to listen on.
     pub port: Option<Port>,
 }
 
@@ -227,7 +227,7 @@ impl TestEnvironment {
     /// Waits for something that the target does; nothing comes any more from one whose process has ended.
     pub(crate) async fn unless_ended<T>(&self, wait: impl Future<Output = Option<T>>) -> Option<T> {
         let ended = async {
-            // An operating system tells nobody but the parent, and that one has to ask.
+            // An operating system reports the end of a process to its parent only, and the parent has to ask.
             let mut ticks = tokio::time::interval(ENDED_POLL);
             loop {
                 ticks.tick().await;

@@ -183,7 +183,7 @@ impl World {
         let session = self.session()?;
         let call = self.call()?.clone();
         let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
-        // That none came is for the judgement to tell.
+        // That none came is for the judgement to report.
         let _ = self.scene()?.project.transcript.wait(session.pace.late, shown).await;
         Ok(())
     }
@@ -235,7 +235,7 @@ impl World {
     pub async fn answered_in_turn(&mut self) -> Step {
         let session = self.session()?;
         let turn = self.call()?.command.get("agent_turn_id").cloned().unwrap_or_default();
-        // What does not come is for the judgement to tell.
+        // What does not come is for the judgement to report.
         let _ = self.scene()?.answer_in_turn(&session, &turn).await;
         Ok(())
     }

@@ -56,7 +56,7 @@ impl Ledger {
     fn planned(&self, call: Request<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
         let tool = meant(call.tool());
         let input = call.value.to_string();
-        // A call whose tool cannot be told is known by what it is about.
+        // A call whose tool is unknown is recognised by what it is about.
         let is_named = |planned_call: &PlannedCall| match tool {
             Some(tool) => planned_call.tool == tool,
             None => planned_call.key.as_ref().is_some_and(|key| input.contains(key.as_str())),

@@ -1,6 +1,6 @@
 //! The language model that the suite plays: OpenAI-compatible, plain or streamed.
 //!
-//! A task is known by its mark in the conversation, and which answer is due by what the conversation tells, not by how
+//! A task is known by its mark in the conversation, and which answer is due by what the conversation holds, not by how
 //! often the agent asks. Where functions are offered they are called, else the model writes the whole invocation.
 
 use std::collections::BTreeMap;
@@ -142,7 +142,7 @@ fn working(task: &Task) -> String {
     format!("One moment, I am on it ({}).", task.mark)
 }
 
-/// What a sound model does, given what it was told; `one_by_one` where it must make one call at a time.
+/// What a sound model does, given what it was sent; `one_by_one` where it must make one call at a time.
 fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
     for (stage, planned_calls) in task.stages.iter().enumerate() {
         let outcome = |place: usize| told.outcomes.get(&(stage, place));
@@ -173,7 +173,7 @@ fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
     Turn::Words(last_words(task, told))
 }
 
-/// What the user is told in the end: the outcome of the last stage that there was, call by call.
+/// What the user is sent in the end: the outcome of the last stage that there was, call by call.
 fn last_words(task: &Task, told: &Told) -> String {
     let last = told.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
     let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);

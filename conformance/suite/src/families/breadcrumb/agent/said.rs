@@ -19,7 +19,7 @@ pub(super) struct Utterance<'a> {
     pub frame: &'a Frame,
     /// JSON, as far as it can be read as such.
     whole: Cow<'a, Value>,
-    /// Whether its calls are told of, not made.
+    /// Whether its calls are reported, not made.
     retold: bool,
 }
 
@@ -95,7 +95,7 @@ impl<'a> Utterance<'a> {
         self.inner()["tags"].as_array().into_iter().flatten().filter_map(Value::as_str)
     }
 
-    /// What it tells the user.
+    /// What it sends to the user.
     pub(super) fn message(&self) -> Option<String> {
         let message = self.context().get("message").or_else(|| self.whole.get("message"))?;
         let text = message.as_str().map_or_else(|| message.to_string(), str::to_owned);

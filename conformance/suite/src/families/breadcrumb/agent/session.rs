@@ -176,7 +176,7 @@ impl CrumbAgentSession {
         Ok(Arc::new(session))
     }
 
-    /// Whether the agent called the tools that it was told to use.
+    /// Whether the agent called the tools that it was asked to use.
     pub fn works(&self) -> bool {
         self.works
     }

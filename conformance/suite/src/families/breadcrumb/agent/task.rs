@@ -1,6 +1,6 @@
 //! What a user wants: the words, the calls that get it, and what the tools answer.
 //!
-//! Every value in an answer follows from the scenario's mark, so nobody can know it who was not told.
+//! Every value in an answer follows from the scenario's mark, so only who received it can know it.
 
 use std::str::FromStr;
 
@@ -19,7 +19,7 @@ use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_C
              an addition that fails|two notes of which one fails|a question with a fallback"
 )]
 pub(super) enum UserRequest {
-    /// Look something up and tell it.
+    /// Look something up and report it.
     Note,
     /// Two of these, in one message.
     TwoNotes,
@@ -31,7 +31,7 @@ pub(super) enum UserRequest {
     Sum,
     /// Save something, and that is all.
     Memo,
-    /// Save something, and tell whether that worked.
+    /// Save something, and report whether that worked.
     MemoChecked,
     /// Look something up, with parameters that a careless agent takes for none, and one within another.
     Levels,

@@ -1,4 +1,4 @@
-//! What the language model was told of its calls: read from the conversation that the agent sends.
+//! What the language model was sent about its calls: read from the conversation that the agent sends.
 //!
 //! The model believes it. Where it sees an error it sees a failure, where it sees nothing but an output it sees that; so
 //! an agent that hides a failure, or pairs an answer with the wrong call, is led into saying so.
@@ -31,7 +31,7 @@ pub(super) struct Told {
     pub called: BTreeSet<(usize, usize)>,
 }
 
-/// A call under the ids that it may be told of.
+/// A call under the ids by which it may be reported.
 #[derive(Clone, Debug)]
 pub(super) struct Known {
     pub place: (usize, usize),
@@ -109,7 +109,7 @@ impl Told {
 }
 
 /// The parts of a text that names no call, and the call that each is of: the one that is about the same thing, else the
-/// one that brought what is told.
+/// one that brought what is reported.
 fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
     let planned_calls: Vec<((usize, usize), &PlannedCall)> = task.places().collect();
     let mut brought: Vec<((usize, usize), String)> = planned_calls
@@ -146,7 +146,7 @@ fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
     brought
 }
 
-/// What shows that a text tells of an answer.
+/// What shows that a text is about an answer.
 fn traces(reply: &Reply) -> Vec<String> {
     let values = |value: &Value| numbers(&value.to_string()).iter().map(u64::to_string).collect::<Vec<_>>();
     match reply {

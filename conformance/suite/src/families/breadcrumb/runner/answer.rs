@@ -27,7 +27,7 @@ impl<'a> Answer<'a> {
         Self::without_records(frames, |_| true)
     }
 
-    /// Beside answers of the right schema, what else tells of the same calls is the target's own record.
+    /// Beside answers of the right schema, what else names the same calls is the target's own record.
     fn without_records(frames: &'a [Frame], is_meant: impl Fn(&Self) -> bool) -> Vec<Self> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb).map(|frame| Self { frame });
         let mut own: Vec<Self> = own.filter(|answer| answer.is_one() && is_meant(answer)).collect();
@@ -58,7 +58,7 @@ impl<'a> Answer<'a> {
     }
 
     /// Whether a breadcrumb of the target is an answer to any call: one without any content is still to be filled, and one
-    /// of another schema that says no more than how far a call is tells of its progress.
+    /// of another schema that says no more than how far a call is reports its progress.
     pub fn is_one(&self) -> bool {
         let has = |names: &[&str]| names.iter().any(|name| self.member(name).is_some());
         if self.has_schema() {
@@ -94,12 +94,12 @@ impl<'a> Answer<'a> {
         self.member("status").and_then(Value::as_str).unwrap_or_default()
     }
 
-    /// Whether it tells of a success, in whatever words.
+    /// Whether it reports a success, in whatever words.
     pub fn succeeded(&self) -> bool {
         match self.member("status").and_then(Value::as_str) {
             Some("success") => true,
             Some("error") => false,
-            // No word of the standard: what it brings tells.
+            // No word of the standard: what it brings decides.
             _ => self.output().is_some() && self.error().is_none(),
         }
     }

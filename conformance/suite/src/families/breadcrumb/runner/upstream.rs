@@ -112,7 +112,7 @@ impl Upstream {
         }
     }
 
-    /// What a runner is told of it: names of variables without their prefix, and values.
+    /// What a runner is given of it: names of variables without their prefix, and values.
     pub fn addresses(&self) -> [(&'static str, String); 3] {
         let url = |path: &str| format!("http://{}/{path}", self.address);
         [

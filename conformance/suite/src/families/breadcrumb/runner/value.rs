@@ -1,8 +1,8 @@
-//! Whether a value is told somewhere, in whatever form.
+//! Whether a value stands somewhere, in whatever form.
 
 use serde_json::Value;
 
-/// Whether a body tells a word or a number, as JSON or as text.
+/// Whether a body holds a word or a number, as JSON or as text.
 pub fn tells(body: &Value, sign: &Value) -> bool {
     match body {
         Value::Array(items) => items.iter().any(|item| tells(item, sign)),

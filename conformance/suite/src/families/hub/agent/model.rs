@@ -11,7 +11,7 @@ use crate::net::http_server::Reply;
 /// Times that one call is asked for; an agent that goes on asking hears the end.
 const MAX_ASKED: u32 = 5;
 
-/// What the model is to ask for, and what it was told.
+/// What the model is to ask for, and what it was sent.
 #[derive(Clone, Debug)]
 pub(super) struct Conversation {
     /// Id of the call.

@@ -50,7 +50,7 @@ pub(super) struct Now {
     pub call: u32,
     /// Its tool.
     pub tool: String,
-    /// What the model is to ask for, and what it was told.
+    /// What the model is to ask for, and what it was sent.
     pub conversation: Option<Conversation>,
 }
 

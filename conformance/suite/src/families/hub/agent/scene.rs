@@ -98,7 +98,7 @@ impl Scene {
         let customer_id = customer_id.unwrap_or(&self.customer_id).to_owned();
         let made = Made { call, customer_id, number };
         let deadline = self.session.pace.answer * self.patience;
-        // What does not come is for the judgement to tell.
+        // What does not come is for the judgement to report.
         let _ = drive(&self.session, &self.scenario_channel, &made, deadline).await;
         self.made.push(made);
     }

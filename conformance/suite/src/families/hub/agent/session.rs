@@ -216,7 +216,7 @@ impl AgentSession {
         Ok(Arc::new(session))
     }
 
-    /// Whether the agent asked the Hub, and told what the Hub answered.
+    /// Whether the agent asked the Hub, and reported what the Hub answered.
     pub fn works(&self) -> bool {
         self.liveness == Liveness::Works
     }
@@ -273,7 +273,7 @@ impl AgentSession {
             agent_id: self.agent_id.clone(),
             customer_id: Some(made.customer_id.clone()),
             tool: Some(made.call.tool.clone()),
-            // A chat of one customer is told of no end user.
+            // A chat of one customer is given no end user.
             user_id: made
                 .call
                 .user_id
@@ -378,7 +378,7 @@ impl Session for AgentSession {
             ("agent.fetch_page", table.fetch_page.table().is_some()),
             ("agent.web_search", table.web_search.is_some()),
             ("agent.customers", table.customer_id.is_none()),
-            // Who runs already was not told where the provider is.
+            // An agent that runs already does not know where the provider is.
             ("agent.provider", started || table.listen.is_some()),
         ];
         all.extend(facts.into_iter().filter(|(_, holds)| *holds).map(|(name, _)| name.to_owned()));

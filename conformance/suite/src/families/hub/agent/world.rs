@@ -71,7 +71,7 @@ impl World {
         };
         let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
         if let Some(message) = session.ended() {
-            // What it breaks by that was told by the scenario in which it ended.
+            // What it breaks by that was reported by the scenario in which it ended.
             return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }));
         }
         self.scene = Some(scene);

@@ -63,7 +63,7 @@ pub struct HubSession {
     secret: String,
     base: String,
     works: bool,
-    /// Whether the expired token was told as expired before the first scenario.
+    /// Whether the expired token was reported as expired before the first scenario.
     expiry_told: bool,
     /// Tools of the contract that the Hub does not know.
     missing: BTreeSet<String>,
@@ -236,12 +236,12 @@ impl HubSession {
         Ok(Arc::new(session))
     }
 
-    /// Whether the Hub tells requests apart.
+    /// Whether the Hub distinguishes requests.
     pub fn works(&self) -> bool {
         self.works
     }
 
-    /// Whether the Hub told before that the token has expired, so that it may have thrown it away since.
+    /// Whether the Hub reported before that the token has expired, so that it may have thrown it away since.
     pub fn told_of_expiry(&self) -> bool {
         self.expiry_told
     }

@@ -329,7 +329,7 @@ pub(super) fn expected_bound(limit: Option<usize>) -> String {
     }
 }
 
-/// A follow-up is told: a list that is not empty, or another declared place that holds something.
+/// A follow-up is named: a list that is not empty, or another declared place that holds something.
 pub fn hints(reply: &Reply<'_>, pointer: &str) -> Result<Value, CheckFailure> {
     let envelope = reply.envelope()?;
     let hint = envelope.pointer(pointer);
@@ -391,7 +391,7 @@ fn key_set(envelope: &Value) -> std::collections::BTreeSet<String> {
     envelope.as_object().into_iter().flat_map(|members| members.keys().cloned()).collect()
 }
 
-/// What is missing so that two calls can be told apart.
+/// What is missing so that two calls can be distinguished.
 pub fn differ(finding: Finding, left: &Value, right: &Value) -> Judgement {
     if left == right {
         Err(finding.expected("another one for each call").actual(Some(right)).into())

@@ -21,7 +21,7 @@ pub fn holds(reply: &Reply<'_>, read: Option<&Value>, expected: &Value, reader: 
         )
         .expected(expected.clone())
         .actual(read.or(Some(&Value::from("nothing is stored there"))));
-    // What the reader was asked and said tells whether the manifest describes it rightly.
+    // What the reader was asked and answered shows whether the manifest describes it rightly.
     for frame in
         [answer::request(reply.frames, reader), answer::frame(reply.frames, reader)].into_iter().flatten()
     {

@@ -195,7 +195,7 @@ impl ToolbusSession {
                           "params": {"name": table.tool, "arguments": arguments}});
         let client = Client { scenario: nonce, transcript: Arc::default() };
         let id = server.request(&client, &table.tool, body).await;
-        // What does not come is told as missing.
+        // What does not come is reported as missing.
         let _ = server.answer(&client, id, deadline).await;
         client.transcript.with(|frames| answer::of(frames, id))
     }

@@ -44,7 +44,7 @@ async fn without_root(world: &mut World) -> Step {
 
 #[given(expr = "a call of the {tool} probe")]
 async fn call_of(world: &mut World, probe: ProbeName) -> Step {
-    // A value like no other, so that it can be told from what another call left.
+    // A value like no other, so that it can be distinguished from what another call left.
     let value = json!({"alpha": {"beta": 5}, "gamma": 1, "note": world.scene()?.id("note")});
     if probe.0 == Probe::State {
         return call_of_state(world, value).await;

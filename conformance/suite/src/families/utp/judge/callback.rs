@@ -124,7 +124,7 @@ pub fn all_statuses_known(frames: &[Frame]) -> Judgement {
     }
 }
 
-/// The status of every callback tells of a result, whole or in part.
+/// The status of every callback means a result, whole or in part.
 pub fn tells_of_a_result(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     for report in reports(frames, calls)? {
         let value = report.body.pointer("/payload/status");

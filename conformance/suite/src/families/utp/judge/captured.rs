@@ -153,7 +153,7 @@ pub fn callbacks_keep_status(callbacks: &[Entry], cards: &[Entry], status: &str)
     }
 }
 
-/// Members that senders added; extension is allowed, so this only tells.
+/// Members that senders added; extension is allowed, so this only reports.
 pub fn extensions(entries: &[Entry], documented: &[&str]) -> Vec<String> {
     let mut names: Vec<String> = entries
         .iter()

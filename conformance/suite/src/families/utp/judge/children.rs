@@ -113,7 +113,7 @@ fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
     call.card["content"]["arguments"]["tasks"].as_array().into_iter().flatten()
 }
 
-/// A value that the command carried inline was told to nobody.
+/// A value that the command carried inline was used nowhere.
 pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
     match effects(frames).find(|frame| seen::mentions(&frame.body, inline)) {
         None => Ok(()),

@@ -74,8 +74,8 @@ impl std::fmt::Debug for Late {
 }
 
 impl Late {
-    /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `platform_service` has all
-    /// projects of the run.
+    /// Judges for the first time. `others` are the ids of the suite's other calls in the project, `platform_service`
+    /// has all projects of the run.
     pub fn new(
         check: LateCheck,
         subject: Call,

@@ -65,7 +65,7 @@ fn sign_of_success<'a>(
     })
 }
 
-/// Whether a status tells of a run. One that there is not tells of a failure only where the card has an error.
+/// Whether a status means that the tool ran. An unknown one means a failure only where the card has an error.
 fn says_it_ran(status: &Value, card: Option<&Value>) -> bool {
     match status.as_str() {
         Some(text) if RAN.contains(&text) => true,

@@ -192,7 +192,7 @@ pub fn is_outcome(frame: &Frame) -> bool {
     }
 }
 
-/// The report that tells the outcome of a call by its id.
+/// The report of a call's outcome, by its id.
 pub fn outcome<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     let id = Some(call.tool_call_id.as_str());
     frames

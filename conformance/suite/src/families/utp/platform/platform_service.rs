@@ -85,7 +85,8 @@ pub struct PlatformService {
 }
 
 impl PlatformService {
-    /// A platform for subjects of this protocol version. Wakeups and ends of children to publish come out of the receiver.
+    /// A platform for subjects of this protocol version. Wakeups and ends of children to publish come out of the
+    /// receiver.
     pub fn new(
         version: &str,
         wire: Arc<dyn Wire>,
@@ -223,7 +224,7 @@ impl PlatformService {
         };
         project.transcript.record(message.clone());
         for message in self.wire.outgoing(message) {
-            // The receiver lives as long as the connection; without one there is nobody to tell.
+            // The receiver lives as long as the connection; without one there is nobody to send it to.
             let _ = self.wakeups.send(message);
         }
     }
@@ -404,7 +405,7 @@ fn state_refused() -> Refusal {
     Refusal { status: 403, code: "forbidden", message }
 }
 
-/// What a peer is told whose request got lost on the wire.
+/// What is answered to a peer whose request got lost on the wire.
 fn as_if_taken(message: &Message) -> Value {
     match message.kind {
         Kind::CardSave => json!({"card_id": message.body.pointer("/card/card_id")}),

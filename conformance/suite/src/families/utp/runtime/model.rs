@@ -93,7 +93,7 @@ impl Model {
         Self { server: None, router: Arc::default() }
     }
 
-    /// The base URL that a runtime is told.
+    /// The base URL that a runtime is given.
     pub fn url(&self) -> String {
         format!("{}/v1", self.server.as_ref().map(HttpServer::url).unwrap_or_default())
     }

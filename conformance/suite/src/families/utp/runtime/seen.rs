@@ -58,7 +58,7 @@ pub fn command<'a>(frames: &'a [Frame], project: &str, turn: &Turn, call: &ToolC
         let card = frame.text("/tool_call_card_id").and_then(|card| saved(frames, card));
         card.is_some_and(|card| mentions(card, &call.token))
     };
-    // Ids that the suite's model made up tell calls apart; a worker may have ids of its own.
+    // Ids that the suite's model made up distinguish calls; a worker may have ids of its own.
     let foreign = |frame: &Frame| {
         frame.text("/tool_call_id").is_some_and(|own| own != call.model_id && own.starts_with(MODEL_ID))
     };
@@ -137,7 +137,7 @@ pub fn told<'a>(request: &'a Frame, turn: &Turn, call: &ToolCall) -> Vec<&'a Val
     tool_messages(request, turn).into_iter().filter(answers).collect()
 }
 
-/// What tells that a turn is over: its task event, or its deliverable.
+/// What shows that a turn is over: its task event, or its deliverable.
 pub fn end<'a>(frames: &'a [Frame], turn: &Turn) -> Option<&'a Frame> {
     task(frames, turn).or_else(|| deliverable(frames, turn))
 }

@@ -351,7 +351,7 @@ impl RuntimeSession {
         }
         scene.report(self, 0).await;
         let comes_then = scene.await_command(self, 1, self.pace.answer).await;
-        // One that makes the first call only tells the model so.
+        // One that makes the first call only says so to the model.
         (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
     }
 }

@@ -12,7 +12,7 @@ use crate::families::utp::upstream::{Keys, Upstream, UpstreamPlan};
 /// The variable that a parameter is taken from.
 const PARAM_KEY: &str = "CALLMARK_PARAM_KEY";
 
-/// The parties that the suite plays beside the platform, and what a started target is told of them.
+/// The parties that the suite plays beside the platform, and what a started target is given of them.
 #[derive(Default)]
 pub(super) struct Parties {
     pub(super) model: Option<Arc<Model>>,
@@ -21,7 +21,7 @@ pub(super) struct Parties {
     pub(super) url: Option<String>,
     /// What a started target finds in `CALLMARK_PARAM_KEY`.
     pub(super) secret: Option<String>,
-    /// Where the runtime is told to listen.
+    /// Where the runtime is to listen.
     pub(super) port: Option<Port>,
     pub(super) environment: BTreeMap<String, String>,
 }

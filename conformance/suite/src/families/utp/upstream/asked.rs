@@ -42,7 +42,7 @@ impl ReceivedRequest {
                 .and_modify(|all| *all = format!("{all}, {value}"))
                 .or_insert_with(|| value.into_owned());
         }
-        // A proxy is told the whole address, and that counts (RFC 9112 §3.2.2).
+        // A proxy receives the whole address, and that counts (RFC 9112 §3.2.2).
         let authority = parts.uri.authority().map(|authority| authority.as_str().to_owned());
         let host = authority.or_else(|| headers.get("host").cloned()).unwrap_or_default();
         let is_tunnel = parts.method == Method::CONNECT;

@@ -21,7 +21,7 @@ use crate::transcript::{Kind, Message, lock};
 
 /// Bytes of a request body.
 const MAX_BODY: usize = 1024 * 1024;
-/// What who asks for a tunnel is told.
+/// What is answered to a request for a tunnel.
 const PLAIN: &str = "this upstream speaks plain HTTP: send the request itself to CALLMARK_UPSTREAM_URL\n";
 
 /// Answers until it is dropped, and every connection with it.

@@ -144,7 +144,7 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
     }
 }
 
-/// Nothing that stood in an answer of status `error` is told or used as a result.
+/// Nothing that stood in an answer of status `error` is reported or used as a result.
 pub(in crate::families::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) -> Judgement {
     for Failed { frame, decoy, .. } in failures(seen)? {
         let decoy = decoy.to_string();
@@ -194,7 +194,7 @@ pub(in crate::families::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgeme
     Ok(())
 }
 
-/// The request in which the suite's language model is told of a failure as if there was none, and in what words, where
+/// The request in which the suite's language model is sent a failure as if there was none, and in what words, where
 /// nothing follows but what the model then says.
 fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&'s Frame, String)> {
     let (task, stage, place) = failed.place;
@@ -285,7 +285,7 @@ pub(in crate::families::breadcrumb::agent) fn closes(seen: &Seen<'_>) -> Judgeme
     Err(seen.last(finding.frame(answer)).into())
 }
 
-/// A failed tool is not asked for ever: the fallback is tried, or the user is told.
+/// A failed tool is not asked for ever: the fallback is tried, or it is reported to the user.
 pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Judgement {
     returns(seen, true)?;
     let answer = seen.answer(FIRST)?;
@@ -305,7 +305,7 @@ pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Jud
     Err(seen.last(finding.expected(format!("a call of `{fallback}`, or a message")).frame(answer)).into())
 }
 
-/// What the fallback brought is told.
+/// What the fallback brought is reported.
 pub(in crate::families::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<'_>) -> Judgement {
     let first = seen.answer(FIRST)?;
     if let (Err(_), Some(said)) = (seen.call(SECOND), seen.after(first.n).next()) {

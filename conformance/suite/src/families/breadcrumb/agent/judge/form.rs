@@ -78,7 +78,7 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
         Part::Tag => seen.each_form(tag),
         Part::Calls => seen.invocations()?.into_iter().try_for_each(calls),
         Part::Message => seen.invocations()?.into_iter().try_for_each(message),
-        // These two are about the user too, who is told the last word.
+        // These two are about the user too, who gets the last word.
         Part::Session => {
             seen.invocations()?;
             // Who is answered first differs from run to run.
@@ -293,7 +293,7 @@ fn kind_of_message(said: &Utterance<'_>) -> Judgement {
 }
 
 fn message(said: &Utterance<'_>) -> Judgement {
-    // While it thinks, there is nothing to tell.
+    // While it thinks, there is nothing to report.
     if said.message().is_some() || said.calls().is_empty() {
         return Ok(());
     }

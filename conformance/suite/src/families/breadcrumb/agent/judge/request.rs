@@ -118,7 +118,7 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, member: Membe
     })
 }
 
-/// A prefix like a name, a hyphen, and a suffix that tells calls apart (resolution A3).
+/// A prefix like a name, a hyphen, and a suffix that distinguishes calls (resolution A3).
 fn is_formed(id: &str) -> bool {
     let Some((prefix, suffix)) = id.rsplit_once('-') else { return false };
     // Names of tools have dots and colons too, and so have counters.
@@ -190,7 +190,7 @@ pub(in crate::families::breadcrumb::agent) fn are_apart(seen: &Seen<'_>) -> Judg
     if several {
         return Ok(());
     }
-    // The user asked for one message; who makes two has nothing to tell apart in either.
+    // The user asked for one message; who makes two has nothing that distinguishes either.
     Err(Alternative::OneCall.seen_in(seen.invocations()?.into_iter().map(|said| said.frame)))
 }
 

@@ -1,5 +1,5 @@
-//! What is found out before the first scenario: whether the agent calls the tools that it is told to use, and how fast it
-//! is.
+//! What is found out before the first scenario: whether the agent calls the tools that it is asked to use, and how
+//! fast it is.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -87,7 +87,7 @@ impl CrumbAgentSession {
         self.say(&play, task).map_err(CrumbAgentError::Reach)?;
         let tasks = play.tasks();
         let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
-        // The tool that it was told to use, with what it was told to use it for.
+        // The tool that it was asked to use, and what for.
         let called = |frames: &[Frame]| {
             let ledger = Ledger::of(frames, &tasks);
             let planned_call = &tasks[0].stages[0][0];

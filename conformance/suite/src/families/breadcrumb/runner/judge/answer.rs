@@ -17,7 +17,7 @@ pub fn missing(frames: &[Frame], call: &Call) -> CheckFailure {
     )
     .expected(call.id())
     .about_silence();
-    // What came in its place tells more than nothing.
+    // What came in its place says more than nothing.
     if let Some(frame) = frames.iter().rev().find(|frame| frame.kind == Kind::Crumb) {
         finding = finding.actual(Some(&frame.body)).frame(frame);
     }

@@ -64,7 +64,7 @@ pub fn clicks(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     .into())
 }
 
-/// Whether the page tells of a click.
+/// Whether the page reports a click.
 pub fn is_click(frame: &Frame) -> bool {
     frame.kind == Kind::Web && frame.channel.contains(CLICKED)
 }

@@ -28,14 +28,14 @@ impl Audience<'_> {
         !self.shown(frames, call).is_empty() || self.is_added(frames, call)
     }
 
-    /// Whether anybody was told how a call without a known result ended.
+    /// Whether it was reported to anybody how a call without a known result ended.
     pub fn is_told(&self, frames: &[Frame], call: &Call) -> bool {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
         let mut seen = own.filter(|frame| tags(frame).any(|tag| tag == self.session));
         seen.next().is_some() || Answer::of(frames, call).is_some()
     }
 
-    /// Breadcrumbs for the user of this session that tell the result of a call.
+    /// Breadcrumbs for the user of this session that hold the result of a call.
     pub fn shown<'f>(&self, frames: &'f [Frame], call: &Call) -> Vec<&'f Frame> {
         let own = frames.iter().filter(|frame| frame.kind == Kind::Crumb && is_seen(frame, self.user));
         own.filter(|frame| tags(frame).any(|tag| tag == self.session) && told(frame, call)).collect()
@@ -144,7 +144,7 @@ pub fn reaches_user(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> J
     Err(finding.into())
 }
 
-/// A failure is told to the user, or answered.
+/// A failure is reported to the user, or answered.
 pub fn is_admitted(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
     if audience.is_told(frames, call) {
         return Ok(());

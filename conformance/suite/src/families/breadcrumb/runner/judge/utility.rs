@@ -46,7 +46,7 @@ pub fn echoes(call: &Call, answer: &Answer<'_>) -> Judgement {
 
 /// `timer` says that it waited as long as it was asked to.
 ///
-/// One that measures tells what it really waited, which on a busy machine is more.
+/// One that measures reports what it really waited, which on a busy machine is more.
 pub fn tells_time(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
     let asked = seconds(call);

@@ -135,7 +135,7 @@ pub fn has_outputs(call: &Call, answer: &Answer<'_>, steps: &[Step]) -> Judgemen
             .into());
         }
     }
-    // Nothing of it was found at all: other rules tell.
+    // Nothing of it was found at all: other rules report that.
     if steps.iter().all(|step| brought.of(&step.id).is_none()) {
         return Err(CheckFailure::NotObserved("no step brings anything".to_owned()));
     }
@@ -178,7 +178,7 @@ pub fn brings(
     expected: &Expected,
 ) -> Judgement {
     output(call, answer)?;
-    // A timer may tell what it measured.
+    // A timer may report what it measured.
     let took = since_asked(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
     let brought = Brought::by(answer);
     let actual = brought.member(&step.id, sign(&step.tool));
@@ -327,7 +327,7 @@ fn order<'a>(answer: &Answer<'a>) -> Option<Vec<&'a str>> {
     Some(order.iter().filter_map(id).collect())
 }
 
-/// A failed step is told of: by an error of the workflow, or in `errors` by its id.
+/// A failed step is reported: by an error of the workflow, or in `errors` by its id.
 pub fn tells_of_failure(answer: &Answer<'_>, step: &str) -> Judgement {
     if !answer.succeeded() {
         return match answer.error() {
@@ -355,7 +355,7 @@ pub fn tells_of_failure(answer: &Answer<'_>, step: &str) -> Judgement {
     .into())
 }
 
-/// What cannot be carried out is told of, by an error or by something in `errors`.
+/// What cannot be carried out is reported, by an error or by something in `errors`.
 pub fn tells_of_trouble(answer: &Answer<'_>) -> Judgement {
     if !answer.succeeded() || !is_empty(answer.at("/errors")) {
         return Ok(());
@@ -420,7 +420,7 @@ pub fn leaves_nothing_unresolved(frames: &[Frame], answer: &Answer<'_>, steps: &
 pub fn is_answered_once(frames: &[Frame], call: &Call) -> Judgement {
     let answers = Answer::all(frames, call);
     let Some(first) = answers.first() else { return Err(super::answer::missing(frames, call)) };
-    // What tells of the workflow itself, its progress for instance, may name it.
+    // What is about the workflow itself, its progress for instance, may name it.
     let named = |frame: &Frame| {
         let members = ["/context/request_id", "/context/requestId", "/context/id"];
         members.iter().any(|pointer| frame.text(pointer) == Some(call.id()))

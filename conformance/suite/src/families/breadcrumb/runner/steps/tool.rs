@@ -208,7 +208,7 @@ async fn look(world: &mut World, claim: Claim) -> Step {
         Claim::Version => scene.look_up_stored().await,
         Claim::Image => scene.look_at_image().await,
         Claim::Clicked => {
-            // The tool may answer before the page has told of the click.
+            // The tool may answer before the page has reported the click.
             let told =
                 |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());
             scene

@@ -16,7 +16,7 @@ use crate::engine::judge::{CheckFailure, Finding};
 use crate::net::wire;
 use crate::transcript::{Frame, Kind};
 
-/// A call that the agent was told to make.
+/// A call that the agent was asked to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
     /// The call.
@@ -87,7 +87,7 @@ impl<'a> CallRecord<'a> {
         )
     }
 
-    /// A finding with what the agent was told and what it told.
+    /// A finding with what the agent was sent and what it reported.
     pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
         let frames = self
             .own(Kind::Drive)

@@ -17,7 +17,7 @@ pub const CHAT: &str = "chat";
 /// In place of a status where no answer came.
 pub const LOST: &str = "lost";
 
-/// What became of a call, as the agent tells it.
+/// What became of a call, as the agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Told<'a> {
     /// Nothing came.
@@ -38,7 +38,7 @@ pub enum Told<'a> {
 }
 
 impl<'a> Told<'a> {
-    /// What was told of a call.
+    /// What was reported of a call.
     pub fn of(call_record: &CallRecord<'a>) -> Self {
         let Some(frame) = call_record.own(Kind::Outcome).last() else { return Self::Missing };
         Self::in_frame(frame)
@@ -96,7 +96,7 @@ fn gather(value: &Value, all: &mut String) {
     all.push('\n');
 }
 
-/// What the model or the user was told, in lower case: the outcome and, in a chat, the reply.
+/// What the model or the user was sent, in lower case: the outcome and, in a chat, the reply.
 fn told_to_anyone(call_record: &CallRecord<'_>) -> String {
     let mut all = String::new();
     let reply = call_record
@@ -223,7 +223,7 @@ pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
                 .into());
         }
         Told::Hook { outcome, .. } | Told::Chat(outcome) => *outcome,
-        // A chat that ends in an error tells of a failure, in its way.
+        // A chat that ends in an error reports a failure, in its way.
         Told::Lost(_) if is_chat(call_record) => return Ok(()),
         Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(call_record, &told).into()),
     };
@@ -258,8 +258,8 @@ fn is_chat(call_record: &CallRecord<'_>) -> bool {
     outcomes.any(|frame| frame.headers.get(DRIVEN_BY).is_some_and(|by| by == CHAT))
 }
 
-/// Whether a value claims success, or has the members of the tool's result. Of what is told as a failure, members that
-/// hold nothing are none.
+/// Whether a value claims success, or has the members of the tool's result. Of what is reported as a failure, members
+/// that hold nothing are none.
 fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
     let claims = ["success", "ok"].into_iter().any(|name| outcome.get(name) == Some(&Value::Bool(true)));
     let has_the_members = |value: &Value| {
@@ -276,7 +276,7 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
     claims || has_the_members(outcome) || outcome.get("result").is_some_and(has_the_members)
 }
 
-/// The failure tells what the Hub's error means. Where it does not, that is a warning.
+/// The failure says what the Hub's error means. Where it does not, that is a warning.
 pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
     is_a_failure(call_record)?;
     let told = Told::of(call_record);
@@ -294,7 +294,7 @@ pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
         .into())
 }
 
-/// An expired integration is told as such, and not as a secret of the agent's own that is wrong.
+/// An expired integration is reported as such, and not as a secret of the agent's own that is wrong.
 pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
     let told = Told::of(call_record);
     if matches!(told, Told::Missing | Told::Other(_))

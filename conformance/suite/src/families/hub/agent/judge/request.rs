@@ -51,7 +51,7 @@ pub struct Expected {
     pub customer_id: Option<String>,
     /// The tool that was called.
     pub tool: Option<String>,
-    /// The end user, where the agent was told of one.
+    /// The end user, where the agent was given one.
     pub user_id: Option<String>,
 }
 

@@ -258,7 +258,7 @@ pub fn questions_are_for_their_customers(
         let Some(frame) = own.first().filter(|_| !questions(call_record.frames).any(is_for_it)) else {
             continue;
         };
-        // Told apart from whatever else may be wrong with the question, which is told below.
+        // Reported apart from whatever else may be wrong with the question, which is reported below.
         for other in call_records {
             if status::is_documented(frame, &expected(other)).is_ok() {
                 return Err(call_record

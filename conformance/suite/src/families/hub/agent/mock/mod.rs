@@ -19,7 +19,7 @@ use crate::families::hub::contract::STATUS_BASE;
 use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
 use crate::transcript::lock;
 
-/// What a mock Hub tells of every request: method and path, and what is wrong with it.
+/// What a mock Hub reports of every request: method and path, and what is wrong with it.
 pub type Told = Arc<dyn Fn(&ReceivedRequest, &[String]) + Send + Sync>;
 
 /// A mock Hub for people who write an agent.
@@ -28,7 +28,7 @@ pub struct MockHub {
 }
 
 impl MockHub {
-    /// Listens and answers as the script says. Problems of a request are told, and do not change its answer.
+    /// Listens and answers as the script says. Problems of a request are reported, and do not change its answer.
     ///
     /// # Errors
     /// Why it cannot listen there.
@@ -53,7 +53,7 @@ impl MockHub {
 }
 
 /// The answer to a request. It does not depend on whether the request is right, so that one fault breaks one rule: where
-/// the request names no tool, the one that the agent was told to call is `meant`.
+/// the request names no tool, the one that the agent was asked to call is `meant`.
 pub(super) fn answer(asked: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> Reply {
     let customer = customer(asked);
     match Route::of(&frame(asked)) {

@@ -188,7 +188,7 @@ impl Script {
 }
 
 impl ScriptAnswer {
-    /// The answer to an execute request for `tool`. `mark` makes its values tell whose they are.
+    /// The answer to an execute request for `tool`. `mark` shows in its values whose they are.
     pub fn to_call(&self, tool: &str, mark: &str) -> Reply {
         match self {
             Self::Success => match results::result(tool, mark) {

@@ -1,4 +1,4 @@
-//! What is found out before the first scenario: whether the agent answers, whether it asks the Hub and tells the
+//! What is found out before the first scenario: whether the agent answers, whether it asks the Hub and reports the
 //! result, and how fast it is.
 
 use std::time::{Duration, Instant};

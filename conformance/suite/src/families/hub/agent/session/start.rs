@@ -203,7 +203,7 @@ pub(super) async fn set_up(
         driver,
         router,
         secret,
-        // An agent that runs already has an id that only its manifest can tell.
+        // An agent that runs already has an id that only its manifest can give.
         agent_id: table.agent_id.clone().or_else(|| is_told.then(|| around.agent_id.clone())),
         customer_id: around.customer_id,
         liveness: Liveness::Idle,

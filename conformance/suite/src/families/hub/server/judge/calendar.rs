@@ -319,7 +319,7 @@ pub fn lie_in_the_range(reply: &Reply<'_>) -> Judgement {
         return Ok(());
     };
     for period in periods(reply, SUGGESTIONS, Empty::Surprising)? {
-        // A time in UTC does not tell which day it is where the people are.
+        // A time in UTC does not show which day it is where the people are.
         let slack = if period.start.is_utc { Span::new().hours(EAST) } else { Span::new() };
         let (start, end) = (
             period.start.at.datetime().checked_add(slack).map(DateTime::date),

@@ -138,7 +138,7 @@ fn lines(text: &str) -> Vec<&str> {
     text.lines().map(str::trim_end).collect()
 }
 
-/// Attendees are told, or not.
+/// Attendees are notified, or not.
 pub fn is_told_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
     let effect = if reply.tool() == "calendar_delete_event" { "delete" } else { "event" };
     let frame = reached(reply, seen, effect)?;

@@ -103,7 +103,7 @@ fn change(context: &mut RequestContext<'_>, id: &str) -> Answer {
         let mut members = old.resource.clone();
         merge(&mut members, &given);
         let mut event = Event::compose(&members, identity, context.now)?;
-        // What was not touched is still told as it was given.
+        // What was not touched is still returned as it was given.
         for (name, new, old) in [("start", &mut event.start, &old.start), ("end", &mut event.end, &old.end)] {
             if !given.contains_key(name) {
                 new.text.clone_from(&old.text);
@@ -157,7 +157,7 @@ fn list(context: &RequestContext<'_>) -> Answer {
     Ok(Done::read(body))
 }
 
-/// Whether guests are told; nothing where it is not said, which means that they are not.
+/// Whether attendees are notified; `None` if unspecified, which means no.
 fn notifies(context: &RequestContext<'_>) -> Result<Option<bool>, Reply> {
     match context.ask.parameter("sendUpdates") {
         Some("all" | "externalOnly") => return Ok(Some(true)),

@@ -1,8 +1,9 @@
 //! The calendar and mail provider behind a Hub under test, played by the suite: what Google Calendar v3, Gmail v1
 //! and their OAuth 2 token endpoint answer, as far as a Hub of the nine tools asks.
 //!
-//! `ask` takes a request apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it, `token`
-//! knows who may what, `marks` whose scenario it belongs to. `context` is what the handlers work with. `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
+//! `ask` takes a request apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it,
+//! `token` knows who may what, `marks` whose scenario it belongs to. `context` is what the handlers work with.
+//! `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
 //! `mailbox`, `letter`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
 //! `reply` has the form of answers and errors.
 //!

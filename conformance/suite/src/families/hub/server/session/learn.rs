@@ -1,4 +1,4 @@
-//! What is found out before the first scenario: whether the Hub answers, whether it tells requests apart, how fast
+//! What is found out before the first scenario: whether the Hub answers, whether it distinguishes requests, how fast
 //! it is, and which tokens it sends to the provider for which customer.
 
 use std::collections::BTreeSet;
@@ -18,14 +18,14 @@ use crate::families::hub::server::reply::Reply;
 
 /// Between two looks at a Hub that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
-/// Before each try to see the Hub tell requests apart.
+/// Before each try to see the Hub distinguish requests.
 const WARM_UP: [Duration; 3] = [Duration::ZERO, Duration::from_millis(300), Duration::from_millis(1200)];
 /// A Hub that takes so long is up.
 const SLOW: Duration = Duration::from_millis(500);
 /// For the calls of the calibration together.
 const CALIBRATION: Duration = Duration::from_secs(300);
 
-/// What tells one answer from another.
+/// What distinguishes one answer from another.
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 
 impl HubSession {
@@ -148,7 +148,7 @@ impl HubSession {
         })
     }
 
-    /// Tries whether a customer is what the manifest says, and tells what came.
+    /// Tries whether a customer is what the manifest says, and returns what came.
     ///
     /// # Errors
     /// What came in place of what was expected.
@@ -237,8 +237,8 @@ impl HubSession {
             .then(|| format!("every request is answered {}", statuses[0].unwrap_or_default()))
     }
 
-    /// Lets the provider see which tokens belong to which customer, and tells whether the expired one was told as such:
-    /// a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
+    /// Lets the provider see which tokens belong to which customer, and returns whether the expired one was reported
+    /// as such: a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
     async fn meet_the_others(&self, agent: &Agent, began: Instant) -> bool {
         let mut is_told = false;
         for customer in Customer::ALL {

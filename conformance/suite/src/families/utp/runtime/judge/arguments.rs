@@ -148,7 +148,7 @@ fn hides((frame, tool): (&Frame, &Value), name: &str, value: &str) -> Judgement 
     Ok(())
 }
 
-/// The card tells from which variable a parameter comes.
+/// The card names the variable that a parameter comes from.
 pub fn names_variable(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -> Judgement {
     let (frame, card) = card(frames, view)?;
     if mentions(card, variable) && mentions(card, name) {

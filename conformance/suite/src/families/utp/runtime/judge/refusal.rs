@@ -12,7 +12,7 @@ use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::View;
 use crate::transcript::Frame;
 
-/// Words of a status that tell of a success.
+/// Words of a status that mean a success.
 const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
 
 /// Words of the status of an Inbox record that nobody will go on with.
@@ -83,7 +83,7 @@ fn ends_badly(frames: &[Frame], view: View<'_>, end: &Frame) -> bool {
     seen::failed(task)
 }
 
-/// Whether a message for the model tells of a success: it holds the result's own word, says so, or holds nothing at all.
+/// Whether a message for the model reports a success: it holds the result's own word, says so, or holds nothing at all.
 /// Whatever else it says may be this runtime's way of telling of a failure.
 fn succeeds(message: &Value, token: &str) -> bool {
     if mentions(message, token) {

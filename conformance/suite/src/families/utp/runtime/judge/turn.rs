@@ -165,12 +165,12 @@ pub fn told_once(frames: &[Frame], view: View<'_>) -> Judgement {
     }
 }
 
-/// The model was told the result of the call.
+/// The model was sent the result of the call.
 pub fn told(frames: &[Frame], view: View<'_>) -> Judgement {
     told_text(frames, view, &view.call.token)
 }
 
-/// The model was told something as the outcome of the call.
+/// The model was sent something as the outcome of the call.
 pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
     let hint =
         "give the model a message of the role `tool` with the call's id and what the tool.result card holds";
@@ -207,7 +207,7 @@ pub fn never_told(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
     }
 }
 
-/// The end of the turn, or what the model is told, says that the call failed.
+/// The end of the turn, or what the model is sent, says that the call failed.
 pub fn tells_failure(frames: &[Frame], view: View<'_>) -> Judgement {
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
     if let Some(request) = seen::nexts(frames, view.turn).find(|frame| frame.n > since) {

@@ -45,7 +45,7 @@ async fn run_to_end(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let turn = scene.turns[0].clone();
-    // What does not come is for the judgement to tell.
+    // What does not come is for the judgement to report.
     scene.wait(&session, |frames| seen::end(frames, &turn).is_some()).await;
     scene.quiet(&session).await;
     Ok(())
@@ -146,7 +146,7 @@ async fn deadline(world: &mut World) -> Step {
     let passed = |frames: &[crate::transcript::Frame]| {
         (seen::nexts(frames, &turn).next().is_some() || seen::end(frames, &turn).is_some()).then_some(())
     };
-    // What does not come is for the judgement to tell.
+    // What does not come is for the judgement to report.
     match scene.project.transcript.wait(patience, passed).await {
         Some(()) => Ok(()),
         None => world.unless_ended().await,

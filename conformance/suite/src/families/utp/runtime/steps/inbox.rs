@@ -120,7 +120,7 @@ fn card_keeps_control(world: &mut World, expected: String) -> Step {
     world.judge_call(0, |frames, view| turn::card_keeps_control(frames, view, stored.as_ref(), &expected))
 }
 
-/// Waits for a wakeup after the report of the call. What does not come is for the judgement to tell.
+/// Waits for a wakeup after the report of the call. What does not come is for the judgement to report.
 async fn wait_for_wakeup(world: &mut World) -> Step {
     let session = world.session()?;
     world.call(0)?;

@@ -38,7 +38,7 @@ async fn delivers(world: &mut World) -> Step {
 }
 
 /// Waits for the other sign of a turn's end. Event and card may come in either order; what does not come is for the
-/// judgement to tell.
+/// judgement to report.
 pub(super) async fn ended_for_good(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
@@ -126,7 +126,7 @@ async fn told(world: &mut World) -> Step {
     told_of(world, 0)
 }
 
-/// A runtime that does not go on after a plain call tells nobody.
+/// A runtime that does not go on after a plain call reports nothing.
 fn told_of(world: &mut World, call: usize) -> Step {
     goes_on_at_all(world)?;
     world.judge_call(call, turn::told)
