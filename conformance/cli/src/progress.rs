@@ -4,7 +4,7 @@ use std::io::IsTerminal as _;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callmark_reports::record::Outcome;
-use callmark_suite::engine::run::Progress;
+use callmark_suite::engine::run::{Progress, Remark};
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console;
@@ -58,8 +58,12 @@ impl Progress for Shown {
         }
     }
 
-    fn remark(&self, text: &str) {
-        self.say(&format!("note: {text}"));
+    fn remark(&self, remark: &Remark) {
+        self.say(&format!("note: {}", remark.text));
+        if !remark.log.is_empty() {
+            self.say("  the last lines of its log:");
+        }
+        remark.log.iter().for_each(|line| self.say(&format!("  | {line}")));
     }
 
     fn end(&self) {

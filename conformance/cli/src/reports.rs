@@ -86,7 +86,9 @@ fn timings(output: &RunOutput) -> String {
     let remarks: Vec<serde_json::Value> = output
         .remarks
         .iter()
-        .map(|remark| serde_json::json!({"scenario": remark.scenario, "text": remark.text}))
+        .map(
+            |remark| serde_json::json!({"scenario": remark.scenario, "text": remark.text, "log": remark.log}),
+        )
         .collect();
     let mut timings = serde_json::json!({"schema": "callmark.timings/1", "scenarios_us": scenarios});
     if !remarks.is_empty() {

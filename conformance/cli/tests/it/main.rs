@@ -10,6 +10,7 @@ mod certificate;
 mod command_line;
 mod docs;
 mod doctor;
+mod ends;
 mod evidence;
 mod forgeries;
 mod keys;

@@ -3,6 +3,7 @@ import http.client
 import http.server
 import json
 import os
+import runpy
 import socket
 import sys
 import urllib.parse
@@ -174,5 +175,23 @@ def broker():
             os._exit(0)
 
 
-MODES = {"refuse": refuse, "hook": hook, "runner": runner, "mcp": mcp, "listen": listen, "junk": junk, "broker": broker}
+def fragile(program):
+    """A program that ends, with a long log, on the first text that is no JSON."""
+    loads = json.loads
+
+    def load(text, *arguments, **options):
+        try:
+            return loads(text, *arguments, **options)
+        except ValueError:
+            for number in range(60):
+                print(f"frame {number} of the stack", file=sys.stderr, flush=True)
+            os._exit(3)
+
+    json.loads = load
+    sys.path.insert(0, os.path.dirname(program))
+    runpy.run_path(program, run_name="__main__")
+
+
+MODES = {"refuse": refuse, "hook": hook, "runner": runner, "mcp": mcp, "listen": listen, "junk": junk, "broker": broker,
+         "fragile": fragile}
 MODES[sys.argv[1]](*sys.argv[2:])

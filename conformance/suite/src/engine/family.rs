@@ -37,6 +37,11 @@ pub trait Family: Sync {
         0
     }
 
+    /// Whose target its sessions share, as the id of a family: what ends that target ends it for all who share it.
+    fn target(&self) -> &'static str {
+        self.id()
+    }
+
     /// Whether its session finds out which scenario a target ended for; else it is the one that was alone with it.
     fn attributes_ends(&self) -> bool {
         false

@@ -87,10 +87,14 @@ impl Timeouts {
         Self { quiet: usual.quiet, late: usual.late, ..self }
     }
 
+    /// A time that the manifest gives, as `--timeout-scale` stretches it.
+    pub fn scaled(&self, time: Duration) -> Duration {
+        time.mul_f64(self.scale.clamp(0.01, 1000.0))
+    }
+
     /// The quiet window after a sentinel that took `latency`: longer when the target is slower just now.
     pub fn quiet_after(&self, latency: Duration) -> Duration {
-        let now = (latency * 2).min(QUIET_CEILING).mul_f64(self.scale.clamp(0.01, 1000.0));
-        self.quiet.max(now)
+        self.quiet.max(self.scaled((latency * 2).min(QUIET_CEILING)))
     }
 }
 

@@ -7,10 +7,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
+use futures::FutureExt as _;
 use futures::future::{BoxFuture, join_all};
 use serde_json::Value;
 
 use crate::engine::judge::CheckFailure;
+use crate::engine::target::SharedProcess;
 use crate::transcript::Frame;
 
 /// What all scenarios of one family share.
@@ -50,6 +52,19 @@ pub trait Session: Any + Send + Sync {
     /// Judges it once more: what broke it, by the id of the scenario.
     fn recheck(&self) -> BTreeMap<String, Recheck> {
         BTreeMap::new()
+    }
+
+    /// The processes that the suite started for it; nothing where no end of them concerns all scenarios.
+    fn process(&self) -> Option<&SharedProcess> {
+        None
+    }
+
+    /// Waits until a target that was started once more answers.
+    ///
+    /// # Errors
+    /// What it does in place of that.
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
+        async { Ok(()) }.boxed()
     }
 
     /// Ends what the session holds open.

@@ -3,6 +3,7 @@
 pub mod guard;
 mod log;
 mod port;
+mod shared;
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -23,7 +24,10 @@ pub use self::log::Log;
 pub(crate) use self::log::{MAX_LOG, read_end};
 pub use self::port::Port;
 pub(crate) use self::port::{Handing, is_refused, opened};
+pub use self::shared::SharedProcess;
 
+/// Lines of its log in the message that a process has ended.
+const BRIEF: usize = 3;
 /// Time between SIGTERM and SIGKILL.
 const TERM_GRACE: Duration = Duration::from_secs(3);
 
@@ -106,12 +110,14 @@ impl Launch {
             .map_err(|error| format!("`{program}` in `{}`: {error}", self.directory.display()))?;
         let group = child.id().and_then(|id| i32::try_from(id).ok()).map(Pid::from_raw);
         let guarded = group.map(|group| starting.started(group.as_raw()));
+        let owned = |(name, value): &(&str, &str)| ((*name).to_owned(), (*value).to_owned());
         Ok(ChildProcess {
             child,
             group,
             _guarded: guarded,
-            command: self.command.join(" "),
-            log: self.log.clone(),
+            launch: self.clone(),
+            around: around.iter().map(owned).collect(),
+            pipes,
             port: None,
         })
     }
@@ -124,8 +130,9 @@ pub struct ChildProcess {
     group: Option<Pid>,
     /// Ended with this process, whatever ends it.
     _guarded: Option<Guarded>,
-    command: String,
-    log: Log,
+    launch: Launch,
+    around: Vec<(String, String)>,
+    pipes: Pipes,
     /// The port that it was given.
     port: Option<Port>,
 }
@@ -146,8 +153,32 @@ impl ChildProcess {
     /// What there is to say when it ended by itself.
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
-        let (words, log) = (self.log.last_words(), self.log.path().display());
-        Some(format!("`{}` ended with {status}; its log `{log}` ends: {words}", self.command))
+        let (log, command) = (&self.launch.log, self.launch.command.join(" "));
+        let (words, path) = (log.last_lines(BRIEF).join(" | "), log.path().display());
+        Some(format!("`{command}` ended with {status}; its log `{path}` ends: {words}"))
+    }
+
+    /// The last lines of its log that are not blank, oldest first, each shortened.
+    pub fn last_lines(&self, count: usize) -> Vec<String> {
+        self.launch.log.last_lines(count)
+    }
+
+    /// Starts the same program once more, with what it was given and on the same port; its log goes on. What still ran
+    /// of it is ended.
+    ///
+    /// # Errors
+    /// A text that says why not.
+    pub fn restart(&mut self) -> Result<(), String> {
+        if self.pipes == Pipes::Both {
+            return Err("it speaks through the pipes of its first start".to_owned());
+        }
+        self.signal(Signal::SIGKILL);
+        let around: Vec<(&str, &str)> =
+            self.around.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+        let mut next = self.launch.spawn(&around, self.pipes)?;
+        next.port = self.port.take();
+        *self = next;
+        Ok(())
     }
 
     /// Waits until it has ended by itself.

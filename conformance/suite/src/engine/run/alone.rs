@@ -4,15 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use callmark_reports::record::Direction;
 use futures::future::LocalBoxFuture;
 
 use super::Remark;
-use super::scenario_result::{Reason, ScenarioResult};
+use super::scenario_result::Reason;
 use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::engine::family::{Families, Family};
-use crate::engine::judge::{Cause, CheckFailure, Finding};
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
 
 /// What ended in silence.
@@ -20,8 +19,8 @@ struct Silent<'a> {
     case: &'a Case,
     /// Whether others ran meanwhile.
     in_company: bool,
-    /// Whether others of its family did.
-    in_family: bool,
+    /// Whether others ran against its target.
+    shares_target: bool,
     order: usize,
 }
 
@@ -82,7 +81,7 @@ pub(super) async fn settle(
             let (Some(facts), Some(now)) = (facts.get(&case.at), remains.remove(&case.id)) else { continue };
             let before = driven.remains.get(&case.id).map(|own| (own.again, own.beside));
             // Who was alone with the target when it ended is not excused by that end.
-            if now.has_ended && before.is_some_and(|(_, beside)| beside.family == 0) {
+            if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
                 continue;
             }
             let is_confirmed = facts.trouble.is_some();
@@ -101,6 +100,7 @@ pub(super) async fn settle(
                 "{} more scenarios have to be repeated alone than the {limit} that were",
                 beyond.len()
             ),
+            log: Vec::new(),
         });
         // Where all that were repeated came to the same again, so would the others.
         if !confirmed {
@@ -133,7 +133,7 @@ fn remark(case: &Case, reason: Reason, beside: usize) -> Remark {
             case.id
         ),
     };
-    Remark { scenario: Some(case.id.clone()), text }
+    Remark { scenario: Some(case.id.clone()), text, log: Vec::new() }
 }
 
 /// What ended in silence, in the order in which it ended.
@@ -143,7 +143,7 @@ fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
         Some(Silent {
             case,
             in_company: remains.beside.any > 0,
-            in_family: remains.beside.family > 0,
+            shares_target: remains.beside.target > 0,
             order: remains.order,
         })
     };
@@ -169,47 +169,28 @@ async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, 
 /// began.
 fn give_up(profile: &str, silent: &[Silent<'_>], driven: &mut Driven) -> Option<Remark> {
     let first = silent.first()?;
-    let rest = if first.in_family { silent } else { &silent[1..] };
+    let rest = if first.shares_target { silent } else { &silent[1..] };
     let message = "the target answers nothing any more, not even what it answered before".to_owned();
     for silent in rest {
         could_not_run(driven, silent.case, message.clone());
     }
     let flight = driven.remains.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
     let text = format!("{profile}: {message}{flight}");
-    Some(Remark { scenario: None, text })
+    Some(Remark { scenario: None, text, log: Vec::new() })
 }
 
 /// Says which scenarios ran.
-fn in_flight(ids: &[String]) -> String {
+pub(super) fn in_flight(ids: &[String]) -> String {
     let named: Vec<String> = ids.iter().take(FLIGHT).map(|id| format!("`{id}`")).collect();
     let rest = ids.len().saturating_sub(FLIGHT);
     let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
     if named.is_empty() { rest } else { format!("; in flight then: {}{rest}", named.join(", ")) }
 }
 
-/// What is to be said of targets that ended, or stopped working, in the middle of the run.
-pub(super) fn ends(cases: &[&Case], driven: &Driven) -> Vec<Remark> {
-    let mut first: BTreeMap<&str, (&Case, &ScenarioResult)> = BTreeMap::new();
-    for case in cases {
-        let Some(remains) = driven.remains.get(&case.id).filter(|own| own.has_ended) else { continue };
-        let known = first.entry(case.profile.as_str()).or_insert((case, remains));
-        if remains.order < known.1.order {
-            *known = (case, remains);
-        }
-    }
-    let text = |(profile, (case, remains)): (&str, (&Case, &ScenarioResult))| {
-        let trouble = driven.facts.get(&case.at).and_then(|facts| facts.trouble.as_ref());
-        let Some(CheckFailure::CouldNotRun { message, .. }) = trouble else { return None };
-        let text = format!("{profile}: {message}{}", in_flight(&remains.flight));
-        Some(Remark { scenario: Some(case.id.clone()), text })
-    };
-    first.into_iter().filter_map(text).collect()
-}
-
 /// Tags of scenarios that are no means to look whether a target is alive.
 const DEAR: [&str; 2] = ["last", "holds"];
 
-/// Scenarios that are named where a target hangs.
+/// Scenarios that are named where a target hangs or ends.
 const FLIGHT: usize = 8;
 
 fn could_not_run(driven: &mut Driven, case: &Case, message: String) {
@@ -224,29 +205,6 @@ fn urgency(facts: Option<&Facts>) -> u8 {
         Some(CheckFailure::CouldNotRun { .. }) => 1,
         Some(CheckFailure::NotObserved(_)) => 2,
         Some(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) | None => 3,
-    }
-}
-
-/// Who was alone with the target when it ended (`@last`), and had sent it something, breaks a rule by that; all who came
-/// after it could not run.
-pub(super) fn blame_the_message(cases: &[&Case], driven: &mut Driven, families: Families) {
-    for family in families.iter() {
-        let ended = cases.iter().filter_map(|case| {
-            let remains = driven.remains.get(&case.id).filter(|own| own.has_ended)?;
-            family.has(&case.profile).then_some((*case, remains))
-        });
-        let Some((case, remains)) = ended.min_by_key(|(_, remains)| remains.order) else { continue };
-        let is_sent = remains.frames().iter().any(|frame| frame.direction == Direction::ToTarget);
-        if !case.tags.contains("last") || remains.beside.family > 0 || !is_sent || family.attributes_ends() {
-            continue;
-        }
-        let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
-        if let Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }) = &facts.trouble {
-            let hint = "catch what goes wrong with one message, also with one that cannot be read, and go on serving";
-            let finding =
-                Finding::new(format!("the target ends on what this scenario sends: {message}"), hint);
-            facts.trouble = Some(finding.expected("a target that goes on serving").into());
-        }
     }
 }
 
@@ -271,10 +229,11 @@ mod tests {
     use futures::FutureExt as _;
 
     use super::*;
+    use crate::engine::judge::Finding;
     use crate::engine::run::company::Beside;
+    use crate::engine::run::scenario_result::ScenarioResult;
     use crate::families;
     use crate::spec::catalog::Catalogue;
-    use crate::transcript::{Frame, Kind};
 
     /// How scenarios end that are run again.
     struct Alone<'a> {
@@ -304,7 +263,7 @@ mod tests {
     fn put(driven: &mut Driven, case: &Case, again: Option<Reason>, beside: usize, order: usize) {
         let trouble = again.map(|_| Finding::new("nothing came", "answer").into());
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
-        let beside = Beside { any: beside, family: beside };
+        let beside = Beside { any: beside, target: beside };
         driven
             .remains
             .insert(case.id.clone(), ScenarioResult { beside, order, again, ..ScenarioResult::default() });
@@ -341,45 +300,6 @@ mod tests {
         let failed = ended(|trouble| matches!(trouble, CheckFailure::Broken(_)));
         let could_not_run = ended(|trouble| matches!(trouble, CheckFailure::CouldNotRun { .. }));
         (failed, could_not_run, alone.ran.into_inner().len(), remarks)
-    }
-
-    #[test]
-    fn who_is_alone_with_a_target_that_ends_breaks_a_rule_and_the_rest_could_not_run() {
-        let catalogue = Catalogue::load().expect("a catalogue");
-        let is_own = |case: &&Case| case.profile == "utp.pmo" && case.tags.contains("last");
-        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(2).collect();
-        assert_eq!(cases.len(), 2);
-        let check = |beside: usize, direction: Direction, expect: bool| {
-            let mut driven = Driven::default();
-            for (order, case) in cases.iter().enumerate() {
-                put(&mut driven, case, None, beside, order);
-                let remains = driven.remains.get_mut(&case.id).expect("what remains");
-                remains.has_ended = true;
-                remains.judged = Some(vec![frame(direction)]);
-                could_not_run(&mut driven, case, "it ended".to_owned());
-            }
-            blame_the_message(&cases, &mut driven, families::ALL);
-            let broken = cases
-                .iter()
-                .map(|case| matches!(driven.facts[&case.at].trouble, Some(CheckFailure::Broken(_))));
-            assert_eq!(broken.collect::<Vec<_>>(), [expect, false], "beside {beside}");
-        };
-        check(0, Direction::ToTarget, true);
-        check(1, Direction::ToTarget, false);
-        // It had ended before.
-        check(0, Direction::FromTarget, false);
-    }
-
-    fn frame(direction: Direction) -> Frame {
-        Frame {
-            n: 1,
-            at_us: 0,
-            direction,
-            kind: Kind::Command,
-            channel: String::new(),
-            headers: BTreeMap::new(),
-            body: serde_json::Value::Null,
-        }
     }
 
     #[tokio::test]

@@ -11,11 +11,11 @@ use crate::transcript::lock;
 pub(super) struct Beside {
     /// Of the whole run.
     pub any: usize,
-    /// Of its own family, thus against the same target.
-    pub family: usize,
+    /// Against the same target.
+    pub target: usize,
 }
 
-/// The scenarios that run just now, with the ids of their families.
+/// The scenarios that run just now, with the targets that they run against.
 #[derive(Debug, Default)]
 pub(super) struct Company {
     now: Mutex<HashMap<String, (&'static str, Beside)>>,
@@ -24,18 +24,18 @@ pub(super) struct Company {
 
 impl Company {
     /// A scenario begins.
-    pub(super) fn enter(&self, id: &str, family: &'static str) {
+    pub(super) fn enter(&self, id: &str, target: &'static str) {
         let mut now = lock(&self.now);
         let of = |wanted: &str, now: &HashMap<String, (&'static str, Beside)>| {
             now.values().filter(|(own, _)| *own == wanted).count()
         };
-        let beside = Beside { any: now.len(), family: of(family, &now) };
-        now.insert(id.to_owned(), (family, beside));
-        let (any, mine) = (now.len() - 1, of(family, &now) - 1);
+        let beside = Beside { any: now.len(), target: of(target, &now) };
+        now.insert(id.to_owned(), (target, beside));
+        let (any, mine) = (now.len() - 1, of(target, &now) - 1);
         for (own, beside) in now.values_mut() {
             beside.any = beside.any.max(any);
-            if *own == family {
-                beside.family = beside.family.max(mine);
+            if *own == target {
+                beside.target = beside.target.max(mine);
             }
         }
     }
@@ -46,11 +46,11 @@ impl Company {
         (beside.unwrap_or_default(), self.left.fetch_add(1, Ordering::Relaxed))
     }
 
-    /// Who of a family runs just now.
-    pub(super) fn of(&self, family: &'static str) -> Vec<String> {
+    /// Who runs against a target just now.
+    pub(super) fn of(&self, target: &'static str) -> Vec<String> {
         let now = lock(&self.now);
         let mut own: Vec<String> =
-            now.iter().filter(|(_, (own, _))| *own == family).map(|(id, _)| id.clone()).collect();
+            now.iter().filter(|(_, (own, _))| *own == target).map(|(id, _)| id.clone()).collect();
         own.sort();
         own
     }
@@ -65,10 +65,10 @@ mod tests {
         let company = Company::default();
         company.enter("a", "hub.server");
         company.enter("b", "utp.service");
-        assert_eq!(company.leave("b"), (Beside { any: 1, family: 0 }, 0));
+        assert_eq!(company.leave("b"), (Beside { any: 1, target: 0 }, 0));
         company.enter("c", "hub.server");
-        assert_eq!(company.leave("a"), (Beside { any: 1, family: 1 }, 1));
-        assert_eq!(company.leave("c"), (Beside { any: 1, family: 1 }, 2));
+        assert_eq!(company.leave("a"), (Beside { any: 1, target: 1 }, 1));
+        assert_eq!(company.leave("c"), (Beside { any: 1, target: 1 }, 2));
         company.enter("d", "hub.server");
         assert_eq!(company.leave("d"), (Beside::default(), 3));
     }

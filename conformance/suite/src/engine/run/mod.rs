@@ -4,10 +4,12 @@
 
 mod alone;
 mod company;
+mod ends;
 mod evidence;
 mod exchange;
 mod names;
 mod plan;
+mod queue;
 pub mod replay;
 pub mod replay_bundle;
 mod scenario_result;

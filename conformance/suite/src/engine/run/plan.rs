@@ -80,7 +80,7 @@ pub trait Progress: Send + Sync {
     /// One begins.
     fn started(&self, _id: &str) {}
     /// Something is to be said of the run that is no verdict.
-    fn remark(&self, _text: &str) {}
+    fn remark(&self, _remark: &Remark) {}
 }
 
 /// Scenarios that [`RunPlan::alone`] allows for, unless somebody wants it otherwise.
@@ -93,6 +93,8 @@ pub struct Remark {
     pub scenario: Option<String>,
     /// One sentence.
     pub text: String,
+    /// The end of a log that shows it, oldest line first.
+    pub log: Vec<String>,
 }
 
 /// Reports no progress.

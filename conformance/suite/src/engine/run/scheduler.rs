@@ -1,27 +1,27 @@
 //! Drives cucumber over the selected cases.
 
-use std::cmp::Reverse;
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use callmark_reports::record::Level;
+use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
-use futures::{FutureExt as _, StreamExt as _, stream};
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::oneshot;
 use tokio::task::JoinSet;
 
-use super::alone;
 use super::company::Company;
+use super::queue::{Queue, Work};
 use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
-use super::{Library, RunOutput, RunPlan, verdict};
+use super::{Library, RunOutput, RunPlan, alone, ends, verdict};
 use crate::engine::family::{Families, Family};
 use crate::engine::pace::heartbeat;
 use crate::engine::session::Session;
+use crate::engine::target::SharedProcess;
 use crate::spec::catalog::{Case, Place};
 use crate::transcript;
 use crate::transcript::lock;
@@ -33,10 +33,13 @@ const HOLDS: &str = "holds";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
 /// one task; and the first family does little but wait.
 const LANES: usize = 3;
-/// Families that a lane drives at a time. The compiled steps of all families together would take much memory.
-const FAMILIES: usize = 1;
+/// For a process to end that is about to.
+const ABOUT_TO_END: Duration = Duration::from_millis(250);
+/// Between two looks whether it has.
+const LOOK: Duration = Duration::from_millis(10);
 /// Stack of a lane: as large as that of a main thread.
 const STACK: usize = 8 * 1024 * 1024;
+
 /// Runs the selected cases against the sessions.
 ///
 /// On a runtime with several threads the families are driven on threads of their own, which end with the run.
@@ -54,12 +57,14 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     let company = Arc::new(Company::default());
     let mut driven = drive_families(library, plan, &company).await;
     let again = Again { library, plan, company };
+    let ends = ends::find(&runnable, &driven, library.families, &again);
     let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
-    remarks.extend(alone::ends(&runnable, &driven));
-    alone::blame_the_message(&runnable, &mut driven, library.families);
+    remarks.extend(ends::remarks(&ends, &driven));
+    ends::blame(&ends, plan.alone, &mut driven, library.families, &again).await;
+    ends::blame_the_lone(&runnable, &mut driven, library.families);
     alone::blame_the_machine(&mut driven, &runnable);
     for remark in &remarks {
-        plan.progress.remark(&remark.text);
+        plan.progress.remark(remark);
     }
     let Driven { mut facts, mut remains } = driven;
     let judging = async {
@@ -91,17 +96,15 @@ fn runnable<'a>(library: &'a Library, plan: &RunPlan) -> Vec<&'a Case> {
 }
 
 async fn drive_families(library: &Arc<Library>, plan: &Arc<RunPlan>, company: &Arc<Company>) -> Driven {
-    let mut families: Vec<&dyn Family> = library.families.iter().collect();
-    families.sort_by_key(|family| Reverse(family.waits()));
-    let waiting = Arc::new(Mutex::new(VecDeque::from(families)));
+    let queue = Arc::new(Mutex::new(Queue::of(library.families.iter())));
     let runtime = Handle::current();
     if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-        return plan.memory.steps(lane(library, plan, company, &waiting)).await;
+        return plan.memory.steps(lane(library, plan, company, &queue)).await;
     }
     let lanes = (0..LANES).map(|_| {
-        let (library, plan, waiting) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&waiting));
+        let (library, plan, queue) = (Arc::clone(library), Arc::clone(plan), Arc::clone(&queue));
         let (runtime, company) = (runtime.clone(), Arc::clone(company));
-        on_a_thread(move || runtime.block_on(plan.memory.steps(lane(&library, &plan, &company, &waiting))))
+        on_a_thread(move || runtime.block_on(plan.memory.steps(lane(&library, &plan, &company, &queue))))
     });
     let mut driven = Driven::default();
     for own in futures::future::join_all(lanes).await {
@@ -156,6 +159,56 @@ impl alone::Drive for Again<'_> {
     }
 }
 
+impl Again<'_> {
+    /// The sessions of a target.
+    fn sessions_of(&self, target: &str) -> impl Iterator<Item = &dyn Session> {
+        let families = self.library.families.iter().filter(move |family| family.target() == target);
+        families.filter_map(|family| self.plan.sessions.of(family.id()))
+    }
+
+    /// The processes of a target, where the suite started it.
+    fn process(&self, target: &str) -> Option<&SharedProcess> {
+        self.sessions_of(target).find_map(Session::process)
+    }
+}
+
+impl ends::Revive for Again<'_> {
+    fn last_lines(&self, target: &str) -> Vec<String> {
+        self.process(target).map(|process| process.last_lines(ends::LINES)).unwrap_or_default()
+    }
+
+    fn ended<'a>(&'a self, target: &'a str) -> LocalBoxFuture<'a, Option<String>> {
+        async move {
+            let process = self.process(target)?;
+            let began = Instant::now();
+            loop {
+                let ended = process.ended();
+                if ended.is_some() || began.elapsed() > ABOUT_TO_END {
+                    return ended;
+                }
+                transcript::sleep_unless_replaying(LOOK).await;
+            }
+        }
+        .boxed_local()
+    }
+
+    fn restart<'a>(&'a self, target: &'a str) -> LocalBoxFuture<'a, Result<(), String>> {
+        async move {
+            let process = self.process(target).ok_or_else(|| "the suite did not start it".to_owned())?;
+            process.restart()?;
+            for session in self.sessions_of(target) {
+                session.answers_again().await?;
+            }
+            Ok(())
+        }
+        .boxed_local()
+    }
+
+    fn drive<'a>(&'a self, family: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
+        alone::Drive::drive(self, family, cases)
+    }
+}
+
 async fn drive_again(
     family: &'static dyn Family,
     library: &Library,
@@ -172,29 +225,48 @@ async fn lane(
     library: &Library,
     plan: &Arc<RunPlan>,
     company: &Arc<Company>,
-    waiting: &Mutex<VecDeque<&'static dyn Family>>,
+    queue: &Mutex<Queue>,
 ) -> Driven {
-    let next = stream::unfold((), |()| async { Some((lock(waiting).pop_front()?, ())) });
-    let driving = next.map(|family| drive_family(family, library, plan, company)).buffer_unordered(FAMILIES);
-    driving
-        .fold(Driven::default(), |mut driven, own| async {
-            driven.extend(own);
-            driven
-        })
-        .await
+    let mut driven = Driven::default();
+    loop {
+        let Some(work) = lock(queue).next() else { return driven };
+        match &work {
+            Work::First(family) => {
+                driven.extend(drive_turns(*family, library, plan, company, Turns::First).await);
+            }
+            Work::Last(families) => {
+                for family in families {
+                    driven.extend(drive_turns(*family, library, plan, company, Turns::Last).await);
+                }
+            }
+        }
+        lock(queue).done(&work);
+    }
 }
 
-/// Runs the cases of one family.
-async fn drive_family(
+/// Which scenarios of a family are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Turns {
+    /// Those that its target survives.
+    First,
+    /// Those that may end it.
+    Last,
+}
+
+/// Runs the cases of one family whose turn it is.
+async fn drive_turns(
     family: &'static dyn Family,
     library: &Library,
     plan: &Arc<RunPlan>,
     company: &Arc<Company>,
+    which: Turns,
 ) -> Driven {
     let mut cases = runnable(library, plan);
     cases.retain(|case| family.has(&case.profile));
+    let [first, holding, last] = turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id()));
+    let chosen = if which == Turns::Last { vec![last] } else { vec![first, holding] };
     let mut driven = Driven::default();
-    for (cases, jobs) in turns(&cases, jobs(family, plan), plan.jobs, plan.sessions.of(family.id())) {
+    for (cases, jobs) in chosen {
         if !cases.is_empty() {
             driven.extend(drive(family, library, plan, company, &cases, How { jobs, attempt: 0 }).await);
         }
@@ -226,7 +298,7 @@ async fn drive(
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
     let batch = Batch {
-        family: family.id(),
+        target: family.target(),
         cases,
         features: library.catalogue.select(cases),
         jobs,

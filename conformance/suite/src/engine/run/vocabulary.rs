@@ -89,8 +89,8 @@ type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
 
 /// Scenarios of one family that are run together, and what they are run with.
 pub struct Batch<'a> {
-    /// The family's id.
-    pub(super) family: &'static str,
+    /// What they run against, as [`Family::target`](crate::engine::family::Family::target) names it.
+    pub(super) target: &'static str,
     pub(super) cases: &'a [&'a Case],
     /// The same, as cucumber reads them.
     pub(super) features: Vec<gherkin::Feature>,
@@ -124,7 +124,7 @@ impl Driven {
 }
 
 async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
-    let Batch { family, cases, features, jobs, steps, sessions, company, transcript, on_start, on_end } =
+    let Batch { target, cases, features, jobs, steps, sessions, company, transcript, on_start, on_end } =
         batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
@@ -149,7 +149,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                 core.sessions = sessions.clone();
                 core.transcript = transcript(id);
                 id.clone_into(&mut core.scenario);
-                entered.enter(id, family);
+                entered.enter(id, target);
                 on_start(id);
             }
             async {}.boxed_local()
@@ -159,7 +159,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                 let notes = world.core().notes.clone();
                 let mut own = ScenarioResult { world: world.remains(), notes, ..ScenarioResult::default() };
                 if world.core().trouble.is_some() {
-                    own.flight = left.of(family);
+                    own.flight = left.of(target);
                 }
                 (own.beside, own.order) = left.leave(id);
                 own.look_back(world.core(), world.borrowed());

@@ -117,12 +117,13 @@ impl Log {
         }
     }
 
-    /// Its end, for a message.
-    pub(super) fn last_words(&self) -> String {
+    /// Its last lines that are not blank, oldest first, each shortened.
+    pub(super) fn last_lines(&self, count: usize) -> Vec<String> {
         self.settle();
         let text = read_end(&self.path, 0, TAIL).unwrap_or_default();
-        let lines: Vec<&str> = text.lines().rev().filter(|line| !line.trim().is_empty()).take(3).collect();
-        lines.into_iter().rev().map(crate::transcript::shorten_text).collect::<Vec<_>>().join(" | ")
+        let lines: Vec<&str> =
+            text.lines().rev().filter(|line| !line.trim().is_empty()).take(count).collect();
+        lines.into_iter().rev().map(crate::transcript::shorten_text).collect()
     }
 
     /// The text of it, with the lines that hold a secret as they were written: a judgement looks for secrets in them.
@@ -286,8 +287,7 @@ mod tests {
         let script =
             "printf 'hush-'; printf '0123\\nhush-0'; printf '123 said\\n' >&2; printf 'end hush-0123'";
         let (_home, log) = logged(script, &["hush-0123"]).await;
-        let shown = log.last_words();
-        assert_eq!(shown, "***0001*** | ***0001*** said | end ***0001***");
+        assert_eq!(log.last_lines(3), ["***0001***", "***0001*** said", "end ***0001***"]);
         assert!(log.exposed().is_some_and(|text| text.contains("\nhush-0123 said")));
     }
 
@@ -316,7 +316,7 @@ mod tests {
         let (_home, log) = logged(script, &["hush-0123"]).await;
         log.settle();
         let ended = async {
-            while !log.last_words().ends_with("the end") {
+            while log.last_lines(1) != ["the end"] {
                 tokio::task::yield_now().await;
             }
         };

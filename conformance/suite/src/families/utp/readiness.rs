@@ -57,7 +57,11 @@ impl Sign {
 impl UtpSession {
     /// Sends commands until the target shows what it can do, or the deadline passes.
     pub(super) async fn await_target(&self, within: Duration) -> Result<Ready, SessionError> {
-        let project = self.test_environment.project(&format!("readiness of {}", self.role.profile()));
+        let start = match self.test_environment.process.restarts() {
+            0 => String::new(),
+            restarts => format!(" after restart {restarts}"),
+        };
+        let project = self.test_environment.project(&format!("readiness of {}{start}", self.role.profile()));
         let began = Instant::now();
         let mut scene = Scene::bare(self, Arc::clone(&project));
         let mut calls = self.wake_target(&mut scene, within).await?;

@@ -21,6 +21,7 @@ use super::tool::Role;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
 use crate::engine::session::{Recheck, Session};
+use crate::engine::target::SharedProcess;
 use crate::transcript::lock;
 
 /// The executors under test.
@@ -148,6 +149,20 @@ impl Session for Services {
             }
         }
         found
+    }
+
+    fn process(&self) -> Option<&SharedProcess> {
+        self.test_environment.as_ref().map(|test_environment| &*test_environment.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
+        async {
+            for session in self.roles.values() {
+                session.await_target(session.ready_within).await.map_err(|error| error.to_string())?;
+            }
+            Ok(())
+        }
+        .boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

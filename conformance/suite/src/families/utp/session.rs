@@ -61,6 +61,8 @@ pub struct UtpSession {
     pub tools: BTreeMap<Tool, ToolTable>,
     /// Waiting times.
     pub pace: Timeouts,
+    /// How long the target may take until it answers.
+    pub(super) ready_within: Duration,
     /// What the target showed.
     pub liveness: Liveness,
     /// How its counter behaves.
@@ -103,6 +105,7 @@ impl UtpSession {
             role,
             tools,
             pace: found.pace,
+            ready_within: Duration::ZERO,
             liveness: found.liveness,
             counter: found.counter,
             counting: Arc::default(),
@@ -128,6 +131,7 @@ impl UtpSession {
             tools: plan.tools,
             // Until it is calibrated; a target that never does its work keeps this one.
             pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
+            ready_within: plan.ready_within,
             liveness: Liveness::Responsive,
             counter: Counter::Shared,
             counting: Arc::default(),

@@ -2,11 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
 use super::manifest::PlatformKind;
-use crate::engine::target::{ChildProcess, Launch, MAX_LOG, Pipes, read_end};
+use crate::engine::target::{Launch, MAX_LOG, Pipes, SharedProcess, read_end};
 
 /// What a target finds around it when it is started.
 #[derive(Clone, Debug)]
@@ -30,6 +31,11 @@ pub trait Target: Send + Sync {
 
     /// What there is to say when it ended by itself.
     fn ended(&mut self) -> BoxFuture<'_, Option<String>>;
+
+    /// Its process, where it has one that the suite starts.
+    fn process(&self) -> Option<Arc<SharedProcess>> {
+        None
+    }
 
     /// What it has logged, where that can be read.
     fn log(&mut self) -> BoxFuture<'_, Option<String>> {
@@ -101,13 +107,13 @@ impl Target for Logged {
 #[derive(Debug)]
 pub struct Process {
     launch: Launch,
-    running: Option<ChildProcess>,
+    process: Arc<SharedProcess>,
 }
 
 impl Process {
     /// A target that is not started yet.
     pub fn new(launch: Launch) -> Self {
-        Self { launch, running: None }
+        Self { launch, process: Arc::default() }
     }
 }
 
@@ -121,13 +127,17 @@ impl Target for Process {
                 ("CALLMARK_PROTOCOL_VERSION", &around.version),
             ];
             told.extend(around.environment.iter().map(|(name, value)| (name.as_str(), value.as_str())));
-            self.running = Some(self.launch.spawn(&told, Pipes::None)?);
+            self.process.add(self.launch.spawn(&told, Pipes::None)?);
             Ok(())
         })
     }
 
     fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
-        Box::pin(async { self.running.as_mut()?.ended() })
+        Box::pin(async { self.process.ended() })
+    }
+
+    fn process(&self) -> Option<Arc<SharedProcess>> {
+        Some(Arc::clone(&self.process))
     }
 
     fn log(&mut self) -> BoxFuture<'_, Option<String>> {
@@ -135,10 +145,6 @@ impl Target for Process {
     }
 
     fn stop(&mut self) -> BoxFuture<'_, ()> {
-        Box::pin(async {
-            if let Some(mut running) = self.running.take() {
-                running.stop().await;
-            }
-        })
+        Box::pin(self.process.stop())
     }
 }

@@ -22,7 +22,7 @@ use super::platform::{PlatformService, Project, ProjectName, nats};
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::environment;
-use crate::engine::target::Port;
+use crate::engine::target::{Port, SharedProcess};
 use crate::engine::world::STABLE;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Message, Transcript};
@@ -89,6 +89,8 @@ pub struct TestEnvironment {
     nonce: String,
     lost: Arc<AtomicBool>,
     target: Mutex<Box<dyn Target>>,
+    /// The target's, where the suite started it.
+    pub process: Arc<SharedProcess>,
     /// Nobody else gets it as long as the target may listen there.
     _port: Option<Port>,
     // Both platforms end with the environment.
@@ -139,6 +141,7 @@ impl TestEnvironment {
             seed: plan.seed,
             nonce: nonce(),
             lost,
+            process: target.process().unwrap_or_default(),
             target: Mutex::new(target),
             _port: plan.port,
             _tasks: tasks,
@@ -204,6 +207,7 @@ impl TestEnvironment {
             nonce: found.nonce,
             lost: Arc::default(),
             target: Mutex::new(Box::new(Running)),
+            process: Arc::default(),
             _port: None,
             _tasks: Vec::new(),
         })

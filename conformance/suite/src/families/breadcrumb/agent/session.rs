@@ -5,7 +5,7 @@ mod calibrate;
 mod start;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
@@ -27,14 +27,14 @@ use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, OpenContext};
+use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::store::Store;
 use crate::net::http_server::HttpServer;
 use crate::net::wire::PassthroughWire;
-use crate::transcript::{Transcript, lock};
+use crate::transcript::Transcript;
 
 /// A session that cannot be opened.
 #[derive(Debug, Error)]
@@ -86,7 +86,7 @@ pub struct CrumbAgentSession {
     /// Names of tools that the manifest's fixtures add to the catalog.
     pub(super) further_tools: BTreeSet<String>,
     works: bool,
-    processes: Mutex<Vec<ChildProcess>>,
+    process: SharedProcess,
     nonce: String,
     seed: u64,
     // These end with the session.
@@ -139,7 +139,7 @@ impl CrumbAgentSession {
             plays,
             further_tools: found.further_tools,
             works: found.works,
-            processes: Mutex::default(),
+            process: SharedProcess::default(),
             nonce: found.nonce,
             seed,
             _model: None,
@@ -241,7 +241,7 @@ impl CrumbAgentSession {
 
     /// The agent's process, where the suite started it and it ended by itself.
     pub(super) fn ended(&self) -> Option<String> {
-        lock(&self.processes).iter_mut().find_map(ChildProcess::ended)
+        self.process.ended()
     }
 }
 
@@ -265,13 +265,22 @@ impl Session for CrumbAgentSession {
         protocol::snapshot(&self.found())
     }
 
-    fn close(&self) -> BoxFuture<'_, ()> {
+    fn process(&self) -> Option<&SharedProcess> {
+        Some(&self.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let processes = std::mem::take(&mut *lock(&self.processes));
-            for mut process in processes {
-                process.stop().await;
-            }
+            let within = self.pace.scaled(self.table.start_timeout());
+            self.first_word(&format!("restart {}", self.process.restarts()), within)
+                .await
+                .map(|_| ())
+                .map_err(|error| error.to_string())
         }
         .boxed()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.process.stop().boxed()
     }
 }

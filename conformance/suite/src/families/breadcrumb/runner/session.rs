@@ -8,7 +8,7 @@ pub(in crate::families::breadcrumb) use start::fixtures;
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
@@ -31,13 +31,13 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, OpenContext};
+use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::net::wire::PassthroughWire;
-use crate::transcript::{Frame, lock, shorten};
+use crate::transcript::{Frame, shorten};
 
 /// Between two tries of the first call.
 const RETRY: Duration = Duration::from_millis(250);
@@ -134,7 +134,7 @@ pub struct RunnerSession {
     /// Where the runner runs.
     pub(in crate::families::breadcrumb) directory: PathBuf,
     works: bool,
-    process: Mutex<Option<ChildProcess>>,
+    process: SharedProcess,
     nonce: String,
     seed: u64,
     // Ends with the session.
@@ -192,7 +192,7 @@ impl RunnerSession {
             keys: found.keys,
             directory: PathBuf::new(),
             works: found.works,
-            process: Mutex::default(),
+            process: SharedProcess::default(),
             nonce: found.nonce,
             seed,
             _listening: JoinSet::new(),
@@ -398,6 +398,28 @@ impl RunnerSession {
         }
     }
 
+    /// Makes first calls until one is answered, by whatever.
+    async fn wait_for_it(&self, within: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        for number in 1_u32.. {
+            let unique = self.unique(&format!("restart {}, {number}", self.process.restarts()));
+            let scenario_channel = self.router.enter(&unique);
+            let call = self.sentinel(&unique, "hello");
+            self.first_call(&scenario_channel, &unique, &call).await?;
+            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
+            if scenario_channel.transcript.wait(RETRY * number.min(8), answered).await.is_some() {
+                return Ok(());
+            }
+            if let Some(ended) = self.ended() {
+                return Err(ended);
+            }
+            if began.elapsed() > within {
+                break;
+            }
+        }
+        Err(format!("it answers no call within {} s", within.as_secs()))
+    }
+
     /// The first call may have waited for the runner to start; what it usually takes shows in further ones.
     async fn settle(&mut self, limits: &TimeoutLimits) {
         let mut slowest = Duration::ZERO;
@@ -420,7 +442,7 @@ impl RunnerSession {
 
     /// The runner's process, where the suite started it and it ended by itself.
     pub fn ended(&self) -> Option<String> {
-        lock(&self.process).as_mut()?.ended()
+        self.process.ended()
     }
 }
 
@@ -471,13 +493,15 @@ impl Session for RunnerSession {
         protocol::snapshot(&self.found())
     }
 
+    fn process(&self) -> Option<&SharedProcess> {
+        Some(&self.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
+        self.wait_for_it(self.pace.scaled(self.table.start_timeout())).boxed()
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
-        async {
-            let process = lock(&self.process).take();
-            if let Some(mut process) = process {
-                process.stop().await;
-            }
-        }
-        .boxed()
+        self.process.stop().boxed()
     }
 }

@@ -4,7 +4,7 @@ mod error;
 mod learn;
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
@@ -21,7 +21,7 @@ use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
+use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
     EXECUTE, HALVES, PEOPLE, SCHEME, STATUS_BASE, Subjects, TOOL_NOT_FOUND,
@@ -29,7 +29,6 @@ use crate::families::hub::contract::{
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
 use crate::transcript;
-use crate::transcript::lock;
 
 pub use error::HubError;
 
@@ -69,7 +68,7 @@ pub struct HubSession {
     missing: BTreeSet<String>,
     /// Held by the scenario that waits for a limit.
     limited: AsyncMutex<()>,
-    process: Mutex<Option<ChildProcess>>,
+    process: SharedProcess,
     seed: u64,
     nonce: String,
 }
@@ -142,7 +141,7 @@ impl HubSession {
             expiry_told: found.expiry_told,
             missing: found.missing,
             limited: AsyncMutex::default(),
-            process: Mutex::default(),
+            process: SharedProcess::default(),
             seed,
             nonce: found.nonce,
         })
@@ -223,7 +222,7 @@ impl HubSession {
             expiry_told: false,
             missing: BTreeSet::new(),
             limited: AsyncMutex::new(()),
-            process: Mutex::new(process),
+            process: SharedProcess::new(process),
             seed: plan.seed,
             nonce: format!("{now:x}{}", std::process::id()),
             table,
@@ -267,7 +266,7 @@ impl HubSession {
 
     /// Says why the Hub is gone, where the suite started it.
     pub fn ended(&self) -> Option<String> {
-        lock(&self.process).as_mut()?.ended()
+        self.process.ended()
     }
 
     /// Id of a customer. A Hub without declared customers has to take one that it does not know.
@@ -474,12 +473,22 @@ impl Session for HubSession {
         protocol::snapshot(&self.found())
     }
 
+    fn process(&self) -> Option<&SharedProcess> {
+        Some(&self.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
+        async {
+            let agent = Agent { scenario: "restart".to_owned(), transcript: Arc::default() };
+            let within = self.pace.scaled(self.table.start_timeout());
+            self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
+        }
+        .boxed()
+    }
+
     fn close(&self) -> BoxFuture<'_, ()> {
         async {
-            let process = lock(&self.process).take();
-            if let Some(mut process) = process {
-                process.stop().await;
-            }
+            self.process.stop().await;
             if let Some(provider) = &self.provider {
                 provider.close().await;
             }

@@ -1,7 +1,7 @@
 //! A session with a management API, and what was found out about it before the first scenario.
 
 use std::collections::BTreeSet;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
@@ -21,11 +21,10 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
-use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::net::address::elsewhere;
 use crate::transcript;
-use crate::transcript::lock;
 
 /// Between two looks at a registry that does not answer yet.
 const LOOK: Duration = Duration::from_millis(10);
@@ -108,7 +107,7 @@ pub struct ManagementSession {
     base: String,
     works: bool,
     told: String,
-    process: Mutex<Option<ChildProcess>>,
+    process: SharedProcess,
     seed: u64,
     nonce: String,
 }
@@ -163,7 +162,7 @@ impl ManagementSession {
             base: found.base,
             works: found.works,
             told: found.told,
-            process: Mutex::default(),
+            process: SharedProcess::default(),
             seed,
             nonce: found.nonce,
         })
@@ -206,7 +205,7 @@ impl ManagementSession {
             base,
             works: false,
             told: String::new(),
-            process: Mutex::new(process),
+            process: SharedProcess::new(process),
             seed: plan.opening.seed,
             nonce: format!("{now:x}{}", std::process::id()),
             table,
@@ -231,7 +230,7 @@ impl ManagementSession {
 
     /// Says why the registry is gone, where the suite started it.
     pub fn ended(&self) -> Option<String> {
-        lock(&self.process).as_mut()?.ended()
+        self.process.ended()
     }
 
     /// What makes the words of a scenario unlike those of any other, in this run and in all others.
@@ -317,7 +316,9 @@ impl ManagementSession {
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
     async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        self.wait_for_it(&caller, limits).await?;
+        let within = durations::start_timeout(self.table.start_timeout_seconds)
+            .mul_f64(limits.scale.clamp(0.01, 1000.0));
+        self.wait_for_it(&caller, within).await?;
         let mut slowest = Duration::ZERO;
         for (number, wait) in WARM_UP.into_iter().enumerate() {
             tokio::time::sleep(wait).await;
@@ -383,9 +384,7 @@ impl ManagementSession {
     }
 
     /// Waits until something answers over HTTP.
-    async fn wait_for_it(&self, caller: &Caller, limits: &TimeoutLimits) -> Result<(), ManagementError> {
-        let deadline = durations::start_timeout(self.table.start_timeout_seconds)
-            .mul_f64(limits.scale.clamp(0.01, 1000.0));
+    async fn wait_for_it(&self, caller: &Caller, deadline: Duration) -> Result<(), ManagementError> {
         let began = Instant::now();
         let mut wait = LOOK;
         loop {
@@ -476,14 +475,21 @@ impl Session for ManagementSession {
         protocol::snapshot(&self.found())
     }
 
-    fn close(&self) -> BoxFuture<'_, ()> {
+    fn process(&self) -> Option<&SharedProcess> {
+        Some(&self.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let process = lock(&self.process).take();
-            if let Some(mut process) = process {
-                process.stop().await;
-            }
+            let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
+            let within = self.pace.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+            self.wait_for_it(&caller, within).await.map_err(|error| error.to_string())
         }
         .boxed()
+    }
+
+    fn close(&self) -> BoxFuture<'_, ()> {
+        self.process.stop().boxed()
     }
 }
 

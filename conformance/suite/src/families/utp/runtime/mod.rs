@@ -19,6 +19,7 @@ use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;
 use crate::engine::protocol::Protocol;
 use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
+use crate::families::utp::services::Services;
 
 /// Who sends UTP commands: worker and execution.
 #[derive(Debug)]
@@ -61,6 +62,10 @@ impl Family for Runtime {
 
     fn waits(&self) -> u8 {
         1
+    }
+
+    fn target(&self) -> &'static str {
+        Services::FAMILY
     }
 
     fn naming(&self) -> &'static dyn Naming {

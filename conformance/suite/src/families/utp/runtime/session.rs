@@ -13,6 +13,7 @@ use super::seen::Behaviour;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
+use crate::engine::target::SharedProcess;
 use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::test_environment::TestEnvironment;
@@ -62,6 +63,8 @@ pub struct RuntimeSession {
     capabilities: BTreeSet<String>,
     /// How it behaves where the documents leave that open.
     pub baseline: Baseline,
+    /// How long it may take until it answers.
+    ready_within: Duration,
     works: bool,
     /// How it refused the last that it was asked for before the first scenario, if it did.
     refusal: Option<String>,
@@ -148,6 +151,7 @@ impl RuntimeSession {
             reach: Reach::Nowhere { is_http: found.is_http },
             capabilities: found.capabilities,
             baseline: found.baseline,
+            ready_within: Duration::ZERO,
             works: found.works,
             refusal: None,
         })
@@ -182,16 +186,18 @@ impl RuntimeSession {
                 parallel: None,
                 keeps_consumed: true,
             },
+            ready_within: plan.ready_within,
             works: false,
             refusal: None,
         };
         if session.resumes() || session.calls() {
-            let latency = session.await_command(plan.ready_within).await?;
+            let latency;
+            (latency, session.refusal) = session.await_command(plan.ready_within).await?;
             session.works = latency.is_some();
             session.pace = Timeouts::calibrated(latency.unwrap_or_default(), &plan.limits);
         } else {
             // An execution service alone: its Inbox is what shows that it is alive.
-            session.works = session.takes_a_report(plan.ready_within).await?;
+            (session.works, session.refusal) = session.takes_a_report(plan.ready_within).await?;
         }
         if session.works && session.resumes() {
             Box::pin(session.learn(&plan.limits)).await;
@@ -237,21 +243,28 @@ impl RuntimeSession {
         if after_execution == "terminate" { self.baseline.terminate } else { self.baseline.suspend }
     }
 
-    /// Starts turns until a command comes. `None` when the target reacts and never sends one.
-    async fn await_command(&mut self, within: Duration) -> Result<Option<Duration>, SessionError> {
+    /// Starts turns until a command comes. How long that took, `None` when the target reacts and never sends one; and
+    /// how the last start was refused, if it was.
+    async fn await_command(
+        &self,
+        within: Duration,
+    ) -> Result<(Option<Duration>, Option<String>), SessionError> {
         let began = Instant::now();
+        let start = self.test_environment.process.restarts();
+        let mut refusal = None;
         let mut pause = Duration::from_millis(250);
         let mut stirred = false;
         for attempt in 1.. {
-            let project = self.test_environment.project(&format!("readiness of the runtime {attempt}"));
+            let project =
+                self.test_environment.project(&format!("readiness of the runtime {start}.{attempt}"));
             let mut scene = Scene::bare(self, project);
             let asked = Instant::now();
             scene.plan_call(self, "suspend");
             let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
             stirred |= started.is_ok() || scene.stirs();
-            self.refusal = started.is_err().then(|| scene.refusal()).flatten();
+            refusal = started.is_err().then(|| scene.refusal()).flatten();
             if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
-                return Ok(Some(asked.elapsed()));
+                return Ok((Some(asked.elapsed()), refusal));
             }
             stirred |= scene.stirs();
             if let Some(ended) = self.test_environment.target_ended().await {
@@ -267,26 +280,29 @@ impl RuntimeSession {
             pause = (pause * 2).min(RETRY);
         }
         if stirred {
-            return Ok(None);
+            return Ok((None, refusal));
         }
         let tool_name = "turns.start".to_owned();
         let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
         Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
     }
 
-    /// Whether an execution service takes a report.
-    async fn takes_a_report(&mut self, within: Duration) -> Result<bool, SessionError> {
+    /// Whether an execution service takes a report, and how it refused the last, if it did.
+    async fn takes_a_report(&self, within: Duration) -> Result<(bool, Option<String>), SessionError> {
         let began = Instant::now();
+        let start = self.test_environment.process.restarts();
+        let mut refusal = None;
         for attempt in 1.. {
-            let project =
-                self.test_environment.project(&format!("readiness of the execution service {attempt}"));
+            let project = self
+                .test_environment
+                .project(&format!("readiness of the execution service {start}.{attempt}"));
             let mut scene = Scene::bare(self, project);
             scene.plan_call(self, "suspend");
             scene.make_up(0);
             if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
-                return Ok(true);
+                return Ok((true, None));
             }
-            self.refusal = scene.refusal();
+            refusal = scene.refusal();
             if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
             }
@@ -295,7 +311,7 @@ impl RuntimeSession {
             }
             tokio::time::sleep(Duration::from_millis(250)).await;
         }
-        Ok(false)
+        Ok((false, refusal))
     }
 
     /// What follows a plain call of each kind, and whether calls are made side by side.
@@ -390,6 +406,23 @@ impl Session for RuntimeSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn process(&self) -> Option<&SharedProcess> {
+        Some(&self.test_environment.process)
+    }
+
+    fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
+        async {
+            let within = self.ready_within;
+            let answers = if self.resumes() || self.calls() {
+                self.await_command(within).await.map(|_| ())
+            } else {
+                self.takes_a_report(within).await.map(|_| ())
+            };
+            answers.map_err(|error| error.to_string())
+        }
+        .boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

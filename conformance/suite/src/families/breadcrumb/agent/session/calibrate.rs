@@ -39,7 +39,7 @@ impl CrumbAgentSession {
             // Who reads lists in turn never listens.
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
         }
-        let (noted, first) = self.first_word(within).await?;
+        let (noted, first) = self.first_word("first", within).await?;
         self.pace = Timeouts::calibrated(first, limits);
         let mut second = None;
         if noted {
@@ -57,12 +57,16 @@ impl CrumbAgentSession {
     }
 
     /// Asks until the agent says something. Whether that was the call, and how long it took.
-    async fn first_word(&self, within: Duration) -> Result<(bool, Duration), CrumbAgentError> {
+    pub(super) async fn first_word(
+        &self,
+        name: &str,
+        within: Duration,
+    ) -> Result<(bool, Duration), CrumbAgentError> {
         let began = Instant::now();
         for number in 1.. {
             let left = within.saturating_sub(began.elapsed());
             let patience = (AGAIN * number).min(left);
-            let first = self.try_once(UserRequest::Note, &format!("first {number}"), patience).await?;
+            let first = self.try_once(UserRequest::Note, &format!("{name} {number}"), patience).await?;
             if let Some(spoke) = first.spoke {
                 return Ok((first.called.is_some(), first.called.unwrap_or(spoke)));
             }

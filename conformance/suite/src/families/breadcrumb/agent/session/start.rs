@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use serde_json::Value;
@@ -10,7 +10,7 @@ use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
 use crate::engine::pace::Timeouts;
-use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
 use crate::families::breadcrumb::agent::model::Model;
@@ -104,7 +104,7 @@ pub(super) async fn set_up(
         plays,
         further_tools: names(&held),
         works: false,
-        processes: Mutex::new(processes),
+        process: SharedProcess::new(processes),
         nonce: format!("{now:x}{}", std::process::id()),
         seed,
         table,

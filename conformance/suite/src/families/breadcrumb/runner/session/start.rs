@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use super::{RunnerError, RunnerSession, secret_id};
 use crate::engine::files;
 use crate::engine::pace::Timeouts;
-use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
@@ -102,7 +102,7 @@ pub(super) async fn set_up(
         keys,
         directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
         works: false,
-        process: Mutex::new(process),
+        process: SharedProcess::new(process),
         nonce,
         seed,
         table,

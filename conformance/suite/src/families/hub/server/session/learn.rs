@@ -31,7 +31,8 @@ type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 impl HubSession {
     pub(super) async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
         let agent = Agent { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        self.wait_for_it(&agent, limits).await?;
+        let within = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        self.wait_for_it(&agent, within).await?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         let mut signatures = Vec::new();
@@ -187,8 +188,7 @@ impl HubSession {
     }
 
     /// Waits until something answers over HTTP.
-    async fn wait_for_it(&self, agent: &Agent, limits: &TimeoutLimits) -> Result<(), HubError> {
-        let deadline = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+    pub(super) async fn wait_for_it(&self, agent: &Agent, deadline: Duration) -> Result<(), HubError> {
         let began = Instant::now();
         let mut wait = LOOK;
         loop {

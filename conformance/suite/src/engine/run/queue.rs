@@ -1,0 +1,88 @@
+//! What is left to drive, in the order in which lanes take it.
+//!
+//! What may end a target (`@last`) comes after everything else that runs against that target, whatever its family.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, VecDeque};
+
+use crate::engine::family::Family;
+
+/// What a lane does next.
+#[derive(Clone, Debug)]
+pub(super) enum Work {
+    /// The scenarios of a family that a target survives.
+    First(&'static dyn Family),
+    /// Those that may end it, of all families that share it, one family after the other.
+    Last(Vec<&'static dyn Family>),
+}
+
+/// What is left.
+#[derive(Debug)]
+pub(super) struct Queue {
+    waiting: VecDeque<Work>,
+    /// Families of which [`Work::First`] is not done yet, by target.
+    left: BTreeMap<&'static str, usize>,
+    families: Vec<&'static dyn Family>,
+}
+
+impl Queue {
+    /// Begins with the families that wait most.
+    pub(super) fn of(families: impl Iterator<Item = &'static dyn Family>) -> Self {
+        let mut families: Vec<&'static dyn Family> = families.collect();
+        families.sort_by_key(|family| Reverse(family.waits()));
+        let mut left = BTreeMap::new();
+        families.iter().for_each(|family| *left.entry(family.target()).or_default() += 1);
+        Self { waiting: families.iter().map(|family| Work::First(*family)).collect(), left, families }
+    }
+
+    /// What is next. Whoever has done something asks again after [`Queue::done`], which may add to it.
+    pub(super) fn next(&mut self) -> Option<Work> {
+        self.waiting.pop_front()
+    }
+
+    /// Something is done. What may end its target becomes ready with the last of what it survives.
+    pub(super) fn done(&mut self, work: &Work) {
+        let Work::First(family) = work else { return };
+        let Some(left) = self.left.get_mut(family.target()) else { return };
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        let own = self.families.iter().filter(|own| own.target() == family.target()).copied();
+        self.waiting.push_front(Work::Last(own.collect()));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::families;
+
+    #[test]
+    fn what_may_end_a_target_waits_for_all_families_that_share_it() {
+        let mut queue = Queue::of(families::ALL.iter());
+        let mut open: Vec<Work> = std::iter::from_fn(|| queue.next()).collect();
+        assert_eq!(open.len(), families::ALL.iter().count());
+        let mut ended: Vec<&str> = Vec::new();
+        let mut shared = 0;
+        while let Some(work) = open.pop() {
+            queue.done(&work);
+            match &work {
+                Work::First(family) => ended.push(family.id()),
+                Work::Last(own) => {
+                    let target = own[0].target();
+                    let all: Vec<&str> = families::ALL
+                        .iter()
+                        .filter(|family| family.target() == target)
+                        .map(Family::id)
+                        .collect();
+                    assert_eq!(own.len(), all.len(), "{target}");
+                    assert!(all.iter().all(|family| ended.contains(family)), "{target}");
+                    shared += usize::from(all.len() > 1);
+                }
+            }
+            open.extend(std::iter::from_fn(|| queue.next()));
+        }
+        assert_eq!((ended.len(), shared), (families::ALL.iter().count(), 1), "UTP's parties are one process");
+    }
+}

@@ -1,0 +1,66 @@
+//! The processes of a target that all scenarios of a session share.
+
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use super::ChildProcess;
+use crate::transcript::lock;
+
+/// What the suite started for a session: nothing where the target runs already, and more than one process where the
+/// target's driver is one of its own.
+#[derive(Debug, Default)]
+pub struct SharedProcess {
+    processes: Mutex<Vec<ChildProcess>>,
+    restarts: AtomicUsize,
+}
+
+impl SharedProcess {
+    /// What was started.
+    pub fn new(processes: impl IntoIterator<Item = ChildProcess>) -> Self {
+        Self { processes: Mutex::new(processes.into_iter().collect()), restarts: AtomicUsize::new(0) }
+    }
+
+    /// Adds a process that was started.
+    pub fn add(&self, process: ChildProcess) {
+        lock(&self.processes).push(process);
+    }
+
+    /// What there is to say when one ended by itself.
+    pub fn ended(&self) -> Option<String> {
+        lock(&self.processes).iter_mut().find_map(ChildProcess::ended)
+    }
+
+    /// The last lines of the log, oldest first.
+    pub fn last_lines(&self, count: usize) -> Vec<String> {
+        lock(&self.processes).first().map(|process| process.last_lines(count)).unwrap_or_default()
+    }
+
+    /// Starts what has ended once more, as it was started first.
+    ///
+    /// # Errors
+    /// A text that says why not.
+    pub fn restart(&self) -> Result<(), String> {
+        self.restarts.fetch_add(1, Ordering::Relaxed);
+        let mut processes = lock(&self.processes);
+        if processes.is_empty() {
+            return Err("the suite did not start it".to_owned());
+        }
+        processes
+            .iter_mut()
+            .filter_map(|process| process.ended().is_some().then_some(process))
+            .try_for_each(ChildProcess::restart)
+    }
+
+    /// How often that was asked for: what is made up for a start differs from that of the start before.
+    pub fn restarts(&self) -> usize {
+        self.restarts.load(Ordering::Relaxed)
+    }
+
+    /// Ends them.
+    pub async fn stop(&self) {
+        let processes = std::mem::take(&mut *lock(&self.processes));
+        for mut process in processes {
+            process.stop().await;
+        }
+    }
+}
