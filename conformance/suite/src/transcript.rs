@@ -36,8 +36,11 @@ pub use self::observations::{Observations, again, by_steps, sleep_unless_replayi
 pub const MAX_FRAMES: usize = 2_000;
 /// Bytes of bodies that one transcript keeps.
 const MAX_WEIGHT: usize = 4 * 1024 * 1024;
-/// From these bytes on a transcript keeps less of each message.
+/// From these bytes on a transcript keeps less of each document.
 const FULL_WEIGHT: usize = 2 * 1024 * 1024;
+/// From these bytes on it keeps less of each other message: eight large ones are whole, which is more than any scenario
+/// is about, and many transcripts fill at a time where a target floods them.
+const FULL_MESSAGES: usize = 512 * 1024;
 /// Headers of one message that are kept.
 const MAX_HEADERS: usize = 64;
 /// Copies of one message that are kept when a target sends it again and again without anything in between.
@@ -129,7 +132,8 @@ impl Frames {
             .take(MAX_HEADERS)
             .map(|(name, value)| (bounds::cut(name, MAX_TEXT), bounds::cut(value, MAX_TEXT)))
             .collect();
-        let budget = if self.weight < FULL_WEIGHT { kind.budget() } else { LATE_MESSAGE };
+        let full = if kind.is_document() { FULL_WEIGHT } else { FULL_MESSAGES };
+        let budget = if self.weight < full { kind.budget() } else { LATE_MESSAGE };
         let body = match message {
             Cow::Owned(mut message) => {
                 bounds::bound(&mut message.body, budget);

@@ -7,6 +7,7 @@
 use std::collections::BTreeSet;
 use std::io::{self, BufWriter, Write};
 
+use memchr::memmem;
 use serde::Serializer as _;
 use serde_json::{Map, Value};
 use sha2::{Digest, Sha256};
@@ -173,8 +174,7 @@ impl Mark {
     }
 
     fn find(&mut self, text: &[u8]) {
-        let begins = |(_, bytes): &(usize, &[u8])| *bytes == b"tok-";
-        for (at, _) in text.windows(4).enumerate().filter(begins) {
+        for at in memmem::find_iter(text, b"tok-") {
             if let Some(token) = text.get(at..at + TOKEN).and_then(|token| std::str::from_utf8(token).ok()) {
                 self.tokens.insert(token.to_owned());
             }

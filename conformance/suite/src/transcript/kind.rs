@@ -135,16 +135,21 @@ impl Kind {
 }
 
 impl Kind {
-    /// Bytes of one message that are kept. What is read as a document of its own must stay one.
-    pub(super) fn budget(self) -> usize {
-        match self {
+    /// Whether it is read as a document of its own, and must stay one.
+    pub(super) fn is_document(self) -> bool {
+        matches!(
+            self,
             Self::Response
-            | Self::Artifact
-            | Self::HubResponse
-            | Self::RegistryResponse
-            | Self::Crumb
-            | Self::Said => DOCUMENT,
-            _ => bounds::MESSAGE,
-        }
+                | Self::Artifact
+                | Self::HubResponse
+                | Self::RegistryResponse
+                | Self::Crumb
+                | Self::Said
+        )
+    }
+
+    /// Bytes of one message that are kept.
+    pub(super) fn budget(self) -> usize {
+        if self.is_document() { DOCUMENT } else { bounds::MESSAGE }
     }
 }

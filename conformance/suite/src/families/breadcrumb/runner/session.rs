@@ -398,28 +398,6 @@ impl RunnerSession {
         }
     }
 
-    /// Makes first calls until one is answered, by whatever.
-    async fn wait_for_it(&self, within: Duration) -> Result<(), String> {
-        let began = Instant::now();
-        for number in 1_u32.. {
-            let unique = self.unique(&format!("restart {}, {number}", self.process.restarts()));
-            let scenario_channel = self.router.enter(&unique);
-            let call = self.sentinel(&unique, "hello");
-            self.first_call(&scenario_channel, &unique, &call).await?;
-            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
-            if scenario_channel.transcript.wait(RETRY * number.min(8), answered).await.is_some() {
-                return Ok(());
-            }
-            if let Some(ended) = self.ended() {
-                return Err(ended);
-            }
-            if began.elapsed() > within {
-                break;
-            }
-        }
-        Err(format!("it answers no call within {} s", within.as_secs()))
-    }
-
     /// The first call may have waited for the runner to start; what it usually takes shows in further ones.
     async fn settle(&mut self, limits: &TimeoutLimits) {
         let mut slowest = Duration::ZERO;

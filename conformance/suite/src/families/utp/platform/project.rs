@@ -19,7 +19,7 @@ use crate::transcript::{Transcript, lock};
 /// Largest number of cards or Inbox records of one project; more are answered as errors.
 const MAX_ROWS: usize = 2_000;
 /// Bytes of saved cards that all projects together hold whole; beyond, a card is kept in outline.
-const MAX_STORED: usize = 96 * 1024 * 1024;
+const MAX_STORED: usize = 24 * 1024 * 1024;
 /// A card up to this size is always kept whole.
 const SMALL_CARD: usize = 4 * 1024;
 
@@ -103,19 +103,19 @@ impl Row {
 /// A card as JSON text.
 #[derive(Debug)]
 struct Card {
-    text: String,
+    text: Box<str>,
     /// Where its size is counted, when the target saved it and it is large.
     counted: Option<Arc<Stored>>,
 }
 
 impl Card {
     fn seeded(card: &Value) -> Self {
-        Self { text: card.to_string(), counted: None }
+        Self { text: card.to_string().into(), counted: None }
     }
 
     /// A card that the target saved: whole while there is room, else in outline.
     fn saved(card: &Value, stored: &Arc<Stored>) -> Self {
-        let text = card.to_string();
+        let text = card.to_string().into_boxed_str();
         if text.len() <= SMALL_CARD {
             return Self { text, counted: None };
         }
@@ -123,7 +123,7 @@ impl Card {
             return Self { text, counted: Some(Arc::clone(stored)) };
         }
         stored.fetch_sub(text.len(), Ordering::Relaxed);
-        Self { text: outline(card.clone()), counted: None }
+        Self { text: outline(card), counted: None }
     }
 
     fn value(&self) -> Value {
@@ -139,9 +139,8 @@ impl Drop for Card {
     }
 }
 
-fn outline(mut card: Value) -> String {
-    bounds::bound(&mut card, SMALL_CARD);
-    card.to_string()
+fn outline(card: &Value) -> Box<str> {
+    bounds::bounded(card, SMALL_CARD).to_string().into()
 }
 
 /// What became of a report.
@@ -205,7 +204,7 @@ impl Project {
     /// Its scenario is over: of large cards the outline is enough.
     pub fn retire(&self) {
         for card in lock(&self.rows).cards.values_mut().filter(|card| card.counted.is_some()) {
-            *card = Card { text: outline(card.value()), counted: None };
+            *card = Card { text: outline(&card.value()), counted: None };
         }
     }
 

@@ -3,13 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use serde_json::{Value, json};
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RunnerError, RunnerSession, secret_id};
+use super::{RETRY, RunnerError, RunnerSession, secret_id};
 use crate::engine::files;
 use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
@@ -18,6 +18,7 @@ use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
 use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
+use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::digest::hash;
 use crate::families::breadcrumb::runner::pages::Pages;
@@ -25,7 +26,7 @@ use crate::families::breadcrumb::runner::upstream::Upstream;
 use crate::families::breadcrumb::store::{Posting, Store, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::families::breadcrumb::system::System;
-use crate::transcript::{Kind, lock};
+use crate::transcript::{Frame, Kind, lock};
 
 /// For the event stream of a system to open.
 const OPENING: Duration = Duration::from_secs(10);
@@ -111,6 +112,28 @@ pub(super) async fn set_up(
 }
 
 impl RunnerSession {
+    /// Makes first calls until one is answered, by whatever.
+    pub(super) async fn wait_for_it(&self, within: Duration) -> Result<(), String> {
+        let began = Instant::now();
+        for number in 1_u32.. {
+            let unique = self.unique(&format!("restart {}, {number}", self.process.restarts()));
+            let scenario_channel = self.router.enter(&unique);
+            let call = self.sentinel(&unique, "hello");
+            self.first_call(&scenario_channel, &unique, &call).await?;
+            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
+            if scenario_channel.transcript.wait(RETRY * number.min(8), answered).await.is_some() {
+                return Ok(());
+            }
+            if let Some(ended) = self.ended() {
+                return Err(ended);
+            }
+            if began.elapsed() > within {
+                break;
+            }
+        }
+        Err(format!("it answers no call within {} s", within.as_secs()))
+    }
+
     /// A call before the first scenario.
     pub(super) async fn first_call(
         &self,
