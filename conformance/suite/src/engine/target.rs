@@ -23,7 +23,7 @@ use self::guard::Guarded;
 pub use self::log::Log;
 pub(crate) use self::log::{MAX_LOG, read_end};
 pub use self::port::Port;
-pub(crate) use self::port::{Handing, is_refused, opened};
+pub(crate) use self::port::{Handing, STARTS, is_refused, opened};
 pub use self::shared::SharedProcess;
 
 /// Lines of its log in the message that a process has ended.

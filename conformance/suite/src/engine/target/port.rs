@@ -14,7 +14,7 @@ use crate::engine::environment;
 use crate::transcript::lock;
 
 /// How often a target is started that says its port is taken.
-const STARTS: usize = 3;
+pub(crate) const STARTS: usize = 3;
 
 /// Ports that were given to targets by this process. Two of them must not get the same.
 static GIVEN: Mutex<BTreeSet<u16>> = Mutex::new(BTreeSet::new());

@@ -32,7 +32,7 @@ use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::target;
-use crate::engine::target::{Handing, Launch};
+use crate::engine::target::{Handing, Launch, STARTS};
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 
@@ -188,10 +188,15 @@ async fn open_executors(
     }
     // One that a caller hands over is started once.
     let can_start_again = target.is_none();
-    let mut executors = start(plan, target, &wanted, Handing::Held).await;
-    if can_start_again && executors.is_refused_its_port(Handing::Held) {
+    let mut handing = Handing::Held;
+    let mut executors = start(plan, target, &wanted, handing).await;
+    for _ in 1..STARTS {
+        if !can_start_again || !executors.is_refused_its_port(handing) {
+            break;
+        }
         executors.close().await;
-        executors = start(plan, None, &wanted, Handing::Free).await;
+        handing = Handing::Free;
+        executors = start(plan, None, &wanted, handing).await;
     }
     if is_captured && let Some(why) = executors.opened.blocked.get("utp.tool-service") {
         opened.block("utp.schema", why.clone());
