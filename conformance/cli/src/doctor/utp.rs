@@ -7,6 +7,7 @@ use callmark_suite::engine::session::Session as _;
 use callmark_suite::families::utp::judge::seen;
 use callmark_suite::families::utp::judge::seen::Calls;
 use callmark_suite::families::utp::manifest::{Builtin, ProbeName};
+use callmark_suite::families::utp::message;
 use callmark_suite::families::utp::runtime::session::RuntimeSession;
 use callmark_suite::families::utp::scene::Scene;
 use callmark_suite::families::utp::session::{Liveness, UtpSession};
@@ -210,7 +211,7 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
         seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
     let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));
     match probe {
-        ProbeName::Echo if !at.is_some_and(|value| seen::mentions(value, &call.token)) => {
+        ProbeName::Echo if !at.is_some_and(|value| message::mentions(value, &call.token)) => {
             Err(format!("its arguments are not at `{}` of `content.result`", call.result_pointer))
         }
         ProbeName::Count if at.and_then(serde_json::Value::as_i64).is_none() => {

@@ -8,6 +8,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::message;
 use super::platform::nats;
 
 /// A way of doing nothing.
@@ -53,7 +54,7 @@ pub async fn serve(
         while let Some(command) = commands.next().await {
             let tokens: Vec<&str> = command.subject.split('.').collect();
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
-            let body = nats::body(&command.payload);
+            let body = message::body(&command.payload);
             let headers = nats::headers(&command);
             let Some(mut answer) = answer(null, &body) else { continue };
             if let (Null::Parrot, Some(card)) = (null, &mut answer.card) {
@@ -75,7 +76,7 @@ pub async fn serve(
 async fn arguments(client: &Client, project: &str, card_id: &Value) -> Value {
     let request = Bytes::from(json!({"card_ids": [card_id]}).to_string());
     let reply = client.request(format!("l0.v1.{project}.cards.get"), request).await;
-    let body = reply.map(|reply| nats::body(&reply.payload)).unwrap_or_default();
+    let body = reply.map(|reply| message::body(&reply.payload)).unwrap_or_default();
     body.pointer("/cards/0/content/arguments").cloned().unwrap_or_default()
 }
 

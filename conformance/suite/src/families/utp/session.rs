@@ -10,10 +10,9 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use super::call::ToolTable;
 use super::error::SessionError;
 use super::test_environment::TestEnvironment;
-use super::tool::{Role, Tool};
+use super::tool::{Role, Tool, ToolTable};
 use super::upstream::Upstream;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 

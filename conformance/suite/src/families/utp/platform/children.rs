@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::project::ProjectName;
 use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::spec::library::hex;
 use crate::transcript::bounds;
 use crate::transcript::lock;
@@ -79,7 +79,7 @@ struct State {
 
 impl State {
     fn child_outcome(&self, body: &Value) -> ChildOutcome {
-        let told = self.child_outcomes.iter().rev().find(|(token, _)| seen::mentions(body, token));
+        let told = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
         told.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
 }

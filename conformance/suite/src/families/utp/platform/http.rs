@@ -18,6 +18,7 @@ use tokio::task::JoinSet;
 
 use super::platform_service::{Operation, PlatformService};
 use super::reply::{MAX_BODY, Refusal, Reply, too_large};
+use crate::families::utp::message;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -71,7 +72,7 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
     };
     let turn = if bytes.len() > LARGE { large.acquire().await.ok() } else { None };
     let channel = format!("{} {path}", parts.method);
-    let route = match route(&parts.method, &path, super::nats::body(&bytes)) {
+    let route = match route(&parts.method, &path, message::body(&bytes)) {
         Ok(route) => route,
         Err(body) => {
             if parts.method != Method::GET && path.split('/').any(is_state) {

@@ -10,9 +10,10 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::children::{Child, Order, WORK};
-use super::project::{Project, ProjectName, Stored};
+use super::project::{Project, Stored};
 use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, Transcript, lock};
 
@@ -397,7 +398,7 @@ fn is_command(subject: &str) -> bool {
 /// Whether a card is in truth a row of a state table.
 fn is_state(body: &Value) -> bool {
     let card = body.get("card").unwrap_or(body);
-    seen::card_type(card).is_some_and(|kind| kind.starts_with("state."))
+    message::card_type(card).is_some_and(|kind| kind.starts_with("state."))
 }
 
 fn state_refused() -> Refusal {

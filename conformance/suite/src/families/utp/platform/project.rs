@@ -9,7 +9,8 @@ use tokio::sync::watch;
 
 use super::children::{ChildOutcome, Children, is_token};
 use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::tool::Role;
 use crate::families::utp::trace::Traceparent;
 use crate::families::utp::upstream::Script;
@@ -28,31 +29,6 @@ const MAX_NAME: usize = 2 * 1024;
 
 /// Bytes of the cards that all projects of a run hold whole.
 pub(super) type Stored = AtomicUsize;
-
-/// What the ids of one scenario are made of.
-///
-/// A target that remembers calls must not take one for another, not from scenario to scenario nor from run
-/// to run; reports must be the same in every run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectName {
-    /// Part of every id that the suite makes in the project; different in every run.
-    pub unique: String,
-    /// Stands for `unique` in reports; the same in every run.
-    pub stable: String,
-    /// End of the project's id.
-    pub suffix: String,
-}
-
-impl ProjectName {
-    /// What the run adds to the stable part.
-    pub fn nonce(&self) -> &str {
-        self.unique.strip_prefix(&self.stable).unwrap_or(&self.unique)
-    }
-
-    fn id(&self) -> String {
-        format!("prj_{}{}", self.unique, self.suffix)
-    }
-}
 
 /// The world of one scenario as its target sees it.
 #[derive(Debug)]
@@ -256,7 +232,8 @@ impl Project {
     pub(super) async fn held(&self, request: &Value) {
         let mut held = self.held.subscribe();
         // The sender lives in `self`, so this ends only when nothing that is asked for is held.
-        let _ = held.wait_for(|held| held.as_ref().is_none_or(|card| !seen::mentions(request, card))).await;
+        let _ =
+            held.wait_for(|held| held.as_ref().is_none_or(|card| !message::mentions(request, card))).await;
     }
 
     pub(super) fn cards_get(&self, body: &Value) -> Reply {

@@ -10,7 +10,7 @@ use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
 use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
-use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::message::mentions;
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.

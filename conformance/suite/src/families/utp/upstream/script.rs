@@ -3,16 +3,10 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::asked::ReceivedRequest;
-use crate::spec::library::hex;
+use crate::families::utp::token::proof;
 use crate::transcript::lock;
-
-/// What a token begins with.
-const TOKEN: &str = "tok-";
-/// Characters of a token.
-const TOKEN_LENGTH: usize = 16;
 
 /// What the upstream does with the requests of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -28,11 +22,6 @@ pub enum Manner {
     Hangs,
     /// Closes the connection.
     Closes,
-}
-
-/// What the upstream says to who asks for `token`: the sign that it was asked.
-pub fn proof(token: &str) -> String {
-    format!("{TOKEN}{}", &hex(&Sha256::digest(format!("found/{token}").as_bytes()))[..TOKEN_LENGTH - 4])
 }
 
 /// The calls of one project, and what the upstream does with their requests.
@@ -85,14 +74,6 @@ impl Script {
     }
 }
 
-/// Every token in a text.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.match_indices(TOKEN).filter_map(|(at, _)| {
-        let token = text.get(at..at + TOKEN_LENGTH)?;
-        token[TOKEN.len()..].bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| token.to_owned())
-    })
-}
-
 impl Manner {
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
     ///
@@ -131,20 +112,6 @@ fn found(asked: &ReceivedRequest, before: u32) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn tokens_are_found_in_any_text() {
-        let found: Vec<String> =
-            tokens("/a/tok-0123456789ab?q=xtok-ba9876543210&tok-nothex tok-0123").collect();
-        assert_eq!(found, ["tok-0123456789ab", "tok-ba9876543210"]);
-    }
-
-    #[test]
-    fn what_is_found_is_not_what_was_asked_for() {
-        let word = proof("tok-0123456789ab");
-        assert_ne!(word, "tok-0123456789ab");
-        assert_eq!(tokens(&word).collect::<Vec<_>>(), std::slice::from_ref(&word));
-    }
 
     #[test]
     fn each_call_is_answered_in_its_own_manner() {

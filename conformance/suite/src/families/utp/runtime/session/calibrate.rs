@@ -1,0 +1,133 @@
+//! What is found out before the first scenario: whether the runtime works, how it goes on, and how fast it is.
+
+use std::time::{Duration, Instant};
+
+use super::{Baseline, RuntimeSession};
+use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::families::utp::error::SessionError;
+use crate::families::utp::runtime::scene::Scene;
+use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::seen::Behaviour;
+
+/// Longest time between two turns that are started in the hope of a command.
+const RETRY: Duration = Duration::from_secs(4);
+
+impl RuntimeSession {
+    /// Starts turns until a command comes. `None` when the target reacts and never sends one.
+    pub(super) async fn await_command(&mut self, within: Duration) -> Result<Option<Duration>, SessionError> {
+        let began = Instant::now();
+        let mut pause = Duration::from_millis(250);
+        let mut stirred = false;
+        for attempt in 1.. {
+            let project = self.test_environment.project(&format!("readiness of the runtime {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            let asked = Instant::now();
+            scene.plan_call(self, "suspend");
+            let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
+            stirred |= started.is_ok() || scene.stirs();
+            self.refusal = started.is_err().then(|| scene.refusal()).flatten();
+            if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
+                return Ok(Some(asked.elapsed()));
+            }
+            stirred |= scene.stirs();
+            if let Some(ended) = self.test_environment.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            if started.is_err() {
+                // Nobody answers yet: there is nothing to wait for but time.
+                tokio::time::sleep(pause.min(within.saturating_sub(began.elapsed()))).await;
+            }
+            pause = (pause * 2).min(RETRY);
+        }
+        if stirred {
+            return Ok(None);
+        }
+        let tool_name = "turns.start".to_owned();
+        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
+        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
+    }
+
+    /// Whether an execution service takes a report.
+    pub(super) async fn takes_a_report(&mut self, within: Duration) -> Result<bool, SessionError> {
+        let began = Instant::now();
+        for attempt in 1.. {
+            let project =
+                self.test_environment.project(&format!("readiness of the execution service {attempt}"));
+            let mut scene = Scene::bare(self, project);
+            scene.plan_call(self, "suspend");
+            scene.make_up(0);
+            if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
+                return Ok(true);
+            }
+            self.refusal = scene.refusal();
+            if let Some(ended) = self.test_environment.target_ended().await {
+                return Err(SessionError::Start(ended));
+            }
+            if began.elapsed() > within {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(250)).await;
+        }
+        Ok(false)
+    }
+
+    /// What follows a plain call of each kind, and whether calls are made side by side.
+    pub(super) async fn learn(&mut self, limits: &TimeoutLimits) {
+        let began = Instant::now();
+        let (suspend, terminate, parallel) =
+            futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
+        let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
+        self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
+        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
+        self.pace = Timeouts::calibrated(slowest, limits);
+    }
+
+    async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
+        let project = self.test_environment.project(&format!("baseline of {after_execution}"));
+        let mut scene = Scene::bare(self, project);
+        let call = scene.plan_call(self, after_execution);
+        if scene.wait_for_commands(self).await.is_err() {
+            return (Behaviour::Stays, 1, true);
+        }
+        scene.report(self, call).await;
+        let behaviour = scene.behaviour(self, call).await;
+        let mut keeps_consumed = true;
+        if behaviour == Behaviour::Next {
+            scene.quiet(self).await;
+            if self.capabilities.contains("inbox") && scene.read_inbox(self, 0).await.is_some() {
+                let own = &scene.calls[call];
+                keeps_consumed =
+                    scene.project.transcript.with(|frames| !seen::records(frames, own).is_empty());
+            }
+        }
+        let own = scene.turns[0].clone();
+        let asks = scene.project.transcript.with(|frames| seen::nexts(frames, &own).count());
+        (behaviour, asks.max(1), keeps_consumed)
+    }
+
+    /// Whether two calls of one answer are made together, or the second only once the first has its result.
+    ///
+    /// A worker alone goes on for others, so that its second call does not come is all that there is to see.
+    pub(super) async fn side_by_side(&self) -> Option<bool> {
+        let mut scene = Scene::bare(self, self.test_environment.project("two calls of one answer"));
+        scene.plan_call(self, "suspend");
+        scene.plan_call(self, "suspend");
+        scene.start_turn(self, 0, self.pace.answer).await.ok()?;
+        if !scene.await_command(self, 0, self.pace.answer).await {
+            return None;
+        }
+        if scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await {
+            return Some(true);
+        }
+        if !self.resumes() {
+            return Some(false);
+        }
+        scene.report(self, 0).await;
+        let comes_then = scene.await_command(self, 1, self.pace.answer).await;
+        // One that makes the first call only says so to the model.
+        (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
+    }
+}
