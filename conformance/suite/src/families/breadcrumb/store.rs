@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 use super::crumb::{Crumb, RESPONSE};
 use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
 use super::router::ScenarioRouter;
+use crate::engine::files;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -32,6 +34,9 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 const PING: Duration = Duration::from_secs(5);
 /// Breadcrumbs of a list that asks for no number, or for more.
 const MAX_LIST: usize = 500;
+
+/// Bytes of a file of fixtures.
+const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// Whoever wants to know what the target stored.
 pub type Heard = Arc<dyn Fn(&Crumb) + Send + Sync>;
@@ -325,4 +330,17 @@ fn refused_as(refused: Refused) -> Response {
 
 fn query(text: &str) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}
+
+/// Breadcrumbs that the store holds from the start.
+pub(super) fn fixtures(file: Option<&Path>, directory: &Path) -> Result<Vec<Value>, String> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let path = directory.join(file);
+    let shown = file.display();
+    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Array(all)) => Ok(all),
+        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
+        Err(error) => Err(format!("`{shown}`: {error}")),
+    }
 }

@@ -67,7 +67,7 @@ impl Scene {
             user: &session.runner.user_view,
             agent: &session.runner.agent_view,
             session: format!("session:{}", self.session_id()),
-            has_agent: session.door.shelf().is_none(),
+            has_agent: session.store_access.shelf().is_none(),
         }
     }
 

@@ -87,9 +87,9 @@ impl Scene {
     /// Observations up a breadcrumb in the store, and writes down what it finds.
     pub async fn look_up(&self, id: &str) {
         let looking = async {
-            let mut found = self.session.door.find(id).await;
+            let mut found = self.session.store_access.find(id).await;
             if found.is_none() {
-                found = self.session.door.find(&id.to_lowercase()).await;
+                found = self.session.store_access.find(&id.to_lowercase()).await;
             }
             found.unwrap_or_else(|| json!({"id": id, "missing": true}))
         };

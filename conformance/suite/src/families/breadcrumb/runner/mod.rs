@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod call;
 mod digest;
+pub mod error;
 pub mod exchange;
 pub mod judge;
 mod look;

@@ -191,7 +191,7 @@ impl Scene {
         self.upstream()?.has(&model);
         let words = [
             ("tool", Value::from(tool)),
-            ("secret_id", Value::from(super::session::secret_id(key))),
+            ("secret_id", Value::from(super::upstream::secret_id(key))),
             ("api_key", Value::from(self.session.keys.get(key).cloned())),
             ("model", Value::from(model.clone())),
             ("custom", json!(CUSTOM)),
@@ -222,7 +222,10 @@ impl Scene {
 
     /// Stores something behind the back of the target; its id.
     pub(in crate::families::breadcrumb) async fn store(&self, body: &Value) -> Result<String, String> {
-        self.scenario_channel.transcript.record_external_async("stored", self.session.door.store(body)).await
+        self.scenario_channel
+            .transcript
+            .record_external_async("stored", self.session.store_access.store(body))
+            .await
     }
 
     async fn shelve(&self, body: &Value) -> Result<String, String> {

@@ -20,8 +20,7 @@ use crate::families::breadcrumb::agent::tools::Around;
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
 use crate::families::breadcrumb::router::ScenarioRouter;
-use crate::families::breadcrumb::runner::session::fixtures;
-use crate::families::breadcrumb::store::{Posting, Store};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures};
 use crate::net::http_server::HttpServer;
 use crate::transcript::Kind;
 

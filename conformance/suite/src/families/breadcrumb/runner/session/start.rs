@@ -1,28 +1,24 @@
 //! Opens the parties around a runner, and starts it with what it has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RunnerError, RunnerSession, secret_id};
-use crate::engine::files;
-use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
-use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::lines;
 use crate::families::breadcrumb::lines::Input;
-use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
-use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
-use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS};
+use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::digest::hash;
+use crate::families::breadcrumb::runner::error::RunnerError;
 use crate::families::breadcrumb::runner::pages::Pages;
-use crate::families::breadcrumb::runner::upstream::Upstream;
-use crate::families::breadcrumb::store::{Posting, Store, is_blank};
+use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::families::breadcrumb::system::System;
 use crate::transcript::{Kind, lock};
@@ -31,15 +27,27 @@ use crate::transcript::{Kind, lock};
 const OPENING: Duration = Duration::from_secs(10);
 /// Keys of a run.
 const KEYS: usize = 2;
-/// Bytes of a file of fixtures.
-const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
-/// A session before anything was learnt.
+/// The parties around a runner, and its process.
+pub(super) struct Parties {
+    pub(super) store_access: StoreAccess,
+    pub(super) router: Arc<ScenarioRouter>,
+    pub(super) upstream: Option<Upstream>,
+    pub(super) pages: Option<Pages>,
+    pub(super) keys: Vec<String>,
+    /// Where the runner runs.
+    pub(super) directory: PathBuf,
+    pub(super) process: Option<ChildProcess>,
+    pub(super) nonce: String,
+    pub(super) listening: JoinSet<()>,
+}
+
+/// Opens the parties, and starts the runner where the manifest says how.
 pub(super) async fn set_up(
     plan: OpenContext<BreadcrumbTable>,
     handing: Handing,
-) -> Result<RunnerSession, RunnerError> {
-    let OpenContext { table, directory, log, limits, wire, seed } = plan;
+) -> Result<Parties, RunnerError> {
+    let OpenContext { table, directory, log, wire, .. } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
@@ -59,7 +67,7 @@ pub(super) async fn set_up(
     let nonce = format!("{now:x}{}", std::process::id());
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
-    let door = if let Some(base) = &table.store {
+    let store_access = if let Some(base) = &table.store {
         StoreAccess::System(follow(&table, base, &router, &mut listening).await?)
     } else {
         let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
@@ -91,45 +99,8 @@ pub(super) async fn set_up(
             None => StoreAccess::Store(store),
         }
     };
-    Ok(RunnerSession {
-        runner: table.runner.clone().unwrap_or_default(),
-        tools: table.tools.clone().unwrap_or_default(),
-        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
-        door,
-        router,
-        upstream,
-        pages,
-        keys,
-        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        works: false,
-        process: Mutex::new(process),
-        nonce,
-        seed,
-        table,
-        _listening: listening,
-    })
-}
-
-impl RunnerSession {
-    /// A call before the first scenario.
-    pub(super) async fn first_call(
-        &self,
-        scenario_channel: &ScenarioChannel,
-        unique: &str,
-        call: &Call,
-    ) -> Result<(), String> {
-        let session = format!("session:sess-{unique}");
-        let body = if self.runner.dispatch == Dispatch::Agent {
-            json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
-                "context": {"message": "Hello.", "tool_requests": [call.request()]}})
-        } else {
-            let mut tags = self.runner.request_tags.clone();
-            tags.push(session);
-            let title = format!("Tool Request: {}", call.tool());
-            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
-        };
-        self.door.put(&self.router, scenario_channel, body).await.map(|_| ())
-    }
+    let directory = table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own));
+    Ok(Parties { store_access, router, upstream, pages, keys, directory, process, nonce, listening })
 }
 
 /// Follows the store of a system.
@@ -198,20 +169,4 @@ fn start(
     let around: Vec<(&str, &str)> = around.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let pipes = if table.lines { Pipes::Both } else { Pipes::None };
     launch.spawn(&around, pipes).map(Some).map_err(RunnerError::Start)
-}
-
-/// Breadcrumbs that the store holds from the start.
-pub(in crate::families::breadcrumb) fn fixtures(
-    file: Option<&Path>,
-    directory: &Path,
-) -> Result<Vec<Value>, String> {
-    let Some(file) = file else { return Ok(Vec::new()) };
-    let path = directory.join(file);
-    let shown = file.display();
-    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
-    match serde_json::from_str(&text) {
-        Ok(Value::Array(all)) => Ok(all),
-        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
-        Err(error) => Err(format!("`{shown}`: {error}")),
-    }
 }
