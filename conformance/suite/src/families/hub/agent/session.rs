@@ -2,6 +2,7 @@
 //! scenario.
 
 mod calibrate;
+mod diagnose;
 mod start;
 
 use std::collections::BTreeSet;
@@ -16,20 +17,18 @@ use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::call::{Choice, any_hub_tool};
+use super::call::any_hub_tool;
 use super::driver::{Absent, Driver};
 use super::judge::request::Expected;
-use super::judge::{CallRecord, Made, outcome};
+use super::judge::{CallRecord, Made};
 use super::manifest::AgentTable;
 use super::router::{ScenarioChannel, ScenarioRouter};
-use super::scene::Scene;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext};
-use crate::families::hub::contract::TOOLS;
 use crate::net::http_server::HttpServer;
 use crate::net::wire::{CALL, PassthroughWire};
 use crate::transcript::{Frame, Kind, lock};
@@ -233,27 +232,6 @@ impl AgentSession {
         let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
         let made = self.first_call(number);
         CallRecord { made: &made, frames: &frames }.told()
-    }
-
-    /// Has the agent call one of its Hub tools, and says what came of it.
-    ///
-    /// # Errors
-    /// What came in place of the call and its result.
-    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
-        let place = TOOLS.iter().position(|own| *own == tool).unwrap_or(TOOLS.len());
-        let mut scene = Scene::enter(self, &format!("doctor {tool}"), Arc::default()).await;
-        let call = scene.prepare(Choice::Tool(place)).ok_or("it is no tool of a Hub")?;
-        scene.make(call, None).await;
-        scene.rest();
-        let frames = scene.frames();
-        let call_record = CallRecord { made: &scene.made[0], frames: &frames };
-        if !call_record.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
-            return Err(format!("it does not call it at the mock Hub: {}", call_record.told()));
-        }
-        match outcome::is_a_success(&call_record, &scene.scenario_channel.mark) {
-            Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
-            Err(_) => Err(format!("it calls it, and gives back no success: {}", call_record.told())),
-        }
     }
 
     /// The tool that serves where any Hub tool does.

@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
+use super::index::Index;
 use super::letter::Letter;
 use super::reply::{Reply, refuse};
-use super::search::Index;
 
 /// Mails of one account; the oldest that arrived or were sent go first.
 const MAX_MAILS: usize = 2_000;

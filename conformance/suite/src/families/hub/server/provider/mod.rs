@@ -4,7 +4,7 @@
 //! `ask` takes a request apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it,
 //! `token` knows who may what, `marks` whose scenario it belongs to. `context` is what the handlers work with.
 //! `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
-//! `mailbox`, `letter`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
+//! `mailbox`, `letter`, `index`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
 //! `reply` has the form of answers and errors.
 //!
 //! What a Hub asks is written into the transcripts of the scenarios that it concerns, after it has passed the wire.
@@ -20,6 +20,7 @@ mod calendar;
 mod context;
 mod enclosed;
 mod events;
+mod index;
 mod letter;
 mod mail;
 mod mailbox;
