@@ -4,12 +4,11 @@ use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::Instant;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::by_hand::quoted;
-use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
@@ -17,18 +16,14 @@ use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::families;
-use callmark_suite::families::toolbus::manifest::ToolbusTable;
 use callmark_suite::families::utp::capture::Exercise;
-use callmark_suite::families::utp::manifest::UtpTable;
 use callmark_suite::families::utp::setup::InProcess;
 use callmark_suite::families::utp::target::Target;
-use callmark_suite::spec::registry::nearest;
 use clap::ValueEnum;
-use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, LoadedBaseline};
-use crate::broker::{self, BrokerChoice, BrokerStartError};
+use crate::broker::{self, BrokerChoice};
 use crate::bundled::{self, Reference, Registry, Tour};
 use crate::certificate::{self, Signer};
 use crate::console;
@@ -36,6 +31,7 @@ use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure, colored};
 use crate::progress::Shown;
 use crate::reports;
+use crate::setup::{choose_broker, known_profile, library, manifest, no_broker, runtime};
 
 /// The manifest of a directory.
 const MANIFEST: &str = "callmark.toml";
@@ -143,71 +139,6 @@ fn sign(
     signer.sign(&arguments.out, library, manifest, output).map(Some)
 }
 
-/// The manifest of the target, with what the command line says otherwise.
-pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
-    let mut manifest = if let Some(path) = &arguments.target {
-        Manifest::read(path).map_err(|error| bad_manifest(&error))?
-    } else {
-        let program = std::env::current_exe().map_err(Failure::internal)?;
-        bundled::manifest(&program).map_err(Failure::internal)?
-    };
-    if let (Some(choice), Some(utp)) = (&arguments.broker, manifest.get_mut::<UtpTable>()) {
-        choice.given().clone_into(&mut utp.nats);
-    }
-    let Some(choice) = arguments.transport else { return Ok(manifest) };
-    let shown = arguments
-        .target
-        .as_ref()
-        .map_or_else(|| "bundled.toml".to_owned(), |path| path.display().to_string());
-    match manifest.get_mut::<ToolbusTable>() {
-        Some(toolbus) => toolbus.transport = Some(choice.into()),
-        None => return Err(Failure::usage("`--transport` is for a manifest with a table `[toolbus]`")),
-    }
-    manifest.check(&shown).map_err(|error| bad_manifest(&error))?;
-    Ok(manifest)
-}
-
-/// What runs a run.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().map_err(Failure::internal)
-}
-
-/// The features and rules inside this binary.
-pub(crate) fn library() -> Result<Library, Failure> {
-    Library::load().map_err(Failure::internal)
-}
-
-/// A manifest that cannot be used, all its faults in one message.
-pub(crate) fn bad_manifest(error: &ManifestError) -> Failure {
-    let faults: Vec<String> = error.faults.iter().map(|fault| format!("\n- {fault}")).collect();
-    Failure::usage(format!("`{}` cannot be used:{}", error.path, faults.concat()))
-        .hint("`callmark init` writes a commented manifest to compare with")
-}
-
-/// The broker of the command line, else the manifest's.
-pub(crate) fn choose_broker(
-    given: Option<&BrokerChoice>,
-    manifest: &Manifest,
-) -> Result<BrokerChoice, Failure> {
-    if let Some(choice) = given {
-        return Ok(choice.clone());
-    }
-    let named = manifest.get::<UtpTable>().map_or("embedded", |utp| utp.nats.as_str());
-    named.parse().map_err(|error| Failure::usage(format!("`utp.nats`: {error}")))
-}
-
-/// A broker that cannot be had, with how to get it.
-pub(crate) fn no_broker(error: &BrokerStartError) -> Failure {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
-    let failure = Failure::incomplete(format!("{error}{}", causes.concat()));
-    match error.help() {
-        Some(help) => failure.hint(help),
-        None => failure,
-    }
-}
-
 fn selection(
     library: &Library,
     manifest: &Manifest,
@@ -249,19 +180,6 @@ fn selection(
         ));
     }
     Ok(selection)
-}
-
-/// Refuses a profile that there is not.
-pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
-    if families::ALL.profile(profile).is_some() {
-        return Ok(());
-    }
-    let ids = || families::ALL.profiles().map(|known| known.id);
-    let failure = Failure::usage(format!("there is no profile `{profile}`"));
-    Err(match nearest(profile, ids()) {
-        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-        None => failure.hint(format!("there are: {}", ids().collect::<Vec<_>>().join(", "))),
-    })
 }
 
 /// Runs a selection against the target, and ends whatever it started.
@@ -431,11 +349,6 @@ fn show(arguments: &CertifyArguments, record: &RunRecord) {
             println!("reports: {}", arguments.out.join("index.html").display());
         }
     }
-}
-
-/// Seconds since `began`, for people.
-pub(crate) fn seconds(began: Instant) -> String {
-    format!("{:.1} s", began.elapsed().as_secs_f64())
 }
 
 #[cfg(test)]

@@ -33,9 +33,9 @@ use callmark_suite::families::utp::setup::PROFILES;
 
 use crate::args::DoctorArguments;
 use crate::broker::{self, RunningBroker};
-use crate::certify::{bad_manifest, choose_broker, no_broker};
 use crate::console;
 use crate::exit::{self, Failure};
+use crate::setup::{bad_manifest, choose_broker, no_broker};
 
 use self::check::{Check, State, bad, good, note, show};
 

@@ -27,6 +27,7 @@ mod reports;
 mod rules;
 mod sabotage;
 mod serve;
+mod setup;
 
 use std::process::ExitCode;
 

@@ -17,8 +17,8 @@ use callmark_suite::families::utp::credentials;
 
 use crate::args::ServeArguments;
 use crate::broker::{self, RunningBroker};
-use crate::certify::no_broker;
 use crate::exit::{self, Failure};
+use crate::setup::no_broker;
 
 /// `<ver>` of the subjects.
 const VERSION: &str = "v1r3";
