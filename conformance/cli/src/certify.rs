@@ -56,11 +56,9 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let profiles =
         manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
     // Other families need no broker, so none is started for them.
-    let choice = if selection.profiles.iter().any(|profile| profile.starts_with("utp.")) {
-        Some(choose_broker(arguments.broker.as_ref(), &manifest)?)
-    } else {
-        None
-    };
+    let choice = selected_broker(&manifest, &selection)
+        .map(|named| choose_broker(arguments.broker.as_ref(), named))
+        .transpose()?;
     let folder = reports::open(&arguments.out)?;
     certificate::forget(&arguments.out)?;
     let runtime = runtime()?;
@@ -180,6 +178,12 @@ fn selection(
         ));
     }
     Ok(selection)
+}
+
+/// The broker that the manifest names for one of the selected profiles.
+fn selected_broker<'m>(manifest: &'m Manifest, selection: &Selection) -> Option<&'m str> {
+    let families = selection.profiles.iter().filter_map(|profile| families::ALL.of(profile));
+    families.map(|family| family.protocol()).find_map(|protocol| protocol.broker(manifest))
 }
 
 /// Runs a selection against the target, and ends whatever it started.

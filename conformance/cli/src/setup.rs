@@ -58,15 +58,16 @@ pub(crate) fn bad_manifest(error: &ManifestError) -> Failure {
         .hint("`callmark init` writes a commented manifest to compare with")
 }
 
-/// The broker of the command line, else the manifest's.
-pub(crate) fn choose_broker(
-    given: Option<&BrokerChoice>,
-    manifest: &Manifest,
-) -> Result<BrokerChoice, Failure> {
+/// The broker that the manifest names, where it describes a target that may need one.
+pub(crate) fn named_broker(manifest: &Manifest) -> Option<&str> {
+    families::ALL.protocols().find_map(|protocol| protocol.broker(manifest))
+}
+
+/// The broker of the command line, else the one that the manifest names.
+pub(crate) fn choose_broker(given: Option<&BrokerChoice>, named: &str) -> Result<BrokerChoice, Failure> {
     if let Some(choice) = given {
         return Ok(choice.clone());
     }
-    let named = manifest.get::<UtpTable>().map_or("embedded", |utp| utp.nats.as_str());
     named.parse().map_err(|error| Failure::usage(format!("`utp.nats`: {error}")))
 }
 

@@ -68,6 +68,17 @@ fn the_engine_names_no_protocol() {
 }
 
 #[test]
+fn the_doctor_names_no_protocol() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/src/doctor.rs");
+    let text = std::fs::read_to_string(path).expect("the doctor's source");
+    let uses: Vec<&str> = code(&text)
+        .flat_map(|(_, line)| line.split("families::").skip(1))
+        .filter(|rest| !rest.starts_with("ALL"))
+        .collect();
+    assert!(text.contains("families::ALL") && uses.is_empty(), "{uses:?}");
+}
+
+#[test]
 fn families_share_neither_ids_nor_profiles() {
     let ids: Vec<&str> = families::ALL.iter().map(Family::id).collect();
     let profiles: Vec<&str> = families::ALL.profiles().map(|profile| profile.id).collect();

@@ -2,6 +2,7 @@
 
 pub mod by_hand;
 pub mod codec;
+pub mod diagnosis;
 pub mod environment;
 pub mod family;
 pub mod files;

@@ -15,6 +15,17 @@ pub trait Protocol: ManifestTable {
     /// Names of the files to which what it starts logs. No other protocol has one of them.
     fn logs(&self) -> &'static [&'static str];
 
+    /// The broker that the manifest names, where targets of the protocol may be reached over one: `embedded`, `server`
+    /// or a URL.
+    fn broker<'m>(&self, _: &'m Manifest) -> Option<&'m str> {
+        None
+    }
+
+    /// Whether a target of a profile, one of the protocol's, is reached over that broker.
+    fn is_on_bus(&self, _: &str) -> bool {
+        false
+    }
+
     /// Opens the sessions that the selected profiles need.
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened>;
 

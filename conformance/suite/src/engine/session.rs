@@ -7,9 +7,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::time::Instant;
 
-use futures::future::{BoxFuture, join_all};
+use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 use serde_json::Value;
 
+use crate::engine::diagnosis::Check;
 use crate::engine::judge::CheckFailure;
 use crate::transcript::Frame;
 
@@ -51,6 +52,9 @@ pub trait Session: Any + Send + Sync {
     fn recheck(&self) -> BTreeMap<String, Recheck> {
         BTreeMap::new()
     }
+
+    /// What was found out of the target, and what each thing that it declares does when it is tried once.
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>>;
 
     /// Ends what the session holds open.
     fn close(&self) -> BoxFuture<'_, ()>;
@@ -105,6 +109,11 @@ impl Sessions {
             let session: Arc<dyn Any + Send + Sync> = Arc::clone(session) as _;
             session.downcast::<S>().ok()
         })
+    }
+
+    /// All of them, by the id of their family.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Session>> {
+        self.0.values()
     }
 
     /// The session of the family with this id.

@@ -2,9 +2,9 @@
 //! first scenario.
 
 mod calibrate;
+mod diagnose;
 mod error;
 mod lease;
-mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex, Weak};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -26,6 +26,7 @@ use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
 use super::server::Server;
 use super::stdio::Stdio;
+use crate::engine::diagnosis::Check;
 use crate::engine::environment;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
@@ -437,6 +438,10 @@ impl Session for ToolbusSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

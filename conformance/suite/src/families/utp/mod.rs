@@ -8,6 +8,7 @@ mod callable;
 pub mod capture;
 mod codec;
 pub mod credentials;
+mod diagnose;
 pub mod error;
 pub mod judge;
 pub mod manifest;

@@ -6,18 +6,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::callable::tools;
 use super::capture::Capture;
+use super::diagnose;
 use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
 use super::session::{Liveness, UtpFound, UtpSession};
 use super::test_environment::{GroundFound, TestEnvironment};
 use super::tool::Role;
+use crate::engine::diagnosis::Check;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
 use crate::engine::session::{Recheck, Session};
@@ -148,6 +150,20 @@ impl Session for Services {
             }
         }
         found
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move {
+            let mut checks = Vec::new();
+            for session in self.roles.values() {
+                checks.extend(diagnose::role(session).await);
+            }
+            if let Some(capture) = &self.capture {
+                checks.push(Check::good("capture", format!("{} messages", capture.len())));
+            }
+            checks
+        }
+        .boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -26,7 +26,7 @@ use super::target::{Logged, Process, Running, Target};
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
-use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -71,6 +71,15 @@ impl ManifestTable for Utp {
 impl Protocol for Utp {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, REGISTRY_LOG]
+    }
+
+    fn broker<'m>(&self, manifest: &'m Manifest) -> Option<&'m str> {
+        manifest.get::<UtpTable>().map(|utp| utp.nats.as_str())
+    }
+
+    // A registry is reached over HTTP alone.
+    fn is_on_bus(&self, profile: &str) -> bool {
+        PROFILES.contains(&profile)
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
@@ -168,7 +177,7 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
 }
 
 /// The profiles that need the platform and the broker.
-pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
 
 /// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
 /// without being selected.

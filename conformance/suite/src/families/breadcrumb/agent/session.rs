@@ -2,6 +2,7 @@
 //! first scenario.
 
 mod calibrate;
+mod diagnose;
 mod start;
 
 use std::collections::BTreeSet;
@@ -9,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -22,6 +23,7 @@ use super::model::Model;
 use super::play::{Play, Plays};
 use super::task::Task;
 use super::tools::{Around, attend};
+use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
@@ -263,6 +265,10 @@ impl Session for CrumbAgentSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

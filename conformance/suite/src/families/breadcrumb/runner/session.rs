@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -24,6 +24,7 @@ use super::error::RunnerError;
 use super::pages::Pages;
 use super::upstream::Upstream;
 use super::value::tells;
+use crate::engine::diagnosis::Check;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
@@ -330,6 +331,10 @@ impl Session for RunnerSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
@@ -23,6 +23,7 @@ use super::judge::request::Expected;
 use super::judge::{CallRecord, Made};
 use super::manifest::AgentTable;
 use super::router::{ScenarioChannel, ScenarioRouter};
+use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
@@ -369,6 +370,10 @@ impl Session for AgentSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -1,5 +1,6 @@
 //! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
 
+mod diagnose;
 mod error;
 mod learn;
 
@@ -8,7 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
@@ -17,6 +18,7 @@ use tokio::sync::Mutex as AsyncMutex;
 use super::client::{Agent, Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
+use crate::engine::diagnosis::Check;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::Session;
@@ -472,6 +474,10 @@ impl Session for HubSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

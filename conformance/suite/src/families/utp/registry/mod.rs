@@ -8,6 +8,7 @@
 pub mod client;
 mod codec;
 pub mod definition;
+pub mod error;
 pub mod evidence;
 pub mod exchange;
 pub mod judge;

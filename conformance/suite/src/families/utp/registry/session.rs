@@ -5,16 +5,17 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use sha2::{Digest, Sha256};
-use thiserror::Error;
 
 use super::client::{Caller, Client, Request};
 use super::definition::Definition;
+use super::error::ManagementError;
 use super::exchange::Exchange;
 use super::upload::{Made, Upload};
+use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
 use crate::engine::manifest::durations;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
@@ -51,48 +52,6 @@ pub struct ManagementPlan {
     pub version: String,
     /// The broker, for a started registry that needs one.
     pub nats_url: String,
-}
-
-/// A session that cannot be opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum ManagementError {
-    /// The manifest describes no registry.
-    #[error(
-        "the manifest has no `utp.registry.base_url` and no `utp.registry.start`, so there is no registry to reach"
-    )]
-    NoRegistry,
-    /// The manifest says something that cannot be.
-    #[error("{0}")]
-    Config(String),
-    /// It cannot be started.
-    #[error("the registry cannot be started: {0}")]
-    Start(String),
-    /// It does not answer.
-    #[error("the registry at {base} does not answer within {seconds} s: {why}")]
-    Silent {
-        /// Its address.
-        base: String,
-        /// The deadline.
-        seconds: u64,
-        /// What came of the last try.
-        why: String,
-    },
-    /// It does not let us in.
-    #[error(
-        "the registry does not let the suite upload ({0}): check `utp.registry.headers`, and name a project that exists with `utp.registry.project`"
-    )]
-    Refused(String),
-}
-
-impl ManagementError {
-    /// Class of the cause.
-    pub fn cause(&self) -> Cause {
-        match self {
-            Self::NoRegistry | Self::Config(_) | Self::Start(_) | Self::Refused(_) => Cause::Config,
-            Self::Silent { .. } => Cause::Reachability,
-        }
-    }
 }
 
 /// An open session.
@@ -224,9 +183,11 @@ impl ManagementSession {
         self.works
     }
 
-    /// Why it could not.
-    pub fn why_idle(&self) -> &str {
-        &self.told
+    fn checks(&self) -> Vec<Check> {
+        if !self.works() {
+            return vec![Check::bad("registry", Cause::Implementation, &self.told)];
+        }
+        vec![Check::good("registry", "takes a definition and gives it back"), Check::pace(&self.pace)]
     }
 
     /// Says why the registry is gone, where the suite started it.
@@ -474,6 +435,10 @@ impl Session for ManagementSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -2,6 +2,7 @@
 //! model comes out as a command, how fast that is, and what follows a plain `suspend` and a plain `terminate`.
 
 mod calibrate;
+mod diagnose;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -10,6 +11,7 @@ use std::time::Duration;
 use super::model::Model;
 use super::reach::Reach;
 use super::seen::Behaviour;
+use crate::engine::diagnosis::Check;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
@@ -17,7 +19,7 @@ use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::test_environment::TestEnvironment;
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -270,6 +272,10 @@ impl Session for RuntimeSession {
 
     fn snapshot(&self) -> Value {
         protocol::snapshot(&self.found())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {
