@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
+use std::sync::Arc;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
@@ -16,15 +16,12 @@ use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::families;
-use callmark_suite::families::utp::capture::Exercise;
-use callmark_suite::families::utp::setup::InProcess;
-use callmark_suite::families::utp::target::Target;
 use clap::ValueEnum;
 
 use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, LoadedBaseline};
 use crate::broker::{self, BrokerChoice};
-use crate::bundled::{self, Reference, Registry, Tour};
+use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
 use crate::console;
 use crate::descriptors::{self, Need};
@@ -223,19 +220,14 @@ pub(crate) async fn certify(
     // Before it is completed for the bundled reference: as it is signed.
     let places = manifest.places();
     let mut manifest = manifest.clone();
-    let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
-        Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
+    let in_process = if is_bundled {
+        let started = InThisProcess::start(&mut manifest, &selection.profiles).await;
+        Some(started.map_err(Failure::incomplete)?)
     } else {
         None
     };
     let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
-    let in_process = InProcess {
-        target: Mutex::new(
-            is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
-        ),
-        exercise: is_bundled.then_some(&Tour as &dyn Exercise),
-    };
     let opening = setup::open(
         library.families,
         OpenPlan {
@@ -245,7 +237,7 @@ pub(crate) async fn certify(
             limits: limits(arguments, is_bundled),
             seed: arguments.seed,
             logs: arguments.out.clone(),
-            in_process: Some(&in_process),
+            in_process: in_process.as_ref().map(InThisProcess::roles),
         },
     );
     let opened = tokio::select! {
@@ -279,8 +271,8 @@ pub(crate) async fn certify(
         () = exit::told_to_end() => Err(interrupted()),
     };
     opened.close().await;
-    if let Some(registry) = registry {
-        registry.stop().await;
+    if let Some(in_process) = in_process {
+        in_process.stop().await;
     }
     if let Some(broker) = broker {
         broker.stop().await;
