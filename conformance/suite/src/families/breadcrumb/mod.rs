@@ -12,6 +12,7 @@ pub mod evidence;
 pub mod in_memory_store;
 mod lines;
 pub mod manifest;
+pub mod reason;
 pub mod router;
 pub mod runner;
 mod setup;

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::agent::session::{CrumbAgentFound, CrumbAgentSession};
 use super::manifest::BreadcrumbTable;
+use super::reason::{Alternative, Undeclared};
 use super::runner::session::{RunnerFound, RunnerSession};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -34,6 +36,10 @@ impl ManifestTable for Breadcrumb {
 impl Protocol for Breadcrumb {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, AGENT_LOG]
+    }
+
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod contract;
 pub mod manifest;
+pub mod reason;
 pub mod server;
 mod setup;
 

@@ -7,7 +7,9 @@ use serde_json::Value;
 
 use super::agent::session::{AgentFound, AgentSession};
 use super::manifest::HubTable;
+use super::reason::{Alternative, Undeclared};
 use super::server::session::{HubFound, HubSession};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -34,6 +36,10 @@ impl ManifestTable for Hub {
 impl Protocol for Hub {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG, AGENT_LOG]
+    }
+
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {

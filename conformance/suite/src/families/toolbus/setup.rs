@@ -6,7 +6,9 @@ use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
 use super::manifest::ToolbusTable;
+use super::reason::{Alternative, Undeclared};
 use super::session::{ToolbusFound, ToolbusSession};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -32,6 +34,10 @@ impl ManifestTable for Toolbus {
 impl Protocol for Toolbus {
     fn logs(&self) -> &'static [&'static str] {
         &[LOG]
+    }
+
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {

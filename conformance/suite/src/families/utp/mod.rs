@@ -18,6 +18,7 @@ pub mod null;
 pub mod platform;
 pub mod project_name;
 mod readiness;
+pub mod reason;
 pub mod registry;
 pub mod runtime;
 pub mod scene;

@@ -17,6 +17,7 @@ use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
+use super::reason::Alternative;
 use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
 use super::runtime::model::Model;
 use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
@@ -26,6 +27,7 @@ use super::target::{Logged, Process, Running, Target};
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::pace::TimeoutLimits;
@@ -80,6 +82,10 @@ impl Protocol for Utp {
     // A registry is reached over HTTP alone.
     fn is_on_bus(&self, profile: &str) -> bool {
         PROFILES.contains(&profile)
+    }
+
+    fn reasons(&self) -> Reasons {
+        Reasons { alternatives: Alternative::ALL, ..Reasons::default() }
     }
 
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {

@@ -14,8 +14,9 @@ use super::scene::{Pulse, Scene};
 use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, lock};
 
 /// The state of one scenario.

@@ -10,8 +10,9 @@ use super::judge::outcome::LOST;
 use super::judge::{CallRecord, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::engine::judge::{Cause, CheckFailure, Judgement, Undeclared};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::families::hub::reason::Undeclared;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
 

@@ -2,10 +2,11 @@
 
 use cucumber::{Parameter, then};
 
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::Step;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::judge::{artifact, call, envelope, shape};
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 
 /// A property of one response.

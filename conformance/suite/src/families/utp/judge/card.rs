@@ -7,8 +7,9 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
+use crate::families::utp::reason::Alternative;
 use crate::transcript::Frame;
 
 /// The result card of the call.

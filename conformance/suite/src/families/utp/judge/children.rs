@@ -12,10 +12,11 @@ use super::callback::MEMBERS;
 use super::inline_arguments::inline_used;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, Call, HELPER};
 use crate::families::utp::message;
 use crate::families::utp::platform::children::answer_to;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 

@@ -4,8 +4,9 @@ use serde_json::{Value, json};
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::upstream::{ALLOWED, Key, Variable};
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};

@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::exchange::Reading;
 use super::upload::Upload;
 use super::world::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::reason::Alternative;
 
 /// Members that a stored row is known by (UTP §2). Whatever else a registry keeps is its own business.
 const ROW: [&str; 7] =

@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::message::mentions;
+use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.

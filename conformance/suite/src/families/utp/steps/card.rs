@@ -2,9 +2,9 @@
 
 use cucumber::then;
 
-use crate::engine::judge::Alternative;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::{card, repeat, seen};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 
 #[then("a tool.result card is written for the call")]

@@ -2,9 +2,9 @@
 
 use cucumber::then;
 
-use crate::engine::judge::Alternative;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::{errors, seen, upstream};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
 

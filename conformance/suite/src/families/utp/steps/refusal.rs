@@ -3,10 +3,10 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
-use crate::engine::judge::Alternative;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{refusal, seen};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 
 #[then("the tool does not run")]

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::agent::stock::meant;
 use crate::families::breadcrumb::agent::task::{Reply, number};
 use crate::families::breadcrumb::agent::told::{leaves, read};
+use crate::families::breadcrumb::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// The first stage of the first task.

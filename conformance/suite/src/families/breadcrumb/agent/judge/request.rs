@@ -7,10 +7,11 @@ use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::said::{Request, Utterance};
 use crate::families::breadcrumb::agent::stock::{TOOLS, meant, misfit};
 use crate::families::breadcrumb::crumb::CONFIG;
+use crate::families::breadcrumb::reason::Alternative;
 
 /// A member of a call, as features name it.
 #[derive(Clone, Copy, Debug, Parameter)]

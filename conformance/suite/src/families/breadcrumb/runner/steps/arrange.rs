@@ -5,9 +5,9 @@ use std::str::FromStr;
 use cucumber::{Parameter, given};
 use serde_json::{Value, json};
 
-use crate::engine::judge::Undeclared;
 use crate::engine::parameters::Json;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::{Call, filled};
 use crate::families::breadcrumb::runner::world::World;
 

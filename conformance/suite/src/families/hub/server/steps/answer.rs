@@ -5,8 +5,9 @@ use std::str::FromStr;
 use cucumber::{Parameter, then};
 
 use super::Code;
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::judge::shape::Shape;
