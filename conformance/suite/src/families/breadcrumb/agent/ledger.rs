@@ -1,9 +1,9 @@
 //! Which of the planned calls each call of the agent is.
 
-use super::said::{Request, Utterance};
-use super::stock::meant;
+use super::agent_output::{Request, Utterance};
+use super::conversation_reader::Known;
+use super::seed_data::meant;
 use super::task::{PlannedCall, Task};
-use super::told::Known;
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 

@@ -20,7 +20,7 @@ use tokio::task::JoinSet;
 use super::driver::{Driver, Way};
 use super::manifest::CrumbAgentTable;
 use super::model::Model;
-use super::play::{Play, Plays};
+use super::scenario_state::{ScenarioState, ScenarioStates};
 use super::task::Task;
 use super::tools::{Around, attend};
 use crate::engine::diagnosis::Check;
@@ -84,7 +84,7 @@ pub struct CrumbAgentSession {
     /// Waiting times.
     pub pace: Timeouts,
     pub(super) around: Arc<Around>,
-    pub(super) plays: Arc<Plays>,
+    pub(super) states: Arc<ScenarioStates>,
     /// Names of tools that the manifest's fixtures add to the catalog.
     pub(super) further_tools: BTreeSet<String>,
     works: bool,
@@ -131,14 +131,14 @@ impl CrumbAgentSession {
     /// The session of a run that is judged again.
     pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
-        let plays = Arc::new(Plays::default());
-        let model = Model::new(&router, &plays);
+        let states = Arc::new(ScenarioStates::default());
+        let model = Model::new(&router, &states);
         let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
         Arc::new(Self {
             table,
             pace: found.pace,
             around: Arc::new(Around { router, driver, model }),
-            plays,
+            states,
             further_tools: found.further_tools,
             works: found.works,
             processes: Mutex::default(),
@@ -201,14 +201,18 @@ impl CrumbAgentSession {
     }
 
     /// A scenario comes in, and its tools are attended to.
-    pub(super) fn enter(&self, unique: &str, transcript: Arc<Transcript>) -> (Arc<Play>, JoinSet<()>) {
-        let play = Play::new(self.around.router.enter_with(unique, transcript));
-        self.plays.add(&play);
+    pub(super) fn enter(
+        &self,
+        unique: &str,
+        transcript: Arc<Transcript>,
+    ) -> (Arc<ScenarioState>, JoinSet<()>) {
+        let state = ScenarioState::new(self.around.router.enter_with(unique, transcript));
+        self.states.add(&state);
         let mut attending = JoinSet::new();
         if !matches!(self.around.driver.way, Way::Nobody { .. }) {
-            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
+            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&state), self.moment()));
         }
-        (play, attending)
+        (state, attending)
     }
 
     /// How long an agent may take over what belongs together but comes in several messages.
@@ -220,7 +224,7 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why that does not get to the agent.
-    pub(super) fn say(&self, play: &Play, task: Task) -> Result<(), String> {
+    pub(super) fn say(&self, state: &ScenarioState, task: Task) -> Result<(), String> {
         let template = self.table.say.clone().unwrap_or_else(|| {
             json!({"schema_name": USER_MESSAGE, "title": "Message", "tags": ["user:message", "session:{session}"],
                    "context": {"message": "{text}", "content": "{text}"}})
@@ -229,15 +233,15 @@ impl CrumbAgentSession {
             [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
         let body = filled(&template, &words);
         for (number, _) in task.names() {
-            self.around.router.know_by(number, &play.scenario_channel);
+            self.around.router.know_by(number, &state.scenario_channel);
         }
-        play.add(task);
-        self.around.driver.tell(&self.around.router, &play.scenario_channel, body)
+        state.add(task);
+        self.around.driver.tell(&self.around.router, &state.scenario_channel, body)
     }
 
     /// The schema of a breadcrumb in the store.
     pub(super) fn schema_of(&self, id: &str) -> Option<String> {
-        let crumb = self.around.driver.store.shelf.find(id)?;
+        let crumb = self.around.driver.store.contents.find(id)?;
         crumb.schema_name().map(str::to_owned)
     }
 

@@ -8,7 +8,7 @@ use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
 
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]

@@ -2,14 +2,14 @@
 
 pub mod answer;
 pub mod call;
+mod call_setup;
 mod digest;
 pub mod error;
 pub mod exchange;
+pub mod fixtures;
+mod inspect;
 pub mod judge;
-mod look;
 pub mod pages;
-mod prepare;
-pub mod props;
 pub mod scene;
 pub mod session;
 mod steps;

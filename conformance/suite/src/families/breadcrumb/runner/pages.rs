@@ -108,7 +108,7 @@ async fn handle(State(router): State<Arc<ScenarioRouter>>, request: Request) -> 
     };
     let scenario_channel = router.whose(unique);
     let channel = format!("{} {path}", request.method());
-    router.heard_in(&scenario_channel, Kind::Web, &channel, BTreeMap::new(), Value::Null);
+    router.record_incoming_of(&scenario_channel, Kind::Web, &channel, BTreeMap::new(), Value::Null);
     if path.starts_with(CLICKED) {
         return Html("<!doctype html><title>Thanks</title><p>Thanks.</p>").into_response();
     }

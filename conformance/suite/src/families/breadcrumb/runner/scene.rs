@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::call::{Call, filled, product};
-use super::props::{Props, memo_title};
+use super::fixtures::{Fixtures, memo_title};
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
@@ -32,7 +32,7 @@ pub struct Scene {
     /// Frames that were there when the calls were made.
     pub before: usize,
     /// What it has beside its calls.
-    pub props: Props,
+    pub fixtures: Fixtures,
 }
 
 impl Scene {
@@ -46,7 +46,7 @@ impl Scene {
             calls: Vec::new(),
             sentinels: Vec::new(),
             before: 0,
-            props: Props::default(),
+            fixtures: Fixtures::default(),
         }
     }
 

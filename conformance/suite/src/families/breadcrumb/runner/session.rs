@@ -116,7 +116,7 @@ impl RunnerSession {
     pub fn found(&self) -> RunnerFound {
         RunnerFound {
             pace: self.pace,
-            has_shelf: self.store_access.shelf().is_some(),
+            has_shelf: self.store_access.contents().is_some(),
             has_upstream: self.upstream.is_some(),
             pages: self.pages.as_ref().map(Pages::address),
             keys: self.keys.clone(),
@@ -136,7 +136,7 @@ impl RunnerSession {
             store_access: if found.has_shelf {
                 StoreAccess::Store(Store::closed())
             } else {
-                StoreAccess::Nobody
+                StoreAccess::Offline
             },
             upstream: found.has_upstream.then(|| Upstream::unheard(&router)),
             router,
@@ -197,7 +197,8 @@ impl RunnerSession {
 
     /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.
     pub(in crate::families::breadcrumb) fn can_configure(&self) -> bool {
-        self.store_access.shelf().is_some() || self.tools.config.template().to_string().contains("{api_key}")
+        self.store_access.contents().is_some()
+            || self.tools.config.template().to_string().contains("{api_key}")
     }
 
     /// Whether the sentinel's tool did its work.
@@ -267,7 +268,7 @@ impl RunnerSession {
             ("title", Value::from(message.clone())),
             ("tags", json!(["note", format!("tag-{unique}")])),
             ("context", json!({"text": message})),
-            ("messages", super::props::messages(&request_id)),
+            ("messages", super::fixtures::messages(&request_id)),
             ("model", json!(super::upstream::SOME_MODEL)),
             ("url", Value::from(page)),
         ];

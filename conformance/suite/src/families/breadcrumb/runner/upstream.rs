@@ -171,8 +171,13 @@ impl MockLlm {
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
         let scenario_channel = self.router.whose(&format!("{channel} {asked}"));
-        let arrived =
-            self.router.heard_in(&scenario_channel, Kind::Upstream, &channel, headers, asked.clone());
+        let arrived = self.router.record_incoming_of(
+            &scenario_channel,
+            Kind::Upstream,
+            &channel,
+            headers,
+            asked.clone(),
+        );
         let asked = arrived.into_iter().next().unwrap_or(asked);
         let speech = Speech::of(&scenario_channel.unique);
         let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
@@ -184,7 +189,7 @@ impl MockLlm {
             }),
         };
         let told =
-            self.router.told(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
+            self.router.send(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
         let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
         let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)

@@ -156,7 +156,7 @@ impl ScenarioRouter {
     }
 
     /// Writes down what the agent sent.
-    pub(super) fn heard(
+    pub(super) fn record_incoming(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -177,7 +177,7 @@ impl ScenarioRouter {
     }
 
     /// Writes down what the suite says, and gives what becomes of it on the way.
-    pub(super) fn said(
+    pub(super) fn send(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -207,7 +207,7 @@ impl ScenarioRouter {
             .filter(|(name, _)| ![SCENARIO, CALL, TOOL, STATUS].contains(&name.as_str()))
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.heard(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
+        self.record_incoming(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
         match kind {
             Kind::HubRequest => self.hub(&scenario_channel, asked),
             Kind::Provider => Reply::json(200, &json!({})),
@@ -228,7 +228,7 @@ impl ScenarioRouter {
             Reply::Close => (0, Value::from("the connection is closed")),
         };
         let Some(sent) =
-            self.said(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
+            self.send(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
         else {
             return Reply::Close;
         };
@@ -245,7 +245,7 @@ impl ScenarioRouter {
     /// The language model.
     pub(super) fn think(&self, asked: &ReceivedRequest) -> Reply {
         let scenario_channel = self.whose(&text(asked));
-        self.heard(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
+        self.record_incoming(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
         let mut now = lock(&scenario_channel.now);
         model::answer(self.model, &asked.body, now.conversation.as_mut())
     }

@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{CrumbAgentError, CrumbAgentSession};
 use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
-use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::agent::task::{Task, UserRequest};
 use crate::transcript::Frame;
 
@@ -34,7 +34,7 @@ impl CrumbAgentSession {
         within: Duration,
     ) -> Result<(), CrumbAgentError> {
         if matches!(self.around.driver.way, Way::Store) {
-            let mut listeners = self.around.driver.store.shelf.listeners();
+            let mut listeners = self.around.driver.store.contents.listeners();
             let someone = listeners.wait_for(|count| *count > 0);
             // Who reads lists in turn never listens.
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
@@ -82,10 +82,10 @@ impl CrumbAgentSession {
         patience: Duration,
     ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
-        let (play, _attending) = self.enter(&unique, Arc::default());
+        let (state, _attending) = self.enter(&unique, Arc::default());
         let task = Task::new(user_request, &unique, 1, format!("sess-{unique}"));
-        self.say(&play, task).map_err(CrumbAgentError::Reach)?;
-        let tasks = play.tasks();
+        self.say(&state, task).map_err(CrumbAgentError::Reach)?;
+        let tasks = state.tasks();
         let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
         // The tool that it was asked to use, and what for.
         let called = |frames: &[Frame]| {
@@ -99,7 +99,7 @@ impl CrumbAgentSession {
             });
             (is_meant && ledger.made((0, 0, 0)).next().is_some()).then_some(())
         };
-        let transcript = &play.scenario_channel.transcript;
+        let transcript = &state.scenario_channel.transcript;
         let began = Instant::now();
         if transcript.wait(patience, spoke).await.is_none() {
             return Ok(Tried::default());
@@ -115,7 +115,7 @@ impl CrumbAgentSession {
             return CrumbAgentError::Reach(why);
         }
         let listens = !matches!(self.around.driver.way, Way::Store)
-            || *self.around.driver.store.shelf.listeners().borrow() > 0;
+            || *self.around.driver.store.contents.listeners().borrow() > 0;
         CrumbAgentError::Silent {
             seconds: within.as_secs(),
             what: if listens {

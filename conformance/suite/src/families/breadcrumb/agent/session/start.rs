@@ -14,11 +14,11 @@ use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pip
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
 use crate::families::breadcrumb::agent::model::Model;
-use crate::families::breadcrumb::agent::play::Plays;
-use crate::families::breadcrumb::agent::stock;
+use crate::families::breadcrumb::agent::scenario_state::ScenarioStates;
+use crate::families::breadcrumb::agent::seed_data;
 use crate::families::breadcrumb::agent::tools::Around;
-use crate::families::breadcrumb::lines;
-use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::json_lines;
+use crate::families::breadcrumb::json_lines::Input;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::{Posting, Store, fixtures};
 use crate::net::http_server::HttpServer;
@@ -42,8 +42,8 @@ pub(super) async fn set_up(
     let store = store.map_err(CrumbAgentError::Listen)?;
     let held = fixtures(table.fixtures.as_deref(), &directory).map_err(CrumbAgentError::Config)?;
     stock_up(&store, &held)?;
-    let plays = Arc::<Plays>::default();
-    let model = Model::new(&router, &plays);
+    let states = Arc::<ScenarioStates>::default();
+    let model = Model::new(&router, &states);
     let speaking = Arc::clone(&model);
     let server =
         HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
@@ -69,12 +69,12 @@ pub(super) async fn set_up(
         };
         processes.push(process);
         let hearing = Arc::clone(&router);
-        listening.spawn(lines::read(output, move |text| {
-            hearing.heard(Kind::Said, "stdout", BTreeMap::new(), line(&text));
+        listening.spawn(json_lines::read(output, move |text| {
+            hearing.record_incoming(Kind::Said, "stdout", BTreeMap::new(), line(&text));
         }));
         let input = Input::new(input);
         for crumb in store
-            .shelf
+            .contents
             .list(&crate::families::breadcrumb::in_memory_store::Filter {
                 limit: usize::MAX,
                 ..Default::default()
@@ -100,7 +100,7 @@ pub(super) async fn set_up(
     Ok(CrumbAgentSession {
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         around: Arc::new(Around { router, driver: Driver { store, way }, model }),
-        plays,
+        states,
         further_tools: names(&held),
         works: false,
         processes: Mutex::new(processes),
@@ -114,10 +114,10 @@ pub(super) async fn set_up(
 
 /// Puts into the store what it holds from the start.
 fn stock_up(store: &Store, fixtures: &[Value]) -> Result<(), CrumbAgentError> {
-    let own = stock::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
-    let further = fixtures.iter().map(|body| (store.shelf.fresh_id(), body.clone()));
+    let own = seed_data::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
+    let further = fixtures.iter().map(|body| (store.contents.fresh_id(), body.clone()));
     for (id, body) in own.chain(further) {
-        let stored = store.shelf.put(id, &body, None);
+        let stored = store.contents.put(id, &body, None);
         stored.map_err(|refused| {
             CrumbAgentError::Config(format!("`breadcrumb.agent.fixtures`: {refused:?}"))
         })?;

@@ -7,7 +7,7 @@ use super::tool::is_number;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::{CUSTOM, Config};
+use crate::families::breadcrumb::runner::fixtures::{CUSTOM, Config};
 use crate::transcript::Frame;
 
 /// What is known of the configurations of a scenario.

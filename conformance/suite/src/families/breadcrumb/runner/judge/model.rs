@@ -6,7 +6,7 @@ use super::tool::{is_number, output, wrong};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::sent;
+use crate::families::breadcrumb::runner::fixtures::sent;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::transcript::{Frame, Kind};
 

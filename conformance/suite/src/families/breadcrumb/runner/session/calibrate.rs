@@ -29,8 +29,8 @@ impl RunnerSession {
         within: Duration,
     ) -> Result<(), RunnerError> {
         let began = Instant::now();
-        if let Some(shelf) = self.store_access.shelf() {
-            let mut listeners = shelf.listeners();
+        if let Some(contents) = self.store_access.contents() {
+            let mut listeners = contents.listeners();
             let someone = listeners.wait_for(|count| *count > 0);
             // Who reads lists in turn never listens.
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;

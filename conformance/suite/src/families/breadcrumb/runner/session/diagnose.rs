@@ -6,7 +6,7 @@ use super::RunnerSession;
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
 use crate::families::breadcrumb::runner::answer::Answer;
-use crate::families::breadcrumb::runner::props::Act;
+use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::scene::Scene;
 use crate::transcript::shorten;
 

@@ -10,8 +10,9 @@ use tokio::sync::watch;
 use tokio::task::JoinSet;
 
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
-use crate::families::breadcrumb::lines;
-use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::external_store::ExternalStore;
+use crate::families::breadcrumb::json_lines;
+use crate::families::breadcrumb::json_lines::Input;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS};
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::digest::hash;
@@ -20,7 +21,6 @@ use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
 use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
-use crate::families::breadcrumb::system::System;
 use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
@@ -68,30 +68,30 @@ pub(super) async fn set_up(
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let store_access = if let Some(base) = &table.store {
-        StoreAccess::System(follow(&table, base, &router, &mut listening).await?)
+        StoreAccess::External(follow(&table, base, &router, &mut listening).await?)
     } else {
         let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
             .await
             .map_err(RunnerError::Listen)?;
         for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
-            let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
+            let stored = store.contents.put(store.contents.fresh_id(), &fixture, None);
             stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
         }
         log.hide(keys.iter().cloned());
         for (number, key) in keys.iter().enumerate() {
-            store.shelf.keep_secret(&secret_id(number), &format!("key-{number}"), key);
+            store.contents.keep_secret(&secret_id(number), &format!("key-{number}"), key);
         }
         let port = Port::take(handing).map_err(RunnerError::Start)?;
         process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
             .map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
-                let (router, shelf) = (Arc::clone(&router), Arc::clone(&store.shelf));
-                listening.spawn(lines::read(output, move |line| {
+                let (router, contents) = (Arc::clone(&router), Arc::clone(&store.contents));
+                listening.spawn(json_lines::read(output, move |line| {
                     let said = serde_json::from_str(&line).unwrap_or(Value::from(line));
-                    for body in router.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
+                    for body in router.record_incoming(Kind::Crumb, "stdout", BTreeMap::new(), said) {
                         // What is no breadcrumb was written down, and is stored nowhere.
-                        let _ = shelf.put(shelf.fresh_id(), &body, None);
+                        let _ = contents.put(contents.fresh_id(), &body, None);
                     }
                 }));
                 StoreAccess::Lines { store, input: Input::new(input) }
@@ -109,7 +109,7 @@ async fn follow(
     base: &str,
     router: &Arc<ScenarioRouter>,
     listening: &mut JoinSet<()>,
-) -> Result<System, RunnerError> {
+) -> Result<ExternalStore, RunnerError> {
     let token = match &table.token_env {
         Some(variable) => Some(std::env::var(variable).map_err(|_| {
             RunnerError::Config(format!(
@@ -118,7 +118,7 @@ async fn follow(
         })?),
         None => None,
     };
-    let system = System::new(base, token).map_err(RunnerError::Reach)?;
+    let system = ExternalStore::new(base, token).map_err(RunnerError::Reach)?;
     let (opened, mut is_open) = watch::channel(false);
     let router = Arc::clone(router);
     let blanks = Mutex::new(BTreeSet::new());
@@ -130,7 +130,7 @@ async fn follow(
             lock(&blanks).insert(id);
         }
         let kind = if version > 1 && !was_blank { Kind::CrumbChange } else { Kind::Crumb };
-        router.heard(kind, "event", BTreeMap::new(), crumb);
+        router.record_incoming(kind, "event", BTreeMap::new(), crumb);
     }));
     let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
     if !matches!(open, Ok(Ok(_))) {

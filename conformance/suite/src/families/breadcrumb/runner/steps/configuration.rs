@@ -6,9 +6,9 @@ use cucumber::{Parameter, given, then, when};
 
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::runner::fixtures::{Act, NOTHING};
 use crate::families::breadcrumb::runner::judge::config;
 use crate::families::breadcrumb::runner::judge::config::Known;
-use crate::families::breadcrumb::runner::props::{Act, NOTHING};
 use crate::families::breadcrumb::runner::world::World;
 
 /// What stands where a configuration should.
@@ -114,15 +114,15 @@ fn judge(
     ) -> Judgement,
 ) -> Step {
     let scene = world.scene()?;
-    let (props, session) = (scene.props.clone(), scene.session.clone());
-    if props.configs.is_empty() {
+    let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
+    if fixtures.configs.is_empty() {
         let message = "no configuration was stored".to_owned();
         return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Suite, message }));
     }
     let table = &session.tools.config;
     world.judge_calls(|frames, call| {
         let known = Known {
-            configs: &props.configs,
+            configs: &fixtures.configs,
             keys: &session.keys,
             pointer: table.pointer(call.tool()),
             is_told: table.custom_pointer.is_some(),

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::engine::judge::Judgement;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
-use crate::families::breadcrumb::runner::props::Act;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::families::breadcrumb::runner::world::World;
 
@@ -153,12 +153,12 @@ async fn output(world: &mut World, claim: Claim) -> Step {
     let scene = world.scene()?;
     let frames = scene.frames();
     let (speech, page) = (Speech::of(&scene.unique), Page::of(&scene.unique));
-    let (props, session) = (scene.props.clone(), scene.session.clone());
+    let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
     let url = session.pages.as_ref().map(|pages| pages.url(&scene.unique)).unwrap_or_default();
     world.judge_answers(|call, answer| match claim {
         Claim::Schema => {
             let own = session.table.extra.get(call.tool()).and_then(|extra| extra.output_schema.as_ref());
-            tool::fits_schema(call, answer, props.action.as_deref(), own)
+            tool::fits_schema(call, answer, fixtures.action.as_deref(), own)
         }
         Claim::Content => model::has_content(call, answer, &speech),
         Claim::Model => model::has_model(&frames, call, answer),
@@ -172,9 +172,9 @@ async fn output(world: &mut World, claim: Claim) -> Step {
         Claim::Created => crumbs::is_created(&frames, call, answer),
         Claim::Success => crumbs::succeeds(call, answer),
         Claim::Version => {
-            props.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
+            fixtures.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
         }
-        Claim::Found => crumbs::finds(call, answer, &props.stored),
+        Claim::Found => crumbs::finds(call, answer, &fixtures.stored),
         Claim::Counted => crumbs::counts(call, answer),
         Claim::Page => browser::arrives(call, answer, &url, &page),
         Claim::PageText => browser::reads(call, answer, &page),
