@@ -134,7 +134,7 @@ impl UtpReference {
         let utp = setting.table::<UtpTable>("utp")?;
         let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
         let plan = ManagementPlan {
-            opening: setting.patient().context(table),
+            context: setting.patient().context(table),
             version: utp.protocol_version,
             nats_url: String::new(),
         };

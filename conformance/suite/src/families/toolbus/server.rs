@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// A server that nobody runs, for a run that is judged again.
-    pub(super) fn of_nobody() -> Self {
+    pub(super) fn offline() -> Self {
         Self {
             link: Arc::new(Nowhere),
             routes: Arc::default(),

@@ -98,7 +98,7 @@ pub struct ToolbusSession {
 /// What was found out about a server before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ToolbusFound {
+pub struct ToolbusSnapshot {
     pace: Timeouts,
     result_pointer: String,
     value_base: String,
@@ -108,7 +108,7 @@ pub struct ToolbusFound {
     nonce: String,
 }
 
-impl ToolbusFound {
+impl ToolbusSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &ToolbusTable) -> Option<String> {
         let declared = table.result_pointer.as_ref().filter(|declared| **declared != self.result_pointer)?;
@@ -124,8 +124,8 @@ impl ToolbusSession {
     pub const FAMILY: &'static str = "toolbus";
 
     /// What was found out.
-    pub fn found(&self) -> ToolbusFound {
-        ToolbusFound {
+    pub fn to_snapshot(&self) -> ToolbusSnapshot {
+        ToolbusSnapshot {
             pace: self.pace,
             result_pointer: self.result_pointer.clone(),
             value_base: self.value_base.clone(),
@@ -137,7 +137,7 @@ impl ToolbusSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: ToolbusTable, snapshot: ToolbusSnapshot, seed: u64) -> Arc<Self> {
         let plan = OpenContext {
             table: table.clone(),
             directory: PathBuf::new(),
@@ -147,22 +147,22 @@ impl ToolbusSession {
             seed,
         };
         Arc::new(Self {
-            pace: found.pace,
-            result_pointer: found.result_pointer,
-            value_base: found.value_base,
-            outside: found.outside,
+            pace: snapshot.pace,
+            result_pointer: snapshot.result_pointer,
+            value_base: snapshot.value_base,
+            outside: snapshot.outside,
             directory: Mutex::default(),
             table,
             plan,
-            echoed: found.echoed,
-            baselines: found.baselines.into_iter().collect(),
+            echoed: snapshot.echoed,
+            baselines: snapshot.baselines.into_iter().collect(),
             shared: AsyncMutex::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
             ids: Arc::default(),
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -175,10 +175,10 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
+    async fn open_inner(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
         let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
         let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
@@ -209,7 +209,7 @@ impl ToolbusSession {
             nonce: format!("{now:x}{}", std::process::id()),
         };
         let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
-        let learned = session.learn(&server).await;
+        let learned = session.calibrate(&server).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -254,7 +254,7 @@ impl ToolbusSession {
     /// Why there is none.
     pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
         if self.is_again() {
-            return Ok(Arc::new(Server::of_nobody()));
+            return Ok(Arc::new(Server::offline()));
         }
         let mut shared = self.shared.lock().await;
         if let Some(server) = shared.get(&kind)
@@ -280,7 +280,7 @@ impl ToolbusSession {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
         let free = if attempt == 0 { lock(&self.leases.free).pop() } else { None };
         let (server, is_used) = match free {
-            _ if self.is_again() => (Arc::new(Server::of_nobody()), false),
+            _ if self.is_again() => (Arc::new(Server::offline()), false),
             Some(server) if server.why_closed().is_none() => (server, true),
             _ => (self.connect(RootKind::First, None).await?, false),
         };
@@ -437,7 +437,7 @@ impl Session for ToolbusSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

@@ -78,7 +78,7 @@ impl std::fmt::Debug for UtpSession {
 /// What was found out about a role before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UtpFound {
+pub struct UtpSnapshot {
     pace: Timeouts,
     liveness: Liveness,
     counter: Counter,
@@ -86,24 +86,24 @@ pub struct UtpFound {
 
 impl UtpSession {
     /// What was found out.
-    pub fn found(&self) -> UtpFound {
-        UtpFound { pace: self.pace, liveness: self.liveness, counter: self.counter }
+    pub fn to_snapshot(&self) -> UtpSnapshot {
+        UtpSnapshot { pace: self.pace, liveness: self.liveness, counter: self.counter }
     }
 
     /// The session of a run that is judged again.
-    pub fn again(
+    pub fn restore(
         role: Role,
         tools: BTreeMap<Tool, ToolTable>,
         test_environment: &Arc<TestEnvironment>,
-        found: &UtpFound,
+        snapshot: &UtpSnapshot,
     ) -> Arc<Self> {
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
             role,
             tools,
-            pace: found.pace,
-            liveness: found.liveness,
-            counter: found.counter,
+            pace: snapshot.pace,
+            liveness: snapshot.liveness,
+            counter: snapshot.counter,
             counting: Arc::default(),
             counter_failed: AtomicBool::new(false),
         })
@@ -111,10 +111,10 @@ impl UtpSession {
 
     /// Waits for the role and calibrates.
     pub fn open(plan: SessionPlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
+    async fn open_inner(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
         if plan.role.sentinel(&plan.tools).is_none() {
             return Err(match plan.role {
                 Role::Pmo => SessionError::NoBuiltin,

@@ -18,10 +18,10 @@ use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
 use super::reason::Alternative;
-use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
+use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
 use super::runtime::model::Model;
-use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
-use super::services::{Services, ServicesFound};
+use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
+use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
@@ -104,30 +104,30 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let services = match restore.take::<ServicesFound>(Services::FAMILY)? {
+        let services = match restore.take::<ServicesSnapshot>(Services::FAMILY)? {
             Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
             None => None,
         };
-        if let Some(found) = restore.take::<RuntimeFound>(RuntimeSession::FAMILY)? {
+        if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
             let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
             if let Some(why) = found.contradiction(utp) {
                 return Err(why);
             }
-            sessions.insert(RuntimeSession::again(test_environment, found));
+            sessions.insert(RuntimeSession::restore(test_environment, found));
         }
         if let Some(services) = services {
             sessions.insert(services);
         }
-        if let Some(found) = restore.take::<ManagementFound>(ManagementSession::FAMILY)? {
+        if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let own = table(utp.registry.clone(), "utp.registry")?;
             if let Some(why) = found.contradiction(&own) {
                 return Err(why);
             }
             let version = utp.protocol_version.clone();
-            sessions.insert(ManagementSession::again(own, version, found, restore.seed));
+            sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -140,7 +140,7 @@ async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Bl
         return Err(lacks("has no table `[utp.registry]`"));
     };
     let plan = ManagementPlan {
-        opening: plan.opening(own, REGISTRY_LOG),
+        context: plan.context(own, REGISTRY_LOG),
         version: utp.protocol_version.clone(),
         nats_url: plan.broker_url.to_owned(),
     };

@@ -105,7 +105,7 @@ impl std::fmt::Debug for CrumbAgentSession {
 /// What was found out about an agent before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CrumbAgentFound {
+pub struct CrumbAgentSnapshot {
     pace: Timeouts,
     by_store: bool,
     further_tools: BTreeSet<String>,
@@ -118,8 +118,8 @@ impl CrumbAgentSession {
     pub const FAMILY: &'static str = "breadcrumb.agent";
 
     /// What was found out.
-    pub fn found(&self) -> CrumbAgentFound {
-        CrumbAgentFound {
+    pub fn to_snapshot(&self) -> CrumbAgentSnapshot {
+        CrumbAgentSnapshot {
             pace: self.pace,
             by_store: self.around.driver.is_store(),
             further_tools: self.further_tools.clone(),
@@ -129,20 +129,20 @@ impl CrumbAgentSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: CrumbAgentTable, snapshot: CrumbAgentSnapshot, seed: u64) -> Arc<Self> {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         let states = Arc::new(ScenarioStates::default());
         let model = Model::new(&router, &states);
-        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
+        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: snapshot.by_store } };
         Arc::new(Self {
             table,
-            pace: found.pace,
+            pace: snapshot.pace,
             around: Arc::new(Around { router, driver, model }),
             states,
-            further_tools: found.further_tools,
-            works: found.works,
+            further_tools: snapshot.further_tools,
+            works: snapshot.works,
             processes: Mutex::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
             _model: None,
             _listening: JoinSet::new(),
@@ -156,21 +156,21 @@ impl CrumbAgentSession {
     pub fn open(
         plan: OpenContext<CrumbAgentTable>,
     ) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    async fn open_inner(plan: OpenContext<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
+        target::opened(|handing| Self::open_on(plan.clone(), handing), ToString::to_string).await
     }
 
-    async fn opening_on(
+    async fn open_on(
         plan: OpenContext<CrumbAgentTable>,
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan, handing).await?;
-        let learned = session.learn(&limits, within).await;
+        let learned = session.calibrate(&limits, within).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -268,7 +268,7 @@ impl Session for CrumbAgentSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

@@ -24,7 +24,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.state.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
@@ -50,7 +50,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<CrumbAgentSession>() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
-        self.goes_on(session.ended())?;
+        self.ensure_running(session.ended())?;
         self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
     }

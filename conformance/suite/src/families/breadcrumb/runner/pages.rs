@@ -81,7 +81,7 @@ impl Pages {
     }
 
     /// Pages that are not served any more, for a run that is judged again.
-    pub(in crate::families::breadcrumb) fn unserved(address: SocketAddr) -> Self {
+    pub(in crate::families::breadcrumb) fn offline(address: SocketAddr) -> Self {
         Self { address, _serving: JoinSet::new() }
     }
 

@@ -98,7 +98,7 @@ impl std::fmt::Debug for RunnerSession {
 /// What was found out about a runner before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunnerFound {
+pub struct RunnerSnapshot {
     pace: Timeouts,
     has_shelf: bool,
     has_upstream: bool,
@@ -113,8 +113,8 @@ impl RunnerSession {
     pub const FAMILY: &'static str = "breadcrumb.runner";
 
     /// What was found out.
-    pub fn found(&self) -> RunnerFound {
-        RunnerFound {
+    pub fn to_snapshot(&self) -> RunnerSnapshot {
+        RunnerSnapshot {
             pace: self.pace,
             has_shelf: self.store_access.contents().is_some(),
             has_upstream: self.upstream.is_some(),
@@ -126,26 +126,26 @@ impl RunnerSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: BreadcrumbTable, snapshot: RunnerSnapshot, seed: u64) -> Arc<Self> {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         Arc::new(Self {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
-            pace: found.pace,
-            store_access: if found.has_shelf {
+            pace: snapshot.pace,
+            store_access: if snapshot.has_shelf {
                 StoreAccess::Store(Store::closed())
             } else {
                 StoreAccess::Offline
             },
-            upstream: found.has_upstream.then(|| Upstream::unheard(&router)),
+            upstream: snapshot.has_upstream.then(|| Upstream::offline(&router)),
             router,
-            pages: found.pages.map(Pages::unserved),
-            keys: found.keys,
+            pages: snapshot.pages.map(Pages::offline),
+            keys: snapshot.keys,
             directory: PathBuf::new(),
-            works: found.works,
+            works: snapshot.works,
             process: Mutex::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
             _listening: JoinSet::new(),
         })
@@ -156,17 +156,14 @@ impl RunnerSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    async fn open_inner(plan: OpenContext<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
+        target::opened(|handing| Self::open_on(plan.clone(), handing), ToString::to_string).await
     }
 
-    async fn opening_on(
-        plan: OpenContext<BreadcrumbTable>,
-        handing: Handing,
-    ) -> Result<Arc<Self>, RunnerError> {
+    async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
         let within = table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let parties = start::set_up(plan, handing).await?;
@@ -187,7 +184,7 @@ impl RunnerSession {
             seed,
             _listening: parties.listening,
         };
-        let learned = session.learn(&limits, within).await;
+        let learned = session.calibrate(&limits, within).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -331,7 +328,7 @@ impl Session for RunnerSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

@@ -107,7 +107,7 @@ impl Upstream {
     }
 
     /// Providers that do not listen, for a run that is judged again.
-    pub(in crate::families::breadcrumb) fn unheard(router: &Arc<ScenarioRouter>) -> Self {
+    pub(in crate::families::breadcrumb) fn offline(router: &Arc<ScenarioRouter>) -> Self {
         let mock_llm =
             MockLlm { router: Arc::clone(router), failures: Mutex::default(), models: Mutex::default() };
         Self {

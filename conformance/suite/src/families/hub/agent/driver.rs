@@ -29,13 +29,13 @@ pub(super) enum Driver {
     /// POST to the chat.
     Chat(Endpoint),
     /// Nobody, in a run that is judged again.
-    Nobody(Absent),
+    Offline(OfflineDriver),
 }
 
 /// An agent that is not there, and how it was driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Absent {
+pub(super) struct OfflineDriver {
     /// Whether the suite played the model.
     is_chat: bool,
     /// As transcripts name it.
@@ -168,14 +168,14 @@ impl Driver {
     pub(super) fn is_chat(&self) -> bool {
         match self {
             Self::Chat(_) => true,
-            Self::Nobody(absent) => absent.is_chat,
+            Self::Offline(offline) => offline.is_chat,
             Self::Http(_) | Self::Command(_) => false,
         }
     }
 
     /// What is left of it when the agent is gone.
-    pub(super) fn absent(&self) -> Absent {
-        Absent { is_chat: self.is_chat(), channel: self.channel() }
+    pub(super) fn offline(&self) -> OfflineDriver {
+        OfflineDriver { is_chat: self.is_chat(), channel: self.channel() }
     }
 
     /// Carries a call to the agent and waits for its answer.
@@ -187,7 +187,7 @@ impl Driver {
             match self {
                 Self::Http(endpoint) | Self::Chat(endpoint) => endpoint.post(body).await,
                 Self::Command(hook) => hook.run(body).await,
-                Self::Nobody(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
+                Self::Offline(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
             }
         };
         heartbeat::within(deadline, answer).await.unwrap_or(Err(Unanswered::Late(deadline)))
@@ -201,7 +201,7 @@ impl Driver {
                 format!("POST /{path}")
             }
             Self::Command(hook) => hook.launch.command.first().cloned().unwrap_or_default(),
-            Self::Nobody(absent) => absent.channel.clone(),
+            Self::Offline(offline) => offline.channel.clone(),
         }
     }
 
@@ -222,7 +222,7 @@ impl Driver {
                     if directory == "." { String::new() } else { format!("cd {} && ", quoted(&directory)) };
                 ("printf '%s\\n' ".to_owned(), format!(" | ({enter}{})", words.join(" ")))
             }
-            Self::Nobody(_) => <(String, String)>::default(),
+            Self::Offline(_) => <(String, String)>::default(),
         }
     }
 }

@@ -18,7 +18,7 @@ use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use super::call::any_hub_tool;
-use super::driver::{Absent, Driver};
+use super::driver::{Driver, OfflineDriver};
 use super::judge::request::Expected;
 use super::judge::{CallRecord, Made};
 use super::manifest::AgentTable;
@@ -116,9 +116,9 @@ impl std::fmt::Debug for AgentSession {
 /// What was found out about an agent before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AgentFound {
+pub struct AgentSnapshot {
     pace: Timeouts,
-    driver: Absent,
+    driver: OfflineDriver,
     secret: String,
     agent_id: Option<String>,
     customer_id: String,
@@ -133,10 +133,10 @@ impl AgentSession {
     pub const FAMILY: &'static str = "hub.agent";
 
     /// What was found out.
-    pub fn found(&self) -> AgentFound {
-        AgentFound {
+    pub fn to_snapshot(&self) -> AgentSnapshot {
+        AgentSnapshot {
             pace: self.pace,
-            driver: self.driver.absent(),
+            driver: self.driver.offline(),
             secret: self.secret.clone(),
             agent_id: self.agent_id.clone(),
             customer_id: self.customer_id.clone(),
@@ -148,7 +148,7 @@ impl AgentSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: AgentTable, snapshot: AgentSnapshot, seed: u64) -> Arc<Self> {
         let unattributed = ScenarioChannel::new(String::new(), String::new());
         let router = ScenarioRouter::new(
             Arc::new(PassthroughWire),
@@ -157,19 +157,19 @@ impl AgentSession {
         );
         Arc::new(Self {
             table,
-            pace: found.pace,
-            driver: Driver::Nobody(found.driver),
+            pace: snapshot.pace,
+            driver: Driver::Offline(snapshot.driver),
             router: Arc::new(router),
-            secret: found.secret,
-            agent_id: found.agent_id,
-            customer_id: found.customer_id,
-            liveness: found.liveness,
+            secret: snapshot.secret,
+            agent_id: snapshot.agent_id,
+            customer_id: snapshot.customer_id,
+            liveness: snapshot.liveness,
             turn: Arc::new(Semaphore::new(1)),
             running: Mutex::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
-            hub_url: found.hub_url,
-            model_url: found.model_url,
+            hub_url: snapshot.hub_url,
+            model_url: snapshot.model_url,
             _parties: Vec::new(),
         })
     }
@@ -183,24 +183,24 @@ impl AgentSession {
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
     ) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
-        Box::pin(Self::opening(plan, agent))
+        Box::pin(Self::open_inner(plan, agent))
     }
 
-    async fn opening(
+    async fn open_inner(
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
     ) -> Result<Arc<Self>, AgentError> {
         if agent.is_some() {
-            return Self::opening_on(plan, agent, Handing::Free).await;
+            return Self::open_on(plan, agent, Handing::Free).await;
         }
         let why = |error: &AgentError| match error {
             AgentError::Start(why) | AgentError::Reach(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), None, handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), None, handing), why).await
     }
 
-    async fn opening_on(
+    async fn open_on(
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
         handing: Handing,
@@ -208,7 +208,7 @@ impl AgentSession {
         let limits = plan.limits;
         let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
         let mut session = start::set_up(plan, agent, handing).await?;
-        let learned = session.learn(&limits, within).await;
+        let learned = session.calibrate(&limits, within).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -222,7 +222,7 @@ impl AgentSession {
     }
 
     /// Whether it asked the Hub at all.
-    pub(super) fn stirs(&self) -> bool {
+    pub(super) fn is_responsive(&self) -> bool {
         self.liveness >= Liveness::Responsive
     }
 
@@ -369,7 +369,7 @@ impl Session for AgentSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

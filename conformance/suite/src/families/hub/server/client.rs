@@ -84,7 +84,7 @@ impl Client {
     }
 
     /// A client of nobody, for a run that is judged again.
-    pub(in crate::families::hub) fn of_nobody() -> Self {
+    pub(in crate::families::hub) fn offline() -> Self {
         Self { http: None, base: String::new(), wire: Arc::new(PassthroughWire), calls: AtomicU64::new(1) }
     }
 

@@ -1,8 +1,8 @@
 //! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
 
+mod calibrate;
 mod diagnose;
 mod error;
-mod learn;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
@@ -79,7 +79,7 @@ pub struct HubSession {
 /// What was found out about a Hub before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HubFound {
+pub struct HubSnapshot {
     pace: Timeouts,
     has_provider: bool,
     fixtures: FixturesTable,
@@ -92,7 +92,7 @@ pub struct HubFound {
     nonce: String,
 }
 
-impl HubFound {
+impl HubSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &HubTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");
@@ -116,8 +116,8 @@ impl HubSession {
     pub const FAMILY: &'static str = "hub.server";
 
     /// What was found out.
-    pub fn found(&self) -> HubFound {
-        HubFound {
+    pub fn to_snapshot(&self) -> HubSnapshot {
+        HubSnapshot {
             pace: self.pace,
             has_provider: self.provider.is_some(),
             fixtures: self.fixtures.clone(),
@@ -131,22 +131,22 @@ impl HubSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: HubTable, found: HubFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: HubTable, snapshot: HubSnapshot, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             table,
-            pace: found.pace,
-            client: Client::of_nobody(),
-            provider: found.has_provider.then(Provider::unheard),
-            fixtures: found.fixtures,
-            secret: found.secret,
-            base: found.base,
-            works: found.works,
-            expiry_told: found.expiry_told,
-            missing: found.missing,
+            pace: snapshot.pace,
+            client: Client::offline(),
+            provider: snapshot.has_provider.then(Provider::offline),
+            fixtures: snapshot.fixtures,
+            secret: snapshot.secret,
+            base: snapshot.base,
+            works: snapshot.works,
+            expiry_told: snapshot.expiry_told,
+            missing: snapshot.missing,
             limited: AsyncMutex::default(),
             process: Mutex::default(),
             seed,
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -155,18 +155,18 @@ impl HubSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<HubTable>) -> Result<Arc<Self>, HubError> {
+    async fn open_inner(plan: OpenContext<HubTable>) -> Result<Arc<Self>, HubError> {
         let why = |error: &HubError| match error {
             HubError::Start(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), handing), why).await
     }
 
-    async fn opening_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
+    async fn open_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);
@@ -230,7 +230,7 @@ impl HubSession {
             nonce: format!("{now:x}{}", std::process::id()),
             table,
         };
-        let learned = session.learn(&plan.limits).await;
+        let learned = session.calibrate(&plan.limits).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -473,7 +473,7 @@ impl Session for HubSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

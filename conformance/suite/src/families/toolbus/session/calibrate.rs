@@ -19,7 +19,7 @@ use crate::families::toolbus::server::{Client, Server};
 const RESULT: &str = "/result";
 
 impl ToolbusSession {
-    pub(super) async fn learn(&mut self, server: &Server) -> Result<(), ToolbusError> {
+    pub(super) async fn calibrate(&mut self, server: &Server) -> Result<(), ToolbusError> {
         self.check_names(server)?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;

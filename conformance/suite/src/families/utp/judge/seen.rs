@@ -209,6 +209,6 @@ pub fn life_after<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<I
 }
 
 /// Whether the target sent anything at all.
-pub fn stirs(frames: &[Frame]) -> bool {
+pub fn is_responsive(frames: &[Frame]) -> bool {
     frames.iter().any(|frame| frame.direction == Direction::FromTarget)
 }

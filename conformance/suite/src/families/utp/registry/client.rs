@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// A client of nobody, for a run that is judged again.
-    pub(super) fn of_nobody(table: &RegistryTable) -> Self {
+    pub(super) fn offline(table: &RegistryTable) -> Self {
         Self {
             http: None,
             base: String::new(),

@@ -47,7 +47,7 @@ const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 #[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
-    pub opening: OpenContext<RegistryTable>,
+    pub context: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// The broker, for a started registry that needs one.
@@ -81,7 +81,7 @@ impl std::fmt::Debug for ManagementSession {
 /// What was found out about a registry before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ManagementFound {
+pub struct ManagementSnapshot {
     pace: Timeouts,
     base: String,
     works: bool,
@@ -89,7 +89,7 @@ pub struct ManagementFound {
     nonce: String,
 }
 
-impl ManagementFound {
+impl ManagementSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &RegistryTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");
@@ -102,8 +102,8 @@ impl ManagementSession {
     pub const FAMILY: &'static str = "utp.registry";
 
     /// What was found out.
-    pub fn found(&self) -> ManagementFound {
-        ManagementFound {
+    pub fn to_snapshot(&self) -> ManagementSnapshot {
+        ManagementSnapshot {
             pace: self.pace,
             base: self.base.clone(),
             works: self.works,
@@ -113,18 +113,23 @@ impl ManagementSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: RegistryTable, version: String, found: ManagementFound, seed: u64) -> Arc<Self> {
+    pub fn restore(
+        table: RegistryTable,
+        version: String,
+        snapshot: ManagementSnapshot,
+        seed: u64,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            client: Client::of_nobody(&table),
+            client: Client::offline(&table),
             table,
             version,
-            pace: found.pace,
-            base: found.base,
-            works: found.works,
-            told: found.told,
+            pace: snapshot.pace,
+            base: snapshot.base,
+            works: snapshot.works,
+            told: snapshot.told,
             process: Mutex::default(),
             seed,
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -133,19 +138,19 @@ impl ManagementSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: ManagementPlan) -> BoxFuture<'static, Result<Arc<Self>, ManagementError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
+    async fn open_inner(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
         let why = |error: &ManagementError| match error {
             ManagementError::Start(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), handing), why).await
     }
 
-    async fn opening_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
-        let table = plan.opening.table.clone();
+    async fn open_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
+        let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         match &table.start {
@@ -159,18 +164,18 @@ impl ManagementSession {
         }
         let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.opening.limits),
-            client: Client::new(&base, &table, plan.opening.wire).map_err(ManagementError::Config)?,
+            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
+            client: Client::new(&base, &table, plan.context.wire).map_err(ManagementError::Config)?,
             version: plan.version,
             base,
             works: false,
             told: String::new(),
             process: Mutex::new(process),
-            seed: plan.opening.seed,
+            seed: plan.context.seed,
             nonce: format!("{now:x}{}", std::process::id()),
             table,
         };
-        let learned = session.learn(&plan.opening.limits).await;
+        let learned = session.calibrate(&plan.context.limits).await;
         if learned.is_err() {
             session.close().await;
         }
@@ -276,7 +281,7 @@ impl ManagementSession {
     }
 
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
-    async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
+    async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
         self.wait_for_it(&caller, limits).await?;
         let mut slowest = Duration::ZERO;
@@ -382,7 +387,7 @@ impl ManagementSession {
 }
 
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
-    let OpenContext { table, directory, log, .. } = &plan.opening;
+    let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
     let launch = Launch {
         command: command.to_vec(),
@@ -434,7 +439,7 @@ impl Session for ManagementSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

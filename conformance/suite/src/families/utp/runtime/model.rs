@@ -89,7 +89,7 @@ impl Model {
     }
 
     /// A model that nobody asks, for a run that is judged again.
-    pub(super) fn unasked() -> Self {
+    pub(super) fn offline() -> Self {
         Self { server: None, router: Arc::default() }
     }
 

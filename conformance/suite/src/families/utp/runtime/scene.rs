@@ -348,7 +348,7 @@ impl Scene {
     }
 
     /// Whether the target did anything here.
-    pub fn stirs(&self) -> bool {
+    pub fn is_responsive(&self) -> bool {
         let stirs = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
         self.project.transcript.with(stirs)
     }

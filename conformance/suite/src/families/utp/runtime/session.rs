@@ -92,7 +92,7 @@ impl std::fmt::Debug for RuntimeSession {
 /// What was found out about a runtime before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RuntimeFound {
+pub struct RuntimeSnapshot {
     pace: Timeouts,
     worker_target: String,
     secret: Option<String>,
@@ -103,7 +103,7 @@ pub struct RuntimeFound {
     works: bool,
 }
 
-impl RuntimeFound {
+impl RuntimeSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
         let declared = capabilities(table, self.secret.is_some());
@@ -123,8 +123,8 @@ impl RuntimeSession {
     pub const FAMILY: &'static str = "utp.runtime";
 
     /// What was found out.
-    pub fn found(&self) -> RuntimeFound {
-        RuntimeFound {
+    pub fn to_snapshot(&self) -> RuntimeSnapshot {
+        RuntimeSnapshot {
             pace: self.pace,
             worker_target: self.worker_target.clone(),
             secret: self.secret.clone(),
@@ -137,28 +137,28 @@ impl RuntimeSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(test_environment: &Arc<TestEnvironment>, found: RuntimeFound) -> Arc<Self> {
+    pub fn restore(test_environment: &Arc<TestEnvironment>, snapshot: RuntimeSnapshot) -> Arc<Self> {
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
-            model: Arc::new(Model::unasked()),
-            pace: found.pace,
-            worker_target: found.worker_target,
-            secret: found.secret,
-            deadline: found.deadline,
-            reach: Reach::Nowhere { is_http: found.is_http },
-            capabilities: found.capabilities,
-            baseline: found.baseline,
-            works: found.works,
+            model: Arc::new(Model::offline()),
+            pace: snapshot.pace,
+            worker_target: snapshot.worker_target,
+            secret: snapshot.secret,
+            deadline: snapshot.deadline,
+            reach: Reach::Nowhere { is_http: snapshot.is_http },
+            capabilities: snapshot.capabilities,
+            baseline: snapshot.baseline,
+            works: snapshot.works,
             refusal: None,
         })
     }
 
     /// Waits for the runtime and learns how it behaves.
     pub fn open(plan: RuntimePlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
+    async fn open_inner(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
         let execution = plan.table.execution.as_ref();
         let deadline = execution.and_then(|own| own.deadline_seconds);
         let mut session = Self {
@@ -194,7 +194,7 @@ impl RuntimeSession {
             session.works = session.takes_a_report(plan.ready_within).await?;
         }
         if session.works && session.resumes() {
-            Box::pin(session.learn(&plan.limits)).await;
+            Box::pin(session.calibrate(&plan.limits)).await;
         } else if session.works && session.calls() {
             session.baseline.parallel = session.side_by_side().await;
         }
@@ -271,7 +271,7 @@ impl Session for RuntimeSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
     }
 
     fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {

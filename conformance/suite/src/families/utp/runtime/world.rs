@@ -24,7 +24,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
@@ -35,7 +35,7 @@ impl FamilyWorld for World {
         }
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         if let Some(scene) = &self.scene {
             scene.project.retire();
         }

@@ -207,7 +207,7 @@ async fn authenticates(world: &mut World, variable: KeyVariable) -> Step {
 #[then("no request is made with the literal key")]
 async fn uses_no_literal(world: &mut World) -> Step {
     // A target may refuse such a call, with or without an answer.
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     let literal = filled(world, "{literal}")?;
     world.judge_call(|frames, calls| upstream::uses_no_literal(frames, calls, &literal))
 }
@@ -241,7 +241,7 @@ async fn is_not_logged(world: &mut World, variable: KeyVariable) -> Step {
 
 #[then("no host is asked that is not allowed")]
 async fn stays_allowed(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(upstream::stays_allowed)?;
     world.judge_call(upstream::has_no_foreign_success)?;
     world.judge_later(LateCheck::StaysAllowed)
@@ -249,7 +249,7 @@ async fn stays_allowed(world: &mut World) -> Step {
 
 #[then("the redirect is not followed")]
 async fn follows_nothing(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     let landing = filled(world, "{landing}")?;
     world.judge_call(|frames, calls| upstream::follows_nothing(frames, calls, &landing))?;
     world.judge_later(LateCheck::FollowsNothing(landing))

@@ -141,7 +141,7 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
 
 #[then("the arguments of the card show in what the built-in does")]
 async fn shows_work(world: &mut World) -> Step {
-    world.worked().await?;
+    world.wait_for_effect().await?;
     world.judge_call(children::shows_work)
 }
 

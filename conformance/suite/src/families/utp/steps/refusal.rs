@@ -57,7 +57,7 @@ async fn note_run(world: &mut World) -> Step {
 
 /// Waits for what may come; where nothing comes there is nothing to look at, which is permitted.
 pub(super) async fn any_callback(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(|frames, calls| match seen::report(frames, calls) {
         Some(_) => Ok(()),
         None => Err(Alternative::UnansweredRefusal.seen_in(seen::life_after(frames, calls))),

@@ -67,7 +67,7 @@ impl Upstream {
     }
 
     /// An upstream that does not listen, for a run that is judged again.
-    pub(in crate::families::utp) fn unheard(plan: UpstreamPlan) -> Arc<Self> {
+    pub(in crate::families::utp) fn offline(plan: UpstreamPlan) -> Arc<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         Arc::new(Self { plan, address, platform_service: Arc::default(), _tasks: JoinSet::new() })
     }

@@ -28,7 +28,7 @@ struct Tried {
 
 impl CrumbAgentSession {
     /// Asks for a note and for a memo, or a sum: who always does the same does one of them wrong.
-    pub(super) async fn learn(
+    pub(super) async fn calibrate(
         &mut self,
         limits: &TimeoutLimits,
         within: Duration,

@@ -23,7 +23,7 @@ const LISTENING: Duration = Duration::from_secs(2);
 
 impl RunnerSession {
     /// Makes first calls until one is answered.
-    pub(super) async fn learn(
+    pub(super) async fn calibrate(
         &mut self,
         limits: &TimeoutLimits,
         within: Duration,

@@ -18,7 +18,11 @@ const AGAIN: Duration = Duration::from_millis(10);
 const AGAIN_AT_LAST: Duration = Duration::from_millis(250);
 
 impl AgentSession {
-    pub(super) async fn learn(&mut self, limits: &TimeoutLimits, within: Duration) -> Result<(), AgentError> {
+    pub(super) async fn calibrate(
+        &mut self,
+        limits: &TimeoutLimits,
+        within: Duration,
+    ) -> Result<(), AgentError> {
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         for number in 1..=ROUNDS {

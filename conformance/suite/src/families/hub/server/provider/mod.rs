@@ -124,7 +124,7 @@ impl Provider {
     }
 
     /// A provider that does not listen, for a run that is judged again.
-    pub(in crate::families::hub) fn unheard() -> Arc<Self> {
+    pub(in crate::families::hub) fn offline() -> Arc<Self> {
         Arc::new(Self {
             url: String::new(),
             state: Arc::new(Mutex::new(State::new(Timestamp::now()))),

@@ -24,12 +24,12 @@ impl RuntimeSession {
             let asked = Instant::now();
             scene.plan_call(self, "suspend");
             let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
-            stirred |= started.is_ok() || scene.stirs();
+            stirred |= started.is_ok() || scene.is_responsive();
             self.refusal = started.is_err().then(|| scene.refusal()).flatten();
             if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
                 return Ok(Some(asked.elapsed()));
             }
-            stirred |= scene.stirs();
+            stirred |= scene.is_responsive();
             if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
             }
@@ -75,7 +75,7 @@ impl RuntimeSession {
     }
 
     /// What follows a plain call of each kind, and whether calls are made side by side.
-    pub(super) async fn learn(&mut self, limits: &TimeoutLimits) {
+    pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) {
         let began = Instant::now();
         let (suspend, terminate, parallel) =
             futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());

@@ -29,7 +29,7 @@ const CALIBRATION: Duration = Duration::from_secs(300);
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 
 impl HubSession {
-    pub(super) async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
+    pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
         let agent = Agent { scenario: "calibration".to_owned(), transcript: Arc::default() };
         self.wait_for_it(&agent, limits).await?;
         let began = Instant::now();
@@ -64,7 +64,7 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Timeouts::calibrated(slowest, limits);
-        self.expiry_told = self.meet_the_others(&agent, began).await;
+        self.expiry_told = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
     }
@@ -239,7 +239,7 @@ impl HubSession {
 
     /// Lets the provider see which tokens belong to which customer, and returns whether the expired one was reported
     /// as such: a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
-    async fn meet_the_others(&self, agent: &Agent, began: Instant) -> bool {
+    async fn learn_token_owners(&self, agent: &Agent, began: Instant) -> bool {
         let mut is_told = false;
         for customer in Customer::ALL {
             let is_known = self.table.customers.contains_key(&customer);
