@@ -26,7 +26,7 @@ use crate::certificate::{self, Signer};
 use crate::console;
 use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure, colored};
-use crate::progress::Shown;
+use crate::progress::ProgressBar;
 use crate::reports;
 use crate::setup::{choose_broker, known_profile, library, manifest, no_broker, runtime};
 
@@ -57,7 +57,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
         .map(|named| choose_broker(arguments.broker.as_ref(), named))
         .transpose()?;
     let folder = reports::open(&arguments.out)?;
-    certificate::forget(&arguments.out)?;
+    certificate::remove_old(&arguments.out)?;
     let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
@@ -73,7 +73,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     {
         println!("certificate: {}", path.display());
     }
-    baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
+    baseline::report_stale(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
     if !any_judged(&output.record.rules) {
         return Err(nothing_judged(&output.record));
     }
@@ -191,7 +191,7 @@ pub(crate) async fn certify(
     selection: Selection,
     choice: Option<&BrokerChoice>,
 ) -> Result<RunOutput, Failure> {
-    let shown = Arc::new(Shown::new());
+    let shown = Arc::new(ProgressBar::new());
     let say = |text: String| {
         if !arguments.quiet {
             shown.say(&text);
@@ -243,7 +243,7 @@ pub(crate) async fn certify(
     let opened = tokio::select! {
         // Signals are waited for before anything is started.
         biased;
-        () = exit::told_to_end() => return Err(interrupted()),
+        () = exit::until_signal() => return Err(interrupted()),
         opened = opening => opened,
     };
     for (profile, (cause, message)) in &opened.blocked {
@@ -268,7 +268,7 @@ pub(crate) async fn certify(
     });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
-        () = exit::told_to_end() => Err(interrupted()),
+        () = exit::until_signal() => Err(interrupted()),
     };
     opened.close().await;
     if let Some(in_process) = in_process {

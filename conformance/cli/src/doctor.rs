@@ -47,7 +47,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
         tokio::select! {
             // Signals are waited for before anything is started.
             biased;
-            () = exit::told_to_end() => Err(Failure::incomplete("told to end before all was looked at")),
+            () = exit::until_signal() => Err(Failure::incomplete("told to end before all was looked at")),
             code = examine(arguments, &manifest) => code,
         }
     })

@@ -80,13 +80,13 @@ async fn arguments(client: &Client, project: &str, card_id: &Value) -> Value {
     body.pointer("/cards/0/content/arguments").cloned().unwrap_or_default()
 }
 
-struct Answer {
+struct NullResponse {
     card: Option<Value>,
     report: Value,
 }
 
-fn answer(null: Null, command: &Value) -> Option<Answer> {
-    let bare = |report: Value| Some(Answer { card: None, report });
+fn answer(null: Null, command: &Value) -> Option<NullResponse> {
+    let bare = |report: Value| Some(NullResponse { card: None, report });
     match null {
         Null::Silence => None,
         Null::NotFound => bare(json!({"error": {"code": "not_found", "message": "no such thing"}})),
@@ -102,7 +102,7 @@ fn answer(null: Null, command: &Value) -> Option<Answer> {
 }
 
 /// A card and a report that are right in form and say nothing.
-fn formal(command: &Value, status: &str, error: &Value) -> Answer {
+fn formal(command: &Value, status: &str, error: &Value) -> NullResponse {
     let id = format!("card_of_{}", command["tool_call_id"]);
     let result = match error.get("code") {
         Some(code) => json!({"error_code": code, "error_message": error["message"]}),
@@ -122,7 +122,7 @@ fn formal(command: &Value, status: &str, error: &Value) -> Answer {
             "step_id": "step_3",
         },
     });
-    Answer { card: Some(card), report }
+    NullResponse { card: Some(card), report }
 }
 
 fn traced(headers: &BTreeMap<String, String>) -> HeaderMap {

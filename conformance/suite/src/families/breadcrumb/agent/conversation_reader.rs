@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::task::{PlannedCall, Reply, Task};
+use super::task::{PlannedCall, PlannedReply, Task};
 
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
@@ -102,7 +102,7 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Reported
 }
 
 impl ReportedOutcomes {
-    fn set(&mut self, place: (usize, usize), words: &str, reply: &Reply) {
+    fn set(&mut self, place: (usize, usize), words: &str, reply: &PlannedReply) {
         self.outcomes.insert(place, outcome(words, reply));
         self.words.insert(place, words.to_owned());
     }
@@ -147,11 +147,11 @@ fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
 }
 
 /// What shows that a text is about an answer.
-fn traces(reply: &Reply) -> Vec<String> {
+fn traces(reply: &PlannedReply) -> Vec<String> {
     let values = |value: &Value| numbers(&value.to_string()).iter().map(u64::to_string).collect::<Vec<_>>();
     match reply {
-        Reply::Output(output) => values(output),
-        Reply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
+        PlannedReply::Output(output) => values(output),
+        PlannedReply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
     }
 }
 
@@ -204,7 +204,7 @@ fn named<'a>(value: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 /// What a text about a call says.
-fn outcome(words: &str, reply: &Reply) -> Outcome {
+fn outcome(words: &str, reply: &PlannedReply) -> Outcome {
     let begin = words.find('{').unwrap_or(words.len());
     let json = serde_json::from_str(words).ok();
     let json = json
@@ -213,8 +213,8 @@ fn outcome(words: &str, reply: &Reply) -> Outcome {
         return of_json(&json);
     }
     let knows = match reply {
-        Reply::Failure { error, .. } => words.contains(error.as_str()),
-        Reply::Output(_) => false,
+        PlannedReply::Failure { error, .. } => words.contains(error.as_str()),
+        PlannedReply::Output(_) => false,
     };
     if knows { Outcome::Failure(short(words)) } else { Outcome::Output(short(words)) }
 }

@@ -12,11 +12,11 @@ use serde_json::{Map, Value, json};
 use super::conversation_reader::{Outcome, ReportedOutcomes, call_id, ending, numbers, read, text};
 use super::scenario_state::{ScenarioState, ScenarioStates};
 use super::seed_data::{meant, plain};
-use super::task::{Input, Next, PlannedCall, Reply, Task};
+use super::task::{Input, Next, PlannedCall, PlannedReply, Task};
 use crate::families::breadcrumb::crumb::INVOCATION;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::utp::runtime::model::spoken;
-use crate::net::http_server::{ReceivedRequest, Reply as HttpReply};
+use crate::net::http_server::{HttpReply, ReceivedRequest};
 use crate::transcript::Kind;
 
 /// The model, and what it has learnt of the agent.
@@ -332,10 +332,10 @@ fn arguments(
 }
 
 /// The output or the error that a planned answer brings, as an answer's `context` has it.
-pub(super) fn answered(reply: &Reply) -> (&'static str, Vec<(&'static str, Value)>) {
+pub(super) fn answered(reply: &PlannedReply) -> (&'static str, Vec<(&'static str, Value)>) {
     match reply {
-        Reply::Output(output) => ("success", vec![("output", output.clone())]),
-        Reply::Failure { error, decoy } => {
+        PlannedReply::Output(output) => ("success", vec![("output", output.clone())]),
+        PlannedReply::Failure { error, decoy } => {
             ("error", vec![("error", json!(error)), ("output", decoy.clone())])
         }
     }

@@ -15,7 +15,7 @@ use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
 use super::scenario_state::ScenarioState;
 use super::seed_data::meant;
-use super::task::{Reply, Task};
+use super::task::{PlannedReply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::router::ScenarioRouter;
@@ -50,7 +50,7 @@ pub(super) async fn attend(around: Arc<Around>, state: Arc<ScenarioState>, patie
                 if answered.insert(thought.call) {
                     let (task, content) = around.model.think(&thought.messages);
                     let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
-                    let reply = Reply::Output(output);
+                    let reply = PlannedReply::Output(output);
                     around.respond(&state, task.as_ref(), &thought.id, thought.tool, &reply);
                 }
             }
@@ -128,14 +128,21 @@ impl Around {
                 self.respond(state, Some(task), &id, planned_call.tool, &planned_call.reply);
             } else {
                 let error = "there is no such tool here".to_owned();
-                self.respond(state, None, &id, "unknown", &Reply::Failure { error, decoy: json!({}) });
+                self.respond(state, None, &id, "unknown", &PlannedReply::Failure { error, decoy: json!({}) });
             }
             answered.insert(call_record.call);
         }
     }
 
     /// Gives the agent the answer to a call.
-    fn respond(&self, state: &ScenarioState, task: Option<&Task>, id: &str, tool: &str, reply: &Reply) {
+    fn respond(
+        &self,
+        state: &ScenarioState,
+        task: Option<&Task>,
+        id: &str,
+        tool: &str,
+        reply: &PlannedReply,
+    ) {
         let tasks = state.tasks();
         let Some(task) = task.or(tasks.last()) else { return };
         let (status, members) = answered(reply);

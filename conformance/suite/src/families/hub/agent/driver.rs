@@ -58,7 +58,7 @@ pub(super) struct Hook {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct DriverResponse {
     /// HTTP status; of a command line none.
     pub status: Option<u16>,
     /// JSON where it is JSON, else the text.
@@ -111,7 +111,7 @@ impl Endpoint {
         Ok(Self { client, url, shown, key })
     }
 
-    async fn post(&self, body: &Value) -> Result<Answer, Unanswered> {
+    async fn post(&self, body: &Value) -> Result<DriverResponse, Unanswered> {
         let mut request = self.client.post(&self.url).json(body);
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
@@ -133,12 +133,12 @@ impl Endpoint {
             }
             bytes.extend_from_slice(&part);
         }
-        Ok(Answer { status: Some(status), body: read(&bytes) })
+        Ok(DriverResponse { status: Some(status), body: read(&bytes) })
     }
 }
 
 impl Hook {
-    async fn run(&self, body: &Value) -> Result<Answer, Unanswered> {
+    async fn run(&self, body: &Value) -> Result<DriverResponse, Unanswered> {
         let failed = |error: &dyn std::fmt::Display| Unanswered::Failed(error.to_string());
         let around: Vec<(&str, &str)> =
             self.around.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -159,7 +159,7 @@ impl Hook {
             let why = process.ended().unwrap_or_else(|| "the command line prints nothing".to_owned());
             return Err(Unanswered::Failed(why));
         }
-        Ok(Answer { status: None, body: printed(text.trim()) })
+        Ok(DriverResponse { status: None, body: printed(text.trim()) })
     }
 }
 
@@ -182,7 +182,7 @@ impl Driver {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) async fn drive(&self, body: &Value, deadline: Duration) -> Result<Answer, Unanswered> {
+    pub(super) async fn drive(&self, body: &Value, deadline: Duration) -> Result<DriverResponse, Unanswered> {
         let answer = async {
             match self {
                 Self::Http(endpoint) | Self::Chat(endpoint) => endpoint.post(body).await,

@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::call;
 use super::call::{Call, Choice};
-use super::driver::{Answer, Unanswered};
+use super::driver::{DriverResponse, Unanswered};
 use super::judge::Made;
 use super::judge::outcome::{CHAT, DRIVEN_BY, LOST};
 use super::mock::script::{Script, ScriptAnswer};
@@ -176,7 +176,7 @@ pub(super) async fn drive(
     scenario_channel: &ScenarioChannel,
     made: &Made,
     deadline: Duration,
-) -> Result<Answer, Unanswered> {
+) -> Result<DriverResponse, Unanswered> {
     let (driver, router) = (&session.driver, &session.router);
     {
         let Call { tool, inputs, .. } = &made.call;

@@ -116,7 +116,7 @@ impl Client {
     }
 
     /// Writes down what came back.
-    fn take(&self, agent: &Agent, sent: Message, answer: Result<Answer, String>) {
+    fn take(&self, agent: &Agent, sent: Message, answer: Result<RawResponse, String>) {
         let mut headers: BTreeMap<String, String> = sent
             .headers
             .into_iter()
@@ -138,7 +138,7 @@ impl Client {
         }
     }
 
-    async fn post(&self, message: &Message) -> Result<Answer, String> {
+    async fn post(&self, message: &Message) -> Result<RawResponse, String> {
         let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
         let http = self.http.as_ref().ok_or("nobody is asked")?;
         let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
@@ -154,18 +154,18 @@ impl Client {
             json => request.body(json.to_string()),
         };
         let response = request.send().await.map_err(|error| http_answer::said(&error))?;
-        Answer::read(response).await
+        RawResponse::read(response).await
     }
 }
 
 /// An answer over HTTP.
-struct Answer {
+struct RawResponse {
     status: u16,
     headers: BTreeMap<String, String>,
     body: Value,
 }
 
-impl Answer {
+impl RawResponse {
     async fn read(response: reqwest::Response) -> Result<Self, String> {
         let status = response.status().as_u16();
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());

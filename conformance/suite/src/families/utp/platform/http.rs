@@ -17,7 +17,7 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::platform_service::{Operation, PlatformService};
-use super::reply::{MAX_BODY, Refusal, Reply, too_large};
+use super::reply::{MAX_BODY, PlatformReply, Refusal, too_large};
 use crate::families::utp::message;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
@@ -205,7 +205,7 @@ fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn respond(reply: Reply, single: Option<&'static str>) -> Response {
+fn respond(reply: PlatformReply, single: Option<&'static str>) -> Response {
     let reply = reply.and_then(|body| match single {
         Some("card") => resource(body.pointer("/cards/0"), "card"),
         Some(name) => resource(body.get(name), name),
@@ -222,7 +222,7 @@ fn respond(reply: Reply, single: Option<&'static str>) -> Response {
 }
 
 /// A single resource: as itself, and under its name, so that a client written for either form reads it.
-fn resource(value: Option<&Value>, name: &str) -> Reply {
+fn resource(value: Option<&Value>, name: &str) -> PlatformReply {
     let mut body = value.cloned().ok_or_else(|| Refusal {
         status: 404,
         code: "not_found",

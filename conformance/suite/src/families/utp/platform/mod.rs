@@ -14,4 +14,4 @@ pub mod reply;
 pub use children::{ChildOutcome, Order};
 pub use platform_service::{Operation, PlatformService};
 pub use project::Project;
-pub use reply::{Refusal, Reply};
+pub use reply::{PlatformReply, Refusal};

@@ -12,7 +12,7 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::platform_service::{Operation, PlatformService};
-use super::reply::{MAX_BODY, Reply, too_large};
+use super::reply::{MAX_BODY, PlatformReply, too_large};
 use crate::families::utp::message;
 use crate::transcript::{Kind, Message};
 
@@ -128,7 +128,7 @@ async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requ
     }
 }
 
-async fn respond(client: &Client, to: async_nats::Subject, reply: Reply) {
+async fn respond(client: &Client, to: async_nats::Subject, reply: PlatformReply) {
     // A target that has gone away does not hear the answer; the transcript shows what it sent.
     let _ = match reply {
         Ok(body) => client.publish(to, Bytes::from(body.to_string())).await,

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use super::children::{Child, Order, WORK};
 use super::project::{Project, Stored};
-use super::reply::{Refusal, Reply, bad_request};
+use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
 use crate::net::wire::Wire;
@@ -149,7 +149,7 @@ impl PlatformService {
         channel: String,
         headers: BTreeMap<String, String>,
         body: Value,
-    ) -> Reply {
+    ) -> PlatformReply {
         let Some(project) = self.project(project_id) else {
             self.strays_to(project_id);
             return Err(Refusal {
@@ -299,7 +299,7 @@ impl PlatformService {
     /// One request after the wire. The wire may have turned it into another kind of message.
     ///
     /// Bodies may be large, so they are looked at before they are handed to the transcript, not copied.
-    fn take(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
+    fn take(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let body = &message.body;
         let reply = match message.kind {
             Kind::Report => return self.report(project, operation, message),
@@ -338,7 +338,7 @@ impl PlatformService {
         self.wire.outgoing(message).into_iter().next().map_or(body, |message| message.body)
     }
 
-    fn report(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
+    fn report(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let channel_id = channel_of(operation, &message);
         let entry = if message.body.is_object() {
             project.enqueue(&message.headers, &message.body)

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::children::{ChildOutcome, Children, is_token};
-use super::reply::{Refusal, Reply, bad_request};
+use super::reply::{PlatformReply, Refusal, bad_request};
 use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::tool::Role;
@@ -236,7 +236,7 @@ impl Project {
             held.wait_for(|held| held.as_ref().is_none_or(|card| !message::mentions(request, card))).await;
     }
 
-    pub(super) fn cards_get(&self, body: &Value) -> Reply {
+    pub(super) fn cards_get(&self, body: &Value) -> PlatformReply {
         let ids = body
             .get("card_ids")
             .and_then(Value::as_array)
@@ -252,7 +252,7 @@ impl Project {
         Ok(json!({"cards": cards, "missing_card_ids": missing}))
     }
 
-    pub(super) fn card_save(&self, body: &Value, stored: &Arc<Stored>) -> Reply {
+    pub(super) fn card_save(&self, body: &Value, stored: &Arc<Stored>) -> PlatformReply {
         let card = body.get("card").filter(|card| card.is_object()).unwrap_or(body);
         let id = card
             .get("card_id")
@@ -268,7 +268,7 @@ impl Project {
         Ok(json!({"card_id": id}))
     }
 
-    pub(super) fn tools_get(&self, body: &Value) -> Reply {
+    pub(super) fn tools_get(&self, body: &Value) -> PlatformReply {
         let name = body.get("tool_name").and_then(Value::as_str).unwrap_or_default();
         lock(&self.rows).tools.get(name).map(|row| json!({"tool": row.value()})).ok_or_else(|| Refusal {
             status: 404,
@@ -282,7 +282,7 @@ impl Project {
         json!({"tools": tools})
     }
 
-    pub(super) fn roster_get(&self, body: &Value) -> Reply {
+    pub(super) fn roster_get(&self, body: &Value) -> PlatformReply {
         let agent = body.get("agent_id").and_then(Value::as_str).unwrap_or_default();
         lock(&self.rows).roster.get(agent).map(|row| json!({"agent": row.value()})).ok_or_else(|| Refusal {
             status: 404,
@@ -291,7 +291,7 @@ impl Project {
         })
     }
 
-    pub(super) fn roster_save(&self, body: &Value) -> Reply {
+    pub(super) fn roster_save(&self, body: &Value) -> PlatformReply {
         let row = body.get("agent").filter(|row| row.is_object()).unwrap_or(body);
         let id = row
             .get("agent_id")
@@ -358,7 +358,7 @@ mod tests {
         Project::new(name, Arc::default())
     }
 
-    fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> Reply {
+    fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> PlatformReply {
         let result = "x".repeat(size);
         project
             .card_save(&json!({"card": {"card_id": format!("c{id}"), "content": {"result": result}}}), stored)

@@ -11,7 +11,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use crate::families::utp::platform::{PlatformService, Project};
-use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
+use crate::net::http_server::{HttpReply, HttpServer, ReceivedRequest};
 use crate::transcript::{Kind, Message, lock};
 
 /// The built-in workflow tool of a worker (UTP intro).
@@ -116,22 +116,22 @@ pub fn mark(unique: &str, number: usize) -> String {
 }
 
 impl ModelRouter {
-    fn answer(&self, asked: &ReceivedRequest) -> Reply {
+    fn answer(&self, asked: &ReceivedRequest) -> HttpReply {
         let path = asked.bare_path();
         if path.ends_with("/models") {
-            return Reply::json(
+            return HttpReply::json(
                 200,
                 &json!({"object": "list", "data": [{"id": "suite", "object": "model"}]}),
             );
         }
         if !path.ends_with("/chat/completions") {
             let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
-            return Reply::json(404, &error);
+            return HttpReply::json(404, &error);
         }
         let Some((mark, script)) = self.find(&asked.body) else {
             return spoken(&asked.body, text("There is nothing to do."));
         };
-        let Some(platform_service) = self.platform_service.get() else { return Reply::Close };
+        let Some(platform_service) = self.platform_service.get() else { return HttpReply::Close };
         let round = rounds(&asked.body, &mark);
         let channel = format!("{} for {}", asked.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
@@ -143,7 +143,7 @@ impl ModelRouter {
             body: asked.body.clone(),
         };
         let Some(request) = platform_service.incoming(&script.project, request).into_iter().next() else {
-            return Reply::Hang;
+            return HttpReply::Hang;
         };
         let reply = Message {
             direction: Direction::ToTarget,
@@ -154,7 +154,7 @@ impl ModelRouter {
         };
         match platform_service.outgoing(&script.project, reply).pop() {
             Some(reply) => spoken(&asked.body, reply.body),
-            None => Reply::Hang,
+            None => HttpReply::Hang,
         }
     }
 
@@ -247,7 +247,7 @@ fn text(words: &str) -> Value {
 }
 
 /// The answer on the wire: whole, or in pieces where that was asked for.
-pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
+pub(crate) fn spoken(request: &Value, message: Value) -> HttpReply {
     let called = message.get("tool_calls").is_some();
     let reason = if called { "tool_calls" } else { "stop" };
     let head = json!({"id": "chatcmpl-suite", "created": 1_767_225_600, "model": "suite"});
@@ -261,7 +261,7 @@ pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
         let mut body =
             with("chat.completion", json!({"index": 0, "message": message, "finish_reason": reason}));
         body["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
-        return Reply::json(200, &body);
+        return HttpReply::json(200, &body);
     }
     let mut delta = message;
     if let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) {
@@ -280,7 +280,7 @@ pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
         stream.push_str("\n\n");
     }
     stream.push_str("data: [DONE]\n\n");
-    Reply::text(200, "text/event-stream", &stream)
+    HttpReply::text(200, "text/event-stream", &stream)
 }
 
 #[cfg(test)]
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_call_can_be_streamed() {
         let call = json!({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]});
-        let Reply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
+        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
             panic!("a response")
         };
         let text = String::from_utf8(body).expect("text");

@@ -7,7 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::conversation_reader::{leaves, read};
 use crate::families::breadcrumb::agent::seed_data::meant;
-use crate::families::breadcrumb::agent::task::{Reply, number};
+use crate::families::breadcrumb::agent::task::{PlannedReply, number};
 use crate::families::breadcrumb::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
@@ -131,7 +131,7 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
     for (task, own) in seen.tasks.iter().enumerate() {
         for (stage, planned_calls) in own.stages.iter().enumerate() {
             for (place, planned_call) in planned_calls.iter().enumerate() {
-                if matches!(planned_call.reply, Reply::Failure { .. }) {
+                if matches!(planned_call.reply, PlannedReply::Failure { .. }) {
                     match seen.answer((task, stage, place)) {
                         Ok(frame) => {
                             let decoy = number(&own.mark, "decoy");
@@ -214,7 +214,7 @@ fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&
     let asked =
         later().filter(|frame| frame.kind == Kind::Model).find_map(|frame| Some((frame, told(&frame)?)));
     let (frame, words) = asked?;
-    let Reply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
+    let PlannedReply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
     let said_by_the_model = |message: &str| {
         let mut replies = later().filter(|frame| frame.kind == Kind::ModelReply);
         replies.any(|reply| reply.text("/content").is_some_and(|content| content.contains(message.trim())))

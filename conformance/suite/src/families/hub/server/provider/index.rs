@@ -1,6 +1,6 @@
 //! The words of a mail, by which it is found.
 
-use super::letter::Letter;
+use super::mime_message::MimeMessage;
 
 /// Bytes of a text whose words can be found.
 const MAX_TEXT: usize = 64 * 1024;
@@ -17,17 +17,17 @@ pub(super) struct Index {
 
 impl Index {
     /// Of a letter.
-    pub(super) fn of(letter: &Letter) -> Self {
+    pub(super) fn of(mime_message: &MimeMessage) -> Self {
         let people = |addresses: &[String], names: &str| words(&format!("{} {names}", addresses.join(" ")));
-        let all = letter.everything();
+        let all = mime_message.everything();
         let end =
             (0..=MAX_TEXT.min(all.len())).rev().find(|at| all.is_char_boundary(*at)).unwrap_or_default();
         Self {
-            from: people(&letter.from, &letter.names[0]),
-            to: people(&letter.to, &letter.names[1]),
-            cc: people(&letter.cc, ""),
-            bcc: people(&letter.bcc, ""),
-            subject: words(&letter.subject),
+            from: people(&mime_message.from, &mime_message.names[0]),
+            to: people(&mime_message.to, &mime_message.names[1]),
+            cc: people(&mime_message.cc, ""),
+            bcc: people(&mime_message.bcc, ""),
+            subject: words(&mime_message.subject),
             all: words(&all[..end]),
         }
     }

@@ -89,10 +89,10 @@ impl Query {
             }
             Self::Label(label) => mail.has(label),
             Self::Read => !mail.has("UNREAD"),
-            Self::Attachment => !mail.letter.files.is_empty(),
+            Self::Attachment => !mail.mime_message.files.is_empty(),
             Self::From(at) => mail.at >= *at,
             Self::Until(at) => mail.at < *at,
-            Self::MessageId(id) => mail.letter.message_id.as_deref() == Some(id),
+            Self::MessageId(id) => mail.mime_message.message_id.as_deref() == Some(id),
         }
     }
 }
