@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::external_store::ExternalStore;
 use super::in_memory_store::InMemoryStore;
-use super::json_lines::Input;
+use super::json_lines::LineWriter;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
 use crate::transcript::Kind;
@@ -17,7 +17,7 @@ pub(super) enum StoreAccess {
     /// The target is a client of the suite's store.
     Store(Store),
     /// The target reads JSON lines; the store is there as well.
-    Lines { store: Store, input: Input },
+    Lines { store: Store, input: LineWriter },
     /// The suite is a client of the target's store.
     External(ExternalStore),
     /// That was to a target with its own store, in a run that is judged again.

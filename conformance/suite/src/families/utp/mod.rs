@@ -99,7 +99,7 @@ impl Family for Service {
     }
 
     fn naming(&self) -> &'static dyn Naming {
-        &naming::Made
+        &naming::UtpNaming
     }
 
     fn codec(&self) -> &'static dyn Codec {

@@ -104,7 +104,7 @@ impl<'a> Utterance<'a> {
     }
 
     /// The calls that it makes, wherever they stand and however they are called.
-    pub(super) fn requests(&self) -> Vec<Request<'_>> {
+    pub(super) fn requests(&self) -> Vec<ToolRequest<'_>> {
         if self.retold {
             return Vec::new();
         }
@@ -113,15 +113,15 @@ impl<'a> Utterance<'a> {
         let found = places.iter().find_map(|place| names.iter().find_map(|name| place.get(*name)));
         match found {
             Some(Value::Array(all)) => {
-                all.iter().filter(|one| one.is_object()).map(|value| Request { value }).collect()
+                all.iter().filter(|one| one.is_object()).map(|value| ToolRequest { value }).collect()
             }
-            Some(value @ Value::Object(_)) => vec![Request { value }],
+            Some(value @ Value::Object(_)) => vec![ToolRequest { value }],
             _ => Vec::new(),
         }
     }
 
     /// Its calls but for those by which the agent thinks, and whether it makes any.
-    pub(super) fn calls(&self) -> Vec<Request<'_>> {
+    pub(super) fn calls(&self) -> Vec<ToolRequest<'_>> {
         self.requests().into_iter().filter(|request| !request.is_thought()).collect()
     }
 
@@ -133,11 +133,11 @@ impl<'a> Utterance<'a> {
 
 /// One call of an invocation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request<'a> {
+pub(super) struct ToolRequest<'a> {
     pub value: &'a Value,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ToolRequest<'a> {
     fn any(self, names: &[&str]) -> Option<&'a Value> {
         names.iter().find_map(|name| self.value.get(*name)).filter(|value| !value.is_null())
     }

@@ -33,7 +33,7 @@ pub(super) struct ReportedOutcomes {
 
 /// A call under the ids by which it may be reported.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownId {
     pub place: (usize, usize),
     /// That of the agent.
     pub id: String,
@@ -50,7 +50,7 @@ pub(super) fn ending(task: &Task, (stage, place): (usize, usize)) -> String {
 }
 
 /// Reads a conversation.
-pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> ReportedOutcomes {
+pub(super) fn read(messages: &[Value], task: &Task, known: &[KnownId]) -> ReportedOutcomes {
     let mut reported = ReportedOutcomes::default();
     let is_begin = |message: &Value| message["role"] == "user" && text(message).contains(&task.mark);
     let begin = messages.iter().position(is_begin).unwrap_or_default();
@@ -168,7 +168,7 @@ pub(super) fn text(message: &Value) -> String {
 }
 
 /// The part of a text that is about one call: the object that names its id, else what follows the id.
-fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
+fn about(words: &str, own: &KnownId, known: &[KnownId]) -> Option<String> {
     let at = find(words, &own.id)?;
     for (begin, _) in words.match_indices(['{', '[']) {
         let first = serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next();
@@ -270,8 +270,8 @@ mod tests {
         Task::new(UserRequest::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())
     }
 
-    fn known() -> Vec<Known> {
-        let known = |place, id: &str| Known { place, id: id.to_owned() };
+    fn known() -> Vec<KnownId> {
+        let known = |place, id: &str| KnownId { place, id: id.to_owned() };
         vec![known((0, 0), "web-notes-1"), known((0, 1), "web-notes-2")]
     }
 

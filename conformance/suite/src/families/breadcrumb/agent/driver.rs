@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::engine::environment;
 use crate::engine::pace::heartbeat;
-use crate::families::breadcrumb::json_lines::Input;
+use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::store::Store;
 use crate::transcript::{Kind, lock};
@@ -26,7 +26,7 @@ pub(super) enum Way {
     /// Each breadcrumb is posted to it.
     Http(Courier),
     /// Each breadcrumb is a line.
-    Lines(Input),
+    Lines(LineWriter),
     /// That led to an agent which is not there, in a run that is judged again.
     Nobody {
         /// Whether it listened to the store.

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
-use super::conversation_reader::Known;
+use super::conversation_reader::KnownId;
 use super::ledger::Ledger;
 use super::task::Task;
 use crate::families::breadcrumb::router::ScenarioChannel;
@@ -38,7 +38,7 @@ impl ScenarioState {
     }
 
     /// Under which ids the calls of a task are known.
-    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+    pub(super) fn known(&self, task: usize) -> Vec<KnownId> {
         let tasks = self.tasks();
         self.ledger(&tasks).known(task)
     }

@@ -49,7 +49,7 @@ pub struct Request {
 
 /// Who makes a request, and where that is written down.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct Caller {
     /// The scenario.
     pub scenario: String,
     /// Its transcript.
@@ -89,7 +89,7 @@ impl Client {
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
-    pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
+    pub async fn send(&self, agent: &Caller, request: &Request, deadline: Duration) -> u64 {
         let call = agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed));
         let mut message = outgoing(agent, request, call);
         // A Hub may take two requests with one id for one.
@@ -116,7 +116,7 @@ impl Client {
     }
 
     /// Writes down what came back.
-    fn take(&self, agent: &Agent, sent: Message, answer: Result<RawResponse, String>) {
+    fn take(&self, agent: &Caller, sent: Message, answer: Result<RawResponse, String>) {
         let mut headers: BTreeMap<String, String> = sent
             .headers
             .into_iter()
@@ -190,7 +190,7 @@ impl RawResponse {
     }
 }
 
-fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {
+fn outgoing(agent: &Caller, request: &Request, call: u64) -> Message {
     let mut headers = BTreeMap::from([
         (SCENARIO.to_owned(), agent.scenario.clone()),
         (CALL.to_owned(), call.to_string()),
@@ -212,7 +212,7 @@ fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {
     }
 }
 
-fn closed(agent: &Agent, request: &Request, call: u64, why: &str) -> Message {
+fn closed(agent: &Caller, request: &Request, call: u64, why: &str) -> Message {
     let sent = outgoing(agent, request, call);
     Message { direction: Direction::FromTarget, kind: Kind::Closed, body: Value::from(why), ..sent }
 }

@@ -15,7 +15,7 @@ use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::client::{Agent, Client, REQUEST_ID, Request};
+use super::client::{Caller, Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
@@ -367,7 +367,7 @@ impl HubSession {
 
     /// Makes an exchange. A customer that is not served for its limit is given the time that the limit asks for; one
     /// scenario after the other, so that each gets its turn.
-    pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
+    pub async fn exchange(&self, agent: &Caller, request: &Request) -> u64 {
         let call = self.client.send(agent, request, self.pace.answer).await;
         let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
         let refused = Instant::now();
@@ -392,7 +392,7 @@ impl HubSession {
     }
 
     /// How long to wait, where an exchange was refused for a limit that is not under test.
-    fn wait_for_limit(&self, agent: &Agent, request: &Request, call: u64) -> Option<Duration> {
+    fn wait_for_limit(&self, agent: &Caller, request: &Request, call: u64) -> Option<Duration> {
         agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call)?;
             let asked = reply.retry_after().map(seconds);

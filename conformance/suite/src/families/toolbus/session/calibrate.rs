@@ -13,7 +13,7 @@ use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::{Filling, Markers, Probe};
 use crate::families::toolbus::manifest::ToolbusTable;
-use crate::families::toolbus::server::{Client, Server};
+use crate::families::toolbus::server::{McpClient, Server};
 
 /// Where results are unless the manifest says otherwise.
 const RESULT: &str = "/result";
@@ -193,7 +193,7 @@ impl ToolbusSession {
         arguments.extend(semantic.map(|(name, value)| (name.to_owned(), value)));
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
-        let client = Client { scenario: nonce, transcript: Arc::default() };
+        let client = McpClient { scenario: nonce, transcript: Arc::default() };
         let id = server.request(&client, &table.tool, body).await;
         // What does not come is reported as missing.
         let _ = server.answer(&client, id, deadline).await;

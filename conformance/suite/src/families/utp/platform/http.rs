@@ -135,7 +135,7 @@ fn project_of(path: &str) -> String {
     path.split('/').nth(2).map(decoded).unwrap_or_default()
 }
 
-struct Route {
+struct HttpRoute {
     project: String,
     operation: Operation,
     body: Value,
@@ -144,7 +144,7 @@ struct Route {
 }
 
 /// The operation of a request; a path that is no project's gives the body back.
-fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
+fn route(method: &Method, path: &str, body: Value) -> Result<HttpRoute, Value> {
     let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let ["projects", project, rest @ ..] = segments.as_slice() else { return Err(body) };
@@ -186,7 +186,7 @@ fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
         }
         _ => (Operation::Unknown, body, None),
     };
-    Ok(Route { project: (*project).to_owned(), operation, body, single })
+    Ok(HttpRoute { project: (*project).to_owned(), operation, body, single })
 }
 
 fn is_state(segment: &str) -> bool {

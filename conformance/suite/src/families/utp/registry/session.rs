@@ -14,7 +14,7 @@ use super::client::{Caller, Client, Request};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
-use super::upload::{Made, Upload};
+use super::upload::{MadeUpload, Upload};
 use crate::engine::diagnosis::Check;
 use crate::engine::judge::Cause;
 use crate::engine::manifest::durations;
@@ -221,7 +221,7 @@ impl ManagementSession {
     }
 
     /// Uploads a definition, and looks for its row where it was taken.
-    pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> Made {
+    pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> MadeUpload {
         // One that never showed what it took shows nothing later.
         let patience = if self.works { self.pace.answer } else { Duration::ZERO };
         self.upload_and_look(caller, project, definition, patience).await
@@ -233,7 +233,7 @@ impl ManagementSession {
         project: &str,
         definition: &Definition,
         patience: Duration,
-    ) -> Made {
+    ) -> MadeUpload {
         let request = Request {
             method: "POST",
             path: tools_path(project),
@@ -243,8 +243,8 @@ impl ManagementSession {
             about: Vec::new(),
         };
         let post = self.client.send(caller, &request, self.pace.answer).await;
-        let mut made = Made { definition: definition.clone(), post, before: None, after: None };
-        let look = |made: &Made, look: fn(&Upload<'_>) -> bool| {
+        let mut made = MadeUpload { definition: definition.clone(), post, before: None, after: None };
+        let look = |made: &MadeUpload, look: fn(&Upload<'_>) -> bool| {
             caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
         };
         let began = Instant::now();

@@ -46,7 +46,7 @@ pub enum Ending {
 
 /// What the model does in one turn.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct ModelScript {
     /// The turn's project.
     pub project: Arc<Project>,
     /// Tool calls, round by round.
@@ -67,7 +67,7 @@ pub struct Model {
 #[derive(Default)]
 struct ModelRouter {
     platform_service: OnceLock<Arc<PlatformService>>,
-    scripts: Mutex<BTreeMap<String, Script>>,
+    scripts: Mutex<BTreeMap<String, ModelScript>>,
 }
 
 impl std::fmt::Debug for Model {
@@ -105,7 +105,7 @@ impl Model {
     }
 
     /// Says what the model does in the turn with this mark.
-    pub fn script(&self, mark: &str, script: Script) {
+    pub fn script(&self, mark: &str, script: ModelScript) {
         lock(&self.router.scripts).insert(mark.to_owned(), script);
     }
 }
@@ -159,7 +159,7 @@ impl ModelRouter {
     }
 
     /// The turn that a conversation belongs to: the one whose mark was said last.
-    fn find(&self, body: &Value) -> Option<(String, Script)> {
+    fn find(&self, body: &Value) -> Option<(String, ModelScript)> {
         let scripts = lock(&self.scripts);
         let messages = body.get("messages")?.as_array()?;
         messages.iter().rev().find_map(|message| {
@@ -171,7 +171,7 @@ impl ModelRouter {
 }
 
 /// The mark at the beginning of a text, if it is one of these.
-fn known(text: &str, scripts: &BTreeMap<String, Script>) -> Option<String> {
+fn known(text: &str, scripts: &BTreeMap<String, ModelScript>) -> Option<String> {
     let end =
         text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(text.len());
     let mark = text[..end].trim_end_matches('-');
@@ -193,7 +193,7 @@ fn rounds(body: &Value, mark: &str) -> usize {
 }
 
 /// What the model says next.
-fn next(script: &Script, round: usize, request: &Value) -> Value {
+fn next(script: &ModelScript, round: usize, request: &Value) -> Value {
     let offered = request.get("tools").and_then(Value::as_array);
     // A request without tools is for something else, such as a title.
     let Some(offered) = offered.filter(|tools| !tools.is_empty()) else { return text(&script.last_words) };

@@ -22,7 +22,7 @@ use crate::net::http_connections;
 use crate::transcript::lock;
 
 pub use keys::{Key, Keys, Variable};
-pub use script::{Manner, Script};
+pub use script::{ResponseMode, Script};
 
 /// The two hosts that an executor may ask (Guide §4).
 pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::breadcrumb::agent::agent_output::{Request, Utterance};
+use crate::families::breadcrumb::agent::agent_output::{ToolRequest, Utterance};
 use crate::families::breadcrumb::agent::seed_data::{TOOLS, meant, misfit};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::reason::Alternative;
@@ -43,7 +43,7 @@ impl FromStr for Member {
 struct Place<'a> {
     utterance: &'a Utterance<'a>,
     number: usize,
-    request: Request<'a>,
+    request: ToolRequest<'a>,
 }
 
 impl Place<'_> {

@@ -18,7 +18,7 @@ use crate::families::breadcrumb::agent::scenario_state::ScenarioStates;
 use crate::families::breadcrumb::agent::seed_data;
 use crate::families::breadcrumb::agent::tools::Around;
 use crate::families::breadcrumb::json_lines;
-use crate::families::breadcrumb::json_lines::Input;
+use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::{Posting, Store, fixtures};
 use crate::net::http_server::HttpServer;
@@ -72,7 +72,7 @@ pub(super) async fn set_up(
         listening.spawn(json_lines::read(output, move |text| {
             hearing.record_incoming(Kind::Said, "stdout", BTreeMap::new(), line(&text));
         }));
-        let input = Input::new(input);
+        let input = LineWriter::new(input);
         for crumb in store
             .contents
             .list(&crate::families::breadcrumb::in_memory_store::Filter {

@@ -12,7 +12,7 @@ use tokio::task::JoinSet;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::external_store::ExternalStore;
 use crate::families::breadcrumb::json_lines;
-use crate::families::breadcrumb::json_lines::Input;
+use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS};
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::digest::hash;
@@ -94,7 +94,7 @@ pub(super) async fn set_up(
                         let _ = contents.put(contents.fresh_id(), &body, None);
                     }
                 }));
-                StoreAccess::Lines { store, input: Input::new(input) }
+                StoreAccess::Lines { store, input: LineWriter::new(input) }
             }
             None => StoreAccess::Store(store),
         }

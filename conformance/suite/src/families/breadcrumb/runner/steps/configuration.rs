@@ -34,13 +34,13 @@ impl FromStr for StandIn {
 /// What a provider gets of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(name = "part", regex = "key|model|custom setting")]
-enum Part {
+enum ConfigurationPredicate {
     Key,
     Model,
     Custom,
 }
 
-impl FromStr for Part {
+impl FromStr for ConfigurationPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -83,11 +83,11 @@ async fn in_turn(world: &mut World) -> Step {
 }
 
 #[then(expr = "the provider gets the {part} of the configuration of each")]
-fn gets(world: &mut World, part: Part) -> Step {
+fn gets(world: &mut World, part: ConfigurationPredicate) -> Step {
     judge(world, |frames, call, known| match part {
-        Part::Key => config::has_key(frames, call, known),
-        Part::Model => config::has_model(frames, call, known),
-        Part::Custom => config::has_custom(frames, call, known),
+        ConfigurationPredicate::Key => config::has_key(frames, call, known),
+        ConfigurationPredicate::Model => config::has_model(frames, call, known),
+        ConfigurationPredicate::Custom => config::has_custom(frames, call, known),
     })
 }
 

@@ -57,9 +57,9 @@ impl FromStr for WorkflowPredicate {
 /// What a step brings.
 #[derive(Clone, Debug, Parameter)]
 #[param(name = "gain", regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#)]
-struct Gain(Expected);
+struct StepOutputPredicate(Expected);
 
-impl FromStr for Gain {
+impl FromStr for StepOutputPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -139,7 +139,7 @@ fn tells(world: &mut World, id: String) -> Step {
 }
 
 #[then(expr = "step {word} brings {gain}")]
-fn brings(world: &mut World, id: String, gain: Gain) -> Step {
+fn brings(world: &mut World, id: String, gain: StepOutputPredicate) -> Step {
     let scene = world.scene()?;
     let steps = scene.fixtures.steps.clone();
     let expected = match gain.0 {

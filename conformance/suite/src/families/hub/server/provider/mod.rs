@@ -52,7 +52,7 @@ use tokio::task::JoinSet;
 
 use self::request::ProviderRequest;
 use self::response::ProviderResponse;
-use self::state::State;
+use self::state::ProviderState;
 use crate::families::hub::manifest::{Customer, FixturesTable};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
@@ -98,7 +98,7 @@ pub struct Subjects {
 /// The provider, listening.
 pub struct Provider {
     url: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProviderState>>,
     /// Ends with the provider.
     serving: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -113,7 +113,7 @@ impl Provider {
         let failed = |error: std::io::Error| format!("the provider cannot listen on `{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
-        let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
+        let state = Arc::new(Mutex::new(ProviderState::new(Timestamp::now())));
         let router = Router { state: Arc::clone(&state), wire };
         let mut serving = JoinSet::new();
         serving.spawn(http_connections::serve(listener, move |request| {
@@ -127,7 +127,7 @@ impl Provider {
     pub(in crate::families::hub) fn offline() -> Arc<Self> {
         Arc::new(Self {
             url: String::new(),
-            state: Arc::new(Mutex::new(State::new(Timestamp::now()))),
+            state: Arc::new(Mutex::new(ProviderState::new(Timestamp::now()))),
             serving: tokio::sync::Mutex::default(),
         })
     }
@@ -200,7 +200,7 @@ impl std::fmt::Debug for Provider {
 /// Answers requests, one at a time.
 #[derive(Clone)]
 struct Router {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProviderState>>,
     wire: Arc<dyn Wire>,
 }
 

@@ -20,7 +20,7 @@ use crate::net::wire::SCENARIO;
 use crate::transcript::{Kind, Message, Transcript};
 
 /// Everything behind one lock.
-pub(super) struct State {
+pub(super) struct ProviderState {
     pub(super) tokens: Tokens,
     pub(super) correlation: Correlation,
     pub(super) was_asked: bool,
@@ -44,7 +44,7 @@ enum Area {
     Nothing,
 }
 
-impl State {
+impl ProviderState {
     /// Everything as it is at first.
     pub(super) fn new(now: Timestamp) -> Self {
         let salt = format!("{:x}", now.as_nanosecond().unsigned_abs());
