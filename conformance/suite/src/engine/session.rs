@@ -60,6 +60,17 @@ pub trait Session: Any + Send + Sync {
     fn close(&self) -> BoxFuture<'_, ()>;
 }
 
+/// A session that was calibrated; one that could not be is closed again.
+///
+/// # Errors
+/// Why it could not be.
+pub(crate) async fn established<S: Session, E>(session: S, calibrated: Result<(), E>) -> Result<Arc<S>, E> {
+    if calibrated.is_err() {
+        session.close().await;
+    }
+    calibrated.map(|()| Arc::new(session))
+}
+
 /// What a judgement at the end of the run found.
 #[derive(Clone, Debug)]
 pub struct Recheck {

@@ -10,13 +10,12 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
@@ -27,10 +26,11 @@ use super::manifest::{ToolbusTable, Transport};
 use super::server::Server;
 use super::stdio::Stdio;
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, guard};
 use crate::net::wire::{PassthroughWire, Wire};
@@ -189,7 +189,6 @@ impl ToolbusSession {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
         plan.log.clear();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
@@ -206,15 +205,11 @@ impl ToolbusSession {
             ids: Arc::new(AtomicI64::new(1)),
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
-            nonce: format!("{now:x}{}", std::process::id()),
+            nonce: nonce(),
         };
         let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
-        let learned = session.calibrate(&server).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&server).await;
+        established(session, calibrated).await
     }
 
     /// What messages of the target cross.
@@ -239,12 +234,7 @@ impl ToolbusSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub fn unique(&self, scenario: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.plan.seed.to_string(), scenario, &self.nonce] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.plan.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// The server that scenarios share. One that has ended is replaced, and for a scenario that is run again one that
@@ -325,7 +315,7 @@ impl ToolbusSession {
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
-        let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+        let deadline = self.plan.limits.scaled(table.start_timeout());
         let wire = Arc::clone(&self.plan.wire);
         if !table.is_started() {
             let (url, root) = match kind {

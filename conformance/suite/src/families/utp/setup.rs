@@ -324,7 +324,7 @@ pub fn runtime_plan(
 }
 
 fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
-    table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0))
+    limits.scaled(table.start_timeout())
 }
 
 /// What a role is opened with.

@@ -13,7 +13,6 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::JoinSet;
 
@@ -24,10 +23,11 @@ use super::scenario_state::{ScenarioState, ScenarioStates};
 use super::task::Task;
 use super::tools::{Around, attend};
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
@@ -168,14 +168,10 @@ impl CrumbAgentSession {
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
-        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(plan.table.start_timeout());
         let mut session = start::set_up(plan, handing).await?;
-        let learned = session.calibrate(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether the agent called the tools that it was asked to use.
@@ -185,12 +181,7 @@ impl CrumbAgentSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub(super) fn unique(&self, scenario: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.seed.to_string(), scenario, &self.nonce] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// How long the agent's next word may take.

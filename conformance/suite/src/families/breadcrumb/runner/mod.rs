@@ -3,7 +3,6 @@
 pub mod answer;
 pub mod call;
 mod call_setup;
-mod digest;
 pub mod error;
 pub mod exchange;
 pub mod fixtures;

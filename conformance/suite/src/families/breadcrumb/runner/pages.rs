@@ -45,7 +45,7 @@ pub struct Page {
 impl Page {
     /// The page of the scenario with this mark.
     pub fn of(unique: &str) -> Self {
-        let word = super::digest::hash(&["page", unique]);
+        let word = crate::engine::digest::hash(&["page", unique]);
         Self {
             title: format!("Quartz {}", &word[..8]),
             story: format!("The pump of room {} ran dry at noon.", &word[8..16]),

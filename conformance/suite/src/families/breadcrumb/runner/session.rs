@@ -19,15 +19,15 @@ use tokio::task::JoinSet;
 
 use super::answer::Answer;
 use super::call::{Call, filled, product};
-use super::digest::hash;
 use super::error::RunnerError;
 use super::pages::Pages;
 use super::upstream::Upstream;
 use super::value::tells;
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, OpenContext};
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
@@ -165,7 +165,7 @@ impl RunnerSession {
 
     async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
         let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
-        let within = table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(table.start_timeout());
         let parties = start::set_up(plan, handing).await?;
         let mut session = Self {
             runner: table.runner.clone().unwrap_or_default(),
@@ -184,12 +184,8 @@ impl RunnerSession {
             seed,
             _listening: parties.listening,
         };
-        let learned = session.calibrate(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.

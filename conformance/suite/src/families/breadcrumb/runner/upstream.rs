@@ -54,7 +54,7 @@ pub struct Speech {
 impl Speech {
     /// What it says in the scenario with this mark.
     pub fn of(unique: &str) -> Self {
-        let word = super::digest::hash(&["speech", unique]);
+        let word = crate::engine::digest::hash(&["speech", unique]);
         let number = u64::from_str_radix(&word[..4], 16).unwrap_or_default();
         Self {
             text: format!("Jet black, “{}”.\nNothing else: 100 % of it.", &word[..10]),

@@ -7,13 +7,11 @@ mod start;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
@@ -24,10 +22,11 @@ use super::judge::{CallRecord, Made};
 use super::manifest::AgentTable;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext};
 use crate::net::http_server::HttpServer;
@@ -206,14 +205,10 @@ impl AgentSession {
         handing: Handing,
     ) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
-        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(plan.table.start_timeout());
         let mut session = start::set_up(plan, agent, handing).await?;
-        let learned = session.calibrate(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether the agent asked the Hub, and reported what the Hub answered.
@@ -278,25 +273,25 @@ impl AgentSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub(super) fn unique(&self, scenario: &str) -> String {
-        digest(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// What stands in results that the suite gives.
     pub(super) fn mark(&self, scenario: &str) -> String {
-        format!("tok-{}", &digest(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
+        format!("tok-{}", &hash(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
     }
 
     /// The customer of a scenario.
     pub(super) fn customer(&self, unique: &str) -> String {
         match &self.table.customer_id {
             Some(fixed) => fixed.clone(),
-            None => uuid(&digest(&["customer", unique])[..20], unique),
+            None => uuid(&hash(&["customer", unique])[..20], unique),
         }
     }
 
     /// A second customer of a scenario.
     pub(super) fn other_customer(unique: &str) -> String {
-        uuid(&digest(&["other customer", unique])[..20], unique)
+        uuid(&hash(&["other customer", unique])[..20], unique)
     }
 
     /// What status requests before the first scenario are expected to say.
@@ -321,25 +316,10 @@ impl AgentSession {
     }
 }
 
-/// SHA-256 over parts, lower-case hex.
-fn digest(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    crate::spec::library::hex(&hash.finalize())
-}
-
 /// A UUID of 20 hexadecimal digits and 12 more.
 fn uuid(head: &str, tail: &str) -> String {
     let (a, b, c, d) = (&head[..8], &head[8..12], &head[13..16], &head[17..20]);
     format!("{a}-{b}-4{c}-8{d}-{tail}")
-}
-
-fn nonce() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{now:x}{}", std::process::id())
 }
 
 impl Session for AgentSession {

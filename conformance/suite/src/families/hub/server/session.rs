@@ -6,22 +6,22 @@ mod error;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tokio::sync::Mutex as AsyncMutex;
 
 use super::client::{Caller, Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::hub::contract;
@@ -213,7 +213,6 @@ impl HubSession {
             Some(provider) => provider.fixtures(),
             None => table.fixtures.clone(),
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
@@ -227,15 +226,11 @@ impl HubSession {
             limited: AsyncMutex::new(()),
             process: Mutex::new(process),
             seed: plan.seed,
-            nonce: format!("{now:x}{}", std::process::id()),
+            nonce: nonce(),
             table,
         };
-        let learned = session.calibrate(&plan.limits).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&plan.limits).await;
+        established(session, calibrated).await
     }
 
     /// Whether the Hub distinguishes requests.
@@ -422,15 +417,6 @@ fn secret(table: &HubTable) -> Result<String, HubError> {
 /// A time that somebody else wrote down, bounded.
 fn seconds(text: f64) -> Duration {
     Duration::try_from_secs_f64(text).unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
-}
-
-fn hash(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    crate::spec::library::hex(&hash.finalize())
 }
 
 impl Session for HubSession {

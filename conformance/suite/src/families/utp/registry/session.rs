@@ -2,13 +2,12 @@
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::client::{Caller, Client, Request};
 use super::definition::Definition;
@@ -16,11 +15,12 @@ use super::error::ManagementError;
 use super::exchange::Exchange;
 use super::upload::{MadeUpload, Upload};
 use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
 use crate::engine::judge::Cause;
 use crate::engine::manifest::durations;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
@@ -162,7 +162,6 @@ impl ManagementSession {
             None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
             None => {}
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
             client: Client::new(&base, &table, plan.context.wire).map_err(ManagementError::Config)?,
@@ -172,15 +171,11 @@ impl ManagementSession {
             told: String::new(),
             process: Mutex::new(process),
             seed: plan.context.seed,
-            nonce: format!("{now:x}{}", std::process::id()),
+            nonce: nonce(),
             table,
         };
-        let learned = session.calibrate(&plan.context.limits).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&plan.context.limits).await;
+        established(session, calibrated).await
     }
 
     /// Whether an uploaded definition could be read back.
@@ -202,12 +197,7 @@ impl ManagementSession {
 
     /// What makes the words of a scenario unlike those of any other, in this run and in all others.
     pub fn unique(&self, scenario: &str, what: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.seed.to_string(), scenario, &self.nonce, what] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce, what])[..12].to_owned()
     }
 
     /// The project of a scenario.
@@ -292,7 +282,7 @@ impl ManagementSession {
                 Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             let began = Instant::now();
-            let patience = FIRST_LOOK.mul_f64(limits.scale.clamp(0.01, 1000.0));
+            let patience = limits.scaled(FIRST_LOOK);
             let made = self.upload_and_look(&caller, &project, &definition, patience).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
@@ -350,8 +340,7 @@ impl ManagementSession {
 
     /// Waits until something answers over HTTP.
     async fn wait_for_it(&self, caller: &Caller, limits: &TimeoutLimits) -> Result<(), ManagementError> {
-        let deadline = durations::start_timeout(self.table.start_timeout_seconds)
-            .mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let deadline = limits.scaled(durations::start_timeout(self.table.start_timeout_seconds));
         let began = Instant::now();
         let mut wait = LOOK;
         loop {

@@ -3,12 +3,13 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
+use crate::engine::digest::nonce;
 use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
@@ -87,8 +88,7 @@ pub(super) async fn set_up(
         Way::Lines(input)
     } else if let Some(url) = &drive.http {
         let url = filled(url, &words);
-        let scale = limits.scale.clamp(0.01, 1000.0);
-        let (deadline, patience) = (table.deadline().mul_f64(scale), table.start_timeout().mul_f64(scale));
+        let (deadline, patience) = (limits.scaled(table.deadline()), limits.scaled(table.start_timeout()));
         Way::Http(Courier::new(&url, &router, deadline, patience).map_err(CrumbAgentError::Config)?)
     } else {
         Way::Store
@@ -96,7 +96,6 @@ pub(super) async fn set_up(
     if let Some(first) = processes.pop() {
         processes.push(first.on(port));
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(CrumbAgentSession {
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         around: Arc::new(Around { router, driver: Driver { store, way }, model }),
@@ -104,7 +103,7 @@ pub(super) async fn set_up(
         further_tools: names(&held),
         works: false,
         processes: Mutex::new(processes),
-        nonce: format!("{now:x}{}", std::process::id()),
+        nonce: nonce(),
         seed,
         table,
         _model: Some(server),

@@ -3,19 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
+use crate::engine::digest::{hash, nonce};
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
 use crate::families::breadcrumb::external_store::ExternalStore;
 use crate::families::breadcrumb::json_lines;
 use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS};
 use crate::families::breadcrumb::router::ScenarioRouter;
-use crate::families::breadcrumb::runner::digest::hash;
 use crate::families::breadcrumb::runner::error::RunnerError;
 use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
@@ -63,8 +63,7 @@ pub(super) async fn set_up(
     } else {
         None
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let nonce = format!("{now:x}{}", std::process::id());
+    let nonce = nonce();
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let store_access = if let Some(base) = &table.store {

@@ -188,7 +188,7 @@ impl HubSession {
 
     /// Waits until something answers over HTTP.
     async fn wait_for_it(&self, agent: &Caller, limits: &TimeoutLimits) -> Result<(), HubError> {
-        let deadline = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let deadline = limits.scaled(self.table.start_timeout());
         let began = Instant::now();
         let mut wait = LOOK;
         loop {
