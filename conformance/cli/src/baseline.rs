@@ -74,8 +74,8 @@ impl LoadedBaseline {
     }
 }
 
-/// Tells of stale entries, on stderr: stdout may be the record's.
-pub(crate) fn tell(stale: &[Stale], path: &Path) {
+/// Reports stale entries, on stderr: stdout may be the record's.
+pub(crate) fn report_stale(stale: &[Stale], path: &Path) {
     if stale.is_empty() {
         return;
     }

@@ -1,71 +1,121 @@
 //! The bundled target: the reference implementation, started here and reached over sockets like any other.
 //!
-//! `reference` starts it for a run, `bench` for the saboteur, which tries many wires on it.
+//! What it brings for a protocol is a [`Bundled`]: how this program serves it in a run, and a session after another for
+//! the saboteur, which tries many wires on it (`bench`). A new protocol is a file here and a line in [`all`].
 
 mod bench;
+mod breadcrumb;
+mod hub;
 mod reference;
+mod toolbus;
+mod utp;
 
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::time::Duration;
 
-use callmark_reference::breadcrumb::browser::{Browser, UNSTARTED};
-use callmark_reference::utp;
-use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::manifest::{Manifest, ManifestError, Section};
 use callmark_suite::engine::pace::TimeoutLimits;
-use callmark_suite::families::breadcrumb::manifest::BreadcrumbTable;
-use callmark_suite::families::hub::manifest::HubTable;
-use callmark_suite::families::toolbus::manifest::ToolbusTable;
-use callmark_suite::families::utp::capture::{Exercise, Exercised};
-use callmark_suite::families::utp::manifest::UtpTable;
-use callmark_suite::families::utp::upstream::Variable;
-use futures::future::BoxFuture;
+use callmark_suite::engine::session::Sessions;
+use callmark_suite::engine::target::{OpenContext, guard};
+use callmark_suite::net::wire::Wire;
+use futures::future::LocalBoxFuture;
 use nix::sys::statvfs::statvfs;
 use nix::unistd::{AccessFlags, access};
 
 pub use bench::ReferenceFactory;
 pub use reference::{Reference, Registry};
+pub(crate) use utp::InThisProcess;
 
 /// A file system in memory, where a machine has one.
 const MEMORY: &str = "/dev/shm";
 /// Bytes that must be free there: several times what a run needs.
 const ROOM: u64 = 256 * 1024 * 1024;
 
-/// The project of the tour.
-const TOUR_PROJECT: &str = "prj_tour";
+/// What the reference brings for one protocol. It keeps what can serve all mutants.
+trait Bundled {
+    /// The protocol's name.
+    fn protocol(&self) -> &'static str;
 
-/// The bundled target's manifest. `program` is the `callmark` binary, which can serve the tool bus.
+    /// Says in the bundled manifest how the reference is started. `serve` is the command line of `callmark serve` with
+    /// these words.
+    fn complete(&self, manifest: &mut Manifest, serve: &dyn Fn(&[&str]) -> Vec<String>);
+
+    /// Opens a session for a profile of the protocol, with the reference behind a wire.
+    ///
+    /// # Errors
+    /// Why it cannot be opened.
+    fn sessions<'a>(
+        &'a mut self,
+        profile: &'a str,
+        setting: Setting<'a>,
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>>;
+}
+
+/// What a session for the saboteur is opened with.
+struct Setting<'a> {
+    manifest: &'a mut Manifest,
+    wire: Arc<dyn Wire>,
+    limits: TimeoutLimits,
+    /// Another one for each session.
+    seed: u64,
+}
+
+impl Setting<'_> {
+    /// A table of the bundled manifest.
+    fn table<T: Section + Clone>(&self, name: &str) -> Result<T, String> {
+        self.manifest.get::<T>().cloned().ok_or_else(|| lacks(name))
+    }
+
+    /// For targets that work on files.
+    fn patient(self) -> Self {
+        let answer_floor = self.limits.answer_floor.max(Duration::from_secs(2));
+        Self { limits: TimeoutLimits { answer_floor, ..self.limits }, ..self }
+    }
+
+    /// What a session with this table is opened with.
+    fn context<T>(self, table: T) -> OpenContext<T> {
+        OpenContext {
+            table,
+            directory: PathBuf::from("."),
+            log: log_file().into(),
+            limits: self.limits,
+            wire: self.wire,
+            seed: self.seed,
+        }
+    }
+}
+
+/// What is said of a bundled manifest without a table.
+fn lacks(table: &str) -> String {
+    format!("the bundled manifest has no `[{table}]`")
+}
+
+/// Where the output of started servers goes. Mutants make them say much that nobody reads.
+fn log_file() -> PathBuf {
+    let name = format!("callmark-sabotage-{}.log", std::process::id());
+    guard::home().map_or_else(|_| std::env::temp_dir(), Path::to_owned).join(name)
+}
+
+/// What the reference brings, each protocol once.
+fn all() -> Vec<Box<dyn Bundled>> {
+    vec![
+        Box::new(utp::UtpReference::default()),
+        Box::new(hub::HubReference),
+        Box::new(breadcrumb::BreadcrumbReference),
+        Box::new(toolbus::ToolbusReference),
+    ]
+}
+
+/// The bundled target's manifest. `program` is the `callmark` binary, which can serve the reference.
 pub fn manifest(program: &Path) -> Result<Manifest, ManifestError> {
     let mut manifest = Manifest::parse("bundled.toml", include_str!("bundled.toml"), Path::new("."))?;
     let serve = |words: &[&str]| -> Vec<String> {
         let words = ["serve"].iter().chain(words).map(|word| (*word).to_owned());
         std::iter::once(program.display().to_string()).chain(words).collect()
     };
-    if let Some(toolbus) = manifest.get_mut::<ToolbusTable>() {
-        toolbus.start = Some(serve(&["toolbus"]));
-        toolbus.command = Some(serve(&["toolbus", "--stdio"]));
-    }
-    if let Some(hub) = manifest.get_mut::<HubTable>() {
-        hub.start = Some(serve(&["hub"]));
-        if let Some(agent) = &mut hub.agent {
-            agent.start = Some(serve(&["hub", "--agent"]));
-        }
-    }
-    if let Some(breadcrumb) = manifest.get_mut::<BreadcrumbTable>() {
-        breadcrumb.start = Some(serve(&["breadcrumb", "--runner"]));
-        // Without a browser on this machine there is no browser tool to certify.
-        if Browser::find().is_none() {
-            breadcrumb.catalog.remove("astral");
-        }
-        breadcrumb.faults_of_the_machine = vec![UNSTARTED.to_owned()];
-        if let Some(agent) = &mut breadcrumb.agent {
-            agent.start = Some(serve(&["breadcrumb", "--agent"]));
-        }
-    }
-    if let Some(executor) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.openapi.as_mut()) {
-        // Keys that the user has set are the executor's; the others are made up for the run.
-        let set = Variable::ALL.into_iter().map(Variable::name);
-        let set = set.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
-        executor.environment.extend(set.filter(|(_, value)| !value.is_empty()));
+    for protocol in all() {
+        protocol.complete(&mut manifest, &serve);
     }
     Ok(manifest)
 }
@@ -93,14 +143,15 @@ pub fn limits(scale: f64) -> TimeoutLimits {
     }
 }
 
-/// One call of each kind through the reference's own L0.
-pub struct Tour;
+#[cfg(test)]
+mod tests {
+    use callmark_suite::families;
 
-impl Exercise for Tour {
-    fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
-        Box::pin(async move {
-            let tour = utp::tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
-            Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
-        })
+    #[test]
+    fn the_reference_speaks_every_protocol() {
+        let names: Vec<&str> = super::all().iter().map(|own| own.protocol()).collect();
+        let mut known: Vec<&str> = families::ALL.protocols().map(|protocol| protocol.name()).collect();
+        known.sort_by_key(|name| names.iter().position(|own| own == name));
+        assert_eq!(names, known);
     }
 }

@@ -114,7 +114,7 @@ impl Signer {
 pub(crate) const WRITTEN: [&str; 3] = [CERTIFICATE, MANIFEST, ACCOUNT];
 
 /// Takes away the certificate of an earlier run: it is not about what is written now.
-pub(crate) fn forget(out: &Path) -> Result<(), Failure> {
+pub(crate) fn remove_old(out: &Path) -> Result<(), Failure> {
     for name in WRITTEN {
         let path = out.join(name);
         match std::fs::remove_file(&path) {

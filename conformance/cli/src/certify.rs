@@ -3,13 +3,12 @@
 use std::collections::BTreeSet;
 use std::io::IsTerminal as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex};
-use std::time::Instant;
+use std::sync::Arc;
 
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::by_hand::quoted;
-use callmark_suite::engine::manifest::{Manifest, ManifestError};
+use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
@@ -17,25 +16,19 @@ use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
 use callmark_suite::families;
-use callmark_suite::families::toolbus::manifest::ToolbusTable;
-use callmark_suite::families::utp::capture::Exercise;
-use callmark_suite::families::utp::manifest::UtpTable;
-use callmark_suite::families::utp::setup::InProcess;
-use callmark_suite::families::utp::target::Target;
-use callmark_suite::spec::registry::nearest;
 use clap::ValueEnum;
-use miette::Diagnostic as _;
 
 use crate::args::{CertifyArguments, Format};
 use crate::baseline::{self, LoadedBaseline};
-use crate::broker::{self, BrokerChoice, BrokerStartError};
-use crate::bundled::{self, Reference, Registry, Tour};
+use crate::broker::{self, BrokerChoice};
+use crate::bundled::{self, InThisProcess};
 use crate::certificate::{self, Signer};
 use crate::console;
 use crate::descriptors::{self, Need};
 use crate::exit::{self, Failure, colored};
-use crate::progress::Shown;
+use crate::progress::ProgressBar;
 use crate::reports;
+use crate::setup::{choose_broker, known_profile, library, manifest, no_broker, runtime};
 
 /// The manifest of a directory.
 const MANIFEST: &str = "callmark.toml";
@@ -60,13 +53,11 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     let profiles =
         manifest.profiles().into_iter().map(str::to_owned).chain(selection.profiles.clone()).collect();
     // Other families need no broker, so none is started for them.
-    let choice = if selection.profiles.iter().any(|profile| profile.starts_with("utp.")) {
-        Some(choose_broker(arguments.broker.as_ref(), &manifest)?)
-    } else {
-        None
-    };
+    let choice = selected_broker(&manifest, &selection)
+        .map(|named| choose_broker(arguments.broker.as_ref(), named))
+        .transpose()?;
     let folder = reports::open(&arguments.out)?;
-    certificate::forget(&arguments.out)?;
+    certificate::remove_old(&arguments.out)?;
     let runtime = runtime()?;
     let mut output = runtime.block_on(certify(arguments, &library, &manifest, selection, choice.as_ref()))?;
     let stale = match baseline {
@@ -82,7 +73,7 @@ pub(crate) fn run(arguments: &CertifyArguments) -> Result<u8, Failure> {
     {
         println!("certificate: {}", path.display());
     }
-    baseline::tell(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
+    baseline::report_stale(&stale, arguments.baseline.as_deref().unwrap_or(Path::new("")));
     if !any_judged(&output.record.rules) {
         return Err(nothing_judged(&output.record));
     }
@@ -143,71 +134,6 @@ fn sign(
     signer.sign(&arguments.out, library, manifest, output).map(Some)
 }
 
-/// The manifest of the target, with what the command line says otherwise.
-pub(crate) fn manifest(arguments: &CertifyArguments) -> Result<Manifest, Failure> {
-    let mut manifest = if let Some(path) = &arguments.target {
-        Manifest::read(path).map_err(|error| bad_manifest(&error))?
-    } else {
-        let program = std::env::current_exe().map_err(Failure::internal)?;
-        bundled::manifest(&program).map_err(Failure::internal)?
-    };
-    if let (Some(choice), Some(utp)) = (&arguments.broker, manifest.get_mut::<UtpTable>()) {
-        choice.given().clone_into(&mut utp.nats);
-    }
-    let Some(choice) = arguments.transport else { return Ok(manifest) };
-    let shown = arguments
-        .target
-        .as_ref()
-        .map_or_else(|| "bundled.toml".to_owned(), |path| path.display().to_string());
-    match manifest.get_mut::<ToolbusTable>() {
-        Some(toolbus) => toolbus.transport = Some(choice.into()),
-        None => return Err(Failure::usage("`--transport` is for a manifest with a table `[toolbus]`")),
-    }
-    manifest.check(&shown).map_err(|error| bad_manifest(&error))?;
-    Ok(manifest)
-}
-
-/// What runs a run.
-pub(crate) fn runtime() -> Result<tokio::runtime::Runtime, Failure> {
-    let mut builder = tokio::runtime::Builder::new_multi_thread();
-    builder.worker_threads(2).enable_all().build().map_err(Failure::internal)
-}
-
-/// The features and rules inside this binary.
-pub(crate) fn library() -> Result<Library, Failure> {
-    Library::load().map_err(Failure::internal)
-}
-
-/// A manifest that cannot be used, all its faults in one message.
-pub(crate) fn bad_manifest(error: &ManifestError) -> Failure {
-    let faults: Vec<String> = error.faults.iter().map(|fault| format!("\n- {fault}")).collect();
-    Failure::usage(format!("`{}` cannot be used:{}", error.path, faults.concat()))
-        .hint("`callmark init` writes a commented manifest to compare with")
-}
-
-/// The broker of the command line, else the manifest's.
-pub(crate) fn choose_broker(
-    given: Option<&BrokerChoice>,
-    manifest: &Manifest,
-) -> Result<BrokerChoice, Failure> {
-    if let Some(choice) = given {
-        return Ok(choice.clone());
-    }
-    let named = manifest.get::<UtpTable>().map_or("embedded", |utp| utp.nats.as_str());
-    named.parse().map_err(|error| Failure::usage(format!("`utp.nats`: {error}")))
-}
-
-/// A broker that cannot be had, with how to get it.
-pub(crate) fn no_broker(error: &BrokerStartError) -> Failure {
-    let causes = std::iter::successors(std::error::Error::source(error), |cause| cause.source());
-    let causes: Vec<String> = causes.map(|cause| format!(": {cause}")).collect();
-    let failure = Failure::incomplete(format!("{error}{}", causes.concat()));
-    match error.help() {
-        Some(help) => failure.hint(help),
-        None => failure,
-    }
-}
-
 fn selection(
     library: &Library,
     manifest: &Manifest,
@@ -251,17 +177,10 @@ fn selection(
     Ok(selection)
 }
 
-/// Refuses a profile that there is not.
-pub(crate) fn known_profile(profile: &str) -> Result<(), Failure> {
-    if families::ALL.profile(profile).is_some() {
-        return Ok(());
-    }
-    let ids = || families::ALL.profiles().map(|known| known.id);
-    let failure = Failure::usage(format!("there is no profile `{profile}`"));
-    Err(match nearest(profile, ids()) {
-        Some(meant) => failure.hint(format!("did you mean `{meant}`?")),
-        None => failure.hint(format!("there are: {}", ids().collect::<Vec<_>>().join(", "))),
-    })
+/// The broker that the manifest names for one of the selected profiles.
+fn selected_broker<'m>(manifest: &'m Manifest, selection: &Selection) -> Option<&'m str> {
+    let families = selection.profiles.iter().filter_map(|profile| families::ALL.of(profile));
+    families.map(|family| family.protocol()).find_map(|protocol| protocol.broker(manifest))
 }
 
 /// Runs a selection against the target, and ends whatever it started.
@@ -272,7 +191,7 @@ pub(crate) async fn certify(
     selection: Selection,
     choice: Option<&BrokerChoice>,
 ) -> Result<RunOutput, Failure> {
-    let shown = Arc::new(Shown::new());
+    let shown = Arc::new(ProgressBar::new());
     let say = |text: String| {
         if !arguments.quiet {
             shown.say(&text);
@@ -301,19 +220,14 @@ pub(crate) async fn certify(
     // Before it is completed for the bundled reference: as it is signed.
     let places = manifest.places();
     let mut manifest = manifest.clone();
-    let registry = if is_bundled && selection.profiles.iter().any(|profile| profile == "utp.registry") {
-        Some(Registry::start(&mut manifest).await.map_err(Failure::incomplete)?)
+    let in_process = if is_bundled {
+        let started = InThisProcess::start(&mut manifest, &selection.profiles).await;
+        Some(started.map_err(Failure::incomplete)?)
     } else {
         None
     };
     let manifest = &manifest;
     say(format!("target: {} {}", manifest.target.name, manifest.target.version));
-    let in_process = InProcess {
-        target: Mutex::new(
-            is_bundled.then(|| Box::new(Reference::of(&selection.profiles)) as Box<dyn Target>),
-        ),
-        exercise: is_bundled.then_some(&Tour as &dyn Exercise),
-    };
     let opening = setup::open(
         library.families,
         OpenPlan {
@@ -323,13 +237,13 @@ pub(crate) async fn certify(
             limits: limits(arguments, is_bundled),
             seed: arguments.seed,
             logs: arguments.out.clone(),
-            in_process: Some(&in_process),
+            in_process: in_process.as_ref().map(InThisProcess::roles),
         },
     );
     let opened = tokio::select! {
         // Signals are waited for before anything is started.
         biased;
-        () = exit::told_to_end() => return Err(interrupted()),
+        () = exit::until_signal() => return Err(interrupted()),
         opened = opening => opened,
     };
     for (profile, (cause, message)) in &opened.blocked {
@@ -354,11 +268,11 @@ pub(crate) async fn certify(
     });
     let output = tokio::select! {
         output = run::run(library, &plan) => Ok(output),
-        () = exit::told_to_end() => Err(interrupted()),
+        () = exit::until_signal() => Err(interrupted()),
     };
     opened.close().await;
-    if let Some(registry) = registry {
-        registry.stop().await;
+    if let Some(in_process) = in_process {
+        in_process.stop().await;
     }
     if let Some(broker) = broker {
         broker.stop().await;
@@ -431,11 +345,6 @@ fn show(arguments: &CertifyArguments, record: &RunRecord) {
             println!("reports: {}", arguments.out.join("index.html").display());
         }
     }
-}
-
-/// Seconds since `began`, for people.
-pub(crate) fn seconds(began: Instant) -> String {
-    format!("{:.1} s", began.elapsed().as_secs_f64())
 }
 
 #[cfg(test)]

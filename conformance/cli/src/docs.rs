@@ -15,10 +15,10 @@ use callmark_suite::mutation;
 use callmark_suite::spec::{library, outline};
 
 use crate::args::DocsArguments;
-use crate::certify;
 use crate::exit::{self, Failure};
 use crate::folder::{Folder, Purpose};
 use crate::report;
+use crate::setup;
 
 /// The directory of a site.
 static SITE: Purpose = Purpose {
@@ -44,7 +44,7 @@ pub(crate) fn run(arguments: &DocsArguments) -> Result<u8, Failure> {
     }
     let matrix = arguments.matrix.as_deref().map(report::read_matrix).transpose()?;
     let folder = Folder::open(&arguments.out, &SITE)?;
-    let library = Arc::new(certify::library()?);
+    let library = Arc::new(setup::library()?);
     say("running the reference for the messages of the first page");
     let exchanges = first::exchanges(&library)?;
     let site = Site {

@@ -85,7 +85,7 @@ impl Failure {
 }
 
 /// Returns on Ctrl-C, SIGTERM or SIGHUP, so that what was started can be ended.
-pub(crate) async fn told_to_end() {
+pub(crate) async fn until_signal() {
     use tokio::signal::unix::{SignalKind, signal};
     // Without handlers the signal ends the process, which is what it is for.
     match (signal(SignalKind::interrupt()), signal(SignalKind::terminate()), signal(SignalKind::hangup())) {

@@ -27,6 +27,7 @@ mod reports;
 mod rules;
 mod sabotage;
 mod serve;
+mod setup;
 
 use std::process::ExitCode;
 
@@ -39,7 +40,7 @@ use crate::args::{Arguments, Command};
 pub fn main() -> ExitCode {
     let print = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        if !callmark_suite::engine::world::is_halt(panic.payload()) {
+        if !callmark_suite::engine::world::is_abort(panic.payload()) {
             print(panic);
         }
     }));

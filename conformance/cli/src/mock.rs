@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use callmark_suite::engine::files;
 use callmark_suite::families::hub::agent::judge::request::Expected;
 use callmark_suite::families::hub::agent::mock::script::Script;
-use callmark_suite::families::hub::agent::mock::{MockHub, Told};
+use callmark_suite::families::hub::agent::mock::{MockHub, OnRequest};
 
 use crate::args::ServeArguments;
 use crate::exit::{self, Failure};
@@ -32,7 +32,7 @@ pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let secret = secret.unwrap_or_else(|| TRIAL_SECRET.to_owned());
     let (requests, wrong) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (seen, faulty) = (Arc::clone(&requests), Arc::clone(&wrong));
-    let told: Told = Arc::new(move |asked, problems| {
+    let told: OnRequest = Arc::new(move |asked, problems| {
         let number = seen.fetch_add(1, Ordering::Relaxed) + 1;
         let channel: String = asked.channel().chars().take(200).map(visible).collect();
         if problems.is_empty() {
@@ -53,7 +53,7 @@ pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         eprintln!("secret    {TRIAL_SECRET} (set {SECRET} to choose another)");
     }
     eprintln!("answering by the contract unless the script says otherwise; end with Ctrl-C");
-    exit::told_to_end().await;
+    exit::until_signal().await;
     let (requests, wrong) = (requests.load(Ordering::Relaxed), wrong.load(Ordering::Relaxed));
     eprintln!("{requests} requests, {wrong} of them wrong");
     Ok(if wrong > 0 {

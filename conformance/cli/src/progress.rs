@@ -5,22 +5,22 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use callmark_reports::record::Outcome;
 use callmark_suite::engine::run::{Progress, Remark};
-use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use indicatif::{ProgressBar as Bar, ProgressDrawTarget, ProgressStyle};
 
 use crate::console;
 
 /// Shows how a run goes on.
-pub(crate) struct Shown {
-    bar: ProgressBar,
+pub(crate) struct ProgressBar {
+    bar: Bar,
     plain: bool,
     broken: AtomicUsize,
 }
 
-impl Shown {
+impl ProgressBar {
     /// A bar where stderr is a terminal; else a line at the start and one for each scenario that is not well.
     pub(crate) fn new() -> Self {
         let plain = !std::io::stderr().is_terminal();
-        let bar = ProgressBar::new(0);
+        let bar = Bar::new(0);
         bar.set_draw_target(if plain { ProgressDrawTarget::hidden() } else { ProgressDrawTarget::stderr() });
         let style = ProgressStyle::with_template("{bar:32} {pos}/{len} scenarios {msg}");
         bar.set_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -38,7 +38,7 @@ impl Shown {
     }
 }
 
-impl Progress for Shown {
+impl Progress for ProgressBar {
     fn begin(&self, scenarios: usize) {
         self.bar.set_length(u64::try_from(scenarios).unwrap_or(u64::MAX));
         if self.plain {

@@ -7,8 +7,8 @@ use callmark_suite::spec::registry::Rule;
 use serde_json::json;
 
 use crate::args::{ExplainArguments, RulesArguments, RulesFormat};
-use crate::certify::{known_profile, library};
 use crate::exit::{self, Failure};
+use crate::setup::{known_profile, library};
 
 /// `rules`.
 pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {

@@ -10,8 +10,8 @@ use callmark_suite::mutation::{Effort, Matrix, Mutant, MutantResult};
 
 use crate::args::{MatrixFormat, SabotageArguments};
 use crate::bundled::{self, ReferenceFactory};
-use crate::certify::{known_profile, library, seconds};
 use crate::exit::{self, Failure};
+use crate::setup::{known_profile, library, seconds};
 
 /// Scenarios of one mutant at a time.
 const SCENARIOS: usize = 64;

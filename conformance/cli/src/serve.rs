@@ -57,7 +57,7 @@ async fn serve_toolbus(arguments: &ServeArguments) -> Result<u8, Failure> {
         None => eprintln!("artifacts none: set SF_CONTEXT_REPO_ROOT to a directory to get them"),
     }
     eprintln!("serving the tools of `callmark serve toolbus`; end with Ctrl-C");
-    exit::told_to_end().await;
+    exit::until_signal().await;
     eprintln!("ending");
     server.shutdown().await;
     Ok(exit::CONFORMANT)
@@ -93,7 +93,7 @@ async fn serve_hub(arguments: &ServeArguments) -> Result<u8, Failure> {
         }
     }
     eprintln!("serving the tools of `callmark serve hub`; end with Ctrl-C");
-    exit::told_to_end().await;
+    exit::until_signal().await;
     eprintln!("ending");
     hub.shutdown().await;
     if let Some(stand_in) = stand_in {
@@ -109,7 +109,7 @@ async fn serve_agent(arguments: &ServeArguments) -> Result<u8, Failure> {
     let server = DriveServer::start(config, arguments.listen).await.map_err(Failure::incomplete)?;
     eprintln!("agent     {}", server.url());
     eprintln!("taking calls at /drive and messages at /v1/chat; end with Ctrl-C");
-    exit::told_to_end().await;
+    exit::until_signal().await;
     eprintln!("ending");
     server.shutdown().await;
     Ok(exit::CONFORMANT)

@@ -229,7 +229,7 @@ impl TargetInstance for Shop {
 fn quiet_halts() {
     let ours = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |info| {
-        if !callmark_suite::engine::world::is_halt(info.payload()) {
+        if !callmark_suite::engine::world::is_abort(info.payload()) {
             ours(info);
         }
     }));

@@ -47,17 +47,12 @@ fn only_protocols_know_protocols() {
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
 }
 
-/// The closed lists of reasons for which nothing is judged are one file for all protocols.
-const REASONS: &str = "engine/judge/reason.rs";
-
 #[test]
 fn the_engine_names_no_protocol() {
     let names: Vec<&str> = families::ALL.tables().into_iter().map(ManifestTable::name).collect();
     assert_eq!(names.len(), 4);
     let mut faults = Vec::new();
-    for (path, text) in
-        sources(Path::new("engine")).into_iter().filter(|(path, _)| path != Path::new(REASONS))
-    {
+    for (path, text) in sources(Path::new("engine")) {
         for (number, line) in code(&text) {
             let words: Vec<&str> = line.split(|char: char| !char.is_ascii_alphanumeric()).collect();
             let known = names.iter().find(|name| words.contains(name));
@@ -65,6 +60,17 @@ fn the_engine_names_no_protocol() {
         }
     }
     assert!(faults.is_empty(), "\n{}", faults.join("\n"));
+}
+
+#[test]
+fn the_doctor_names_no_protocol() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../cli/src/doctor.rs");
+    let text = std::fs::read_to_string(path).expect("the doctor's source");
+    let uses: Vec<&str> = code(&text)
+        .flat_map(|(_, line)| line.split("families::").skip(1))
+        .filter(|rest| !rest.starts_with("ALL"))
+        .collect();
+    assert!(text.contains("families::ALL") && uses.is_empty(), "{uses:?}");
 }
 
 #[test]

@@ -3,9 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use callmark_suite::engine::judge::{Alternative, Undeclared};
 use callmark_suite::engine::lint;
 use callmark_suite::engine::run::Library;
+use callmark_suite::families;
 use callmark_suite::mutation;
 use callmark_suite::mutation::mutant::{Action, Condition};
 
@@ -65,11 +65,11 @@ fn what_may_stay_unjudged_has_its_reason_in_the_manifest_or_in_a_document() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../schemas/callmark/manifest.schema.json");
     let schema = std::fs::read_to_string(path).expect("the schema of manifests");
     let schema: serde_json::Value = serde_json::from_str(&schema).expect("JSON");
-    for reason in Undeclared::ALL {
-        println!("{:<28} {}", reason.key(), reason.text());
-        let place: Vec<String> = reason.key().split('.').map(|name| format!("/properties/{name}")).collect();
-        assert!(schema.pointer(&place.concat()).is_some(), "a manifest has no `{}`", reason.key());
-        assert!(reason.text().contains(reason.key()), "{reason:?} does not say what to declare");
+    for reason in families::ALL.protocols().flat_map(|own| own.reasons().undeclared) {
+        println!("{:<28} {}", reason.basis, reason.text);
+        let place: Vec<String> = reason.basis.split('.').map(|name| format!("/properties/{name}")).collect();
+        assert!(schema.pointer(&place.concat()).is_some(), "a manifest has no `{}`", reason.basis);
+        assert!(reason.text.contains(reason.basis), "{reason:?} does not say what to declare");
     }
     let library = Library::load().expect("a sound library");
     let documents: BTreeSet<&str> = library
@@ -79,12 +79,12 @@ fn what_may_stay_unjudged_has_its_reason_in_the_manifest_or_in_a_document() {
         .flat_map(|rule| rule.source.split("; "))
         .filter_map(|source| source.split(" §").next()?.split(" L").next())
         .collect();
-    for way in Alternative::ALL {
-        println!("{:<48} {}", way.source(), way.text());
+    for way in families::ALL.protocols().flat_map(|own| own.reasons().alternatives) {
+        println!("{:<48} {}", way.basis, way.text);
         assert!(
-            documents.iter().any(|document| way.source().starts_with(document)),
+            documents.iter().any(|document| way.basis.starts_with(document)),
             "no rule comes from `{}`, which is to permit {way:?}",
-            way.source()
+            way.basis
         );
     }
 }
@@ -92,8 +92,22 @@ fn what_may_stay_unjudged_has_its_reason_in_the_manifest_or_in_a_document() {
 /// A reason that nothing gives is one that somebody forgot to remove.
 #[test]
 fn each_reason_is_given_somewhere() {
+    let families = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/families");
+    for protocol in families::ALL.protocols() {
+        let text = sources(families.join(protocol.name()));
+        let reasons = protocol.reasons();
+        let undeclared = reasons.undeclared.iter().map(|own| format!("Undeclared::{}", own.name));
+        let alternatives = reasons.alternatives.iter().map(|own| format!("Alternative::{}", own.name));
+        for name in undeclared.chain(alternatives) {
+            assert!(text.contains(&name), "nothing gives `{name}`");
+        }
+    }
+}
+
+/// All source files below a folder.
+fn sources(folder: PathBuf) -> String {
     let mut text = String::new();
-    let mut folders = vec![Path::new(env!("CARGO_MANIFEST_DIR")).join("src")];
+    let mut folders = vec![folder];
     while let Some(folder) = folders.pop() {
         for entry in std::fs::read_dir(folder).expect("a folder").map(|entry| entry.expect("an entry").path())
         {
@@ -104,12 +118,7 @@ fn each_reason_is_given_somewhere() {
             }
         }
     }
-    for name in Undeclared::ALL.iter().map(|own| format!("Undeclared::{own:?}")) {
-        assert!(text.contains(&name), "nothing gives `{name}`");
-    }
-    for name in Alternative::ALL.iter().map(|own| format!("Alternative::{own:?}")) {
-        assert!(text.contains(&name), "nothing gives `{name}`");
-    }
+    text
 }
 
 /// What serde says that it expects, between backquotes.

@@ -19,9 +19,9 @@ use serde_json::Value;
 
 use super::files::{self, ACCOUNT, MANIFEST, MAX_LARGE, MAX_SMALL, RECORD, TRANSCRIPT};
 use super::word;
-use crate::certify;
 use crate::exit::Failure;
 use crate::report;
+use crate::setup;
 
 /// The scenarios.
 const FEATURES: &str = "features";
@@ -45,7 +45,7 @@ impl Judged {
             Ok(read) => read,
             Err(why) => return Ok(Err(why)),
         };
-        let runtime = certify::runtime()?;
+        let runtime = setup::runtime()?;
         // What somebody made up for an account may be beyond all that a session finds out.
         let judging = AssertUnwindSafe(|| runtime.block_on(run::run(library, &plan)));
         let Ok(output) = catch_unwind(judging) else {

@@ -11,9 +11,9 @@ use callmark_reports::record::RunRecord;
 use super::again::{self, Judged, difference};
 use super::files::{self, ACCOUNT, CERTIFICATE, MANIFEST, MAX_LARGE, MAX_SMALL, NEEDED, RECORD, TRANSCRIPT};
 use crate::args::VerifyArguments;
-use crate::certify;
 use crate::exit::{self, Failure};
 use crate::reports::MARK;
+use crate::setup;
 
 /// Files that are named before the rest is counted.
 const NAMED: usize = 12;
@@ -82,7 +82,7 @@ fn check(
         let rest = if rest > 0 { format!(" and {rest} more") } else { String::new() };
         let _ = writeln!(said, "           not vouched for: {}{rest}", shown.join(", "));
     }
-    let library = Arc::new(certify::library()?);
+    let library = Arc::new(setup::library()?);
     let judged = match Judged::read(directory, &library)? {
         Ok(judged) => judged,
         Err(why) => return Ok(Err(why)),

@@ -14,6 +14,7 @@ use crate::args::CertifyArguments;
 use crate::broker::BrokerChoice;
 use crate::certify;
 use crate::exit::Failure;
+use crate::setup;
 
 /// An exchange to be recorded.
 struct Story {
@@ -319,8 +320,8 @@ fn record(library: &Arc<Library>) -> Result<RunOutput, Failure> {
         out: logs.path().to_owned(),
         ..CertifyArguments::default()
     };
-    let manifest = certify::manifest(&arguments)?;
-    let runtime = certify::runtime()?;
+    let manifest = setup::manifest(&arguments)?;
+    let runtime = setup::runtime()?;
     runtime.block_on(certify::certify(
         &arguments,
         library,

@@ -94,7 +94,7 @@ pub(super) async fn runner(arguments: &ServeArguments) -> Result<u8, Failure> {
     }
     let runner = Runner::start(served.config.clone()).await.map_err(Failure::incomplete)?;
     eprintln!("taking invocations from {}; end with Ctrl-C", served.config.store_url);
-    exit::told_to_end().await;
+    exit::until_signal().await;
     eprintln!("ending");
     runner.shutdown().await;
     served.end().await;
@@ -110,7 +110,7 @@ pub(super) async fn agent() -> Result<u8, Failure> {
     let config = agent_config(model, &store_url()?);
     let agent = Agent::start(config).await.map_err(Failure::incomplete)?;
     eprintln!("listening to users; end with Ctrl-C");
-    exit::told_to_end().await;
+    exit::until_signal().await;
     eprintln!("ending");
     agent.shutdown().await;
     Ok(exit::CONFORMANT)
@@ -152,7 +152,7 @@ pub(super) async fn all(arguments: &ServeArguments) -> Result<u8, Failure> {
     } else {
         let watching = if arguments.watch { Some(watch(&store.url()).await?) } else { None };
         eprintln!("serving the tools of `callmark serve breadcrumb`; end with Ctrl-C");
-        exit::told_to_end().await;
+        exit::until_signal().await;
         if let Some(watching) = watching {
             watching.abort();
         }
@@ -205,7 +205,7 @@ async fn turn(store_url: &str, text: &str) -> Result<u8, Failure> {
     };
     let said = tokio::select! {
         said = tokio::time::timeout(TURN_DEADLINE, last_word) => said.ok().flatten(),
-        () = exit::told_to_end() => None,
+        () = exit::until_signal() => None,
     };
     let Some(said) = said else { return Err(Failure::incomplete("the agent did not come to an end")) };
     println!("== the agent says: {said}");

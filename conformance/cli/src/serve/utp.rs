@@ -17,8 +17,8 @@ use callmark_suite::families::utp::credentials;
 
 use crate::args::ServeArguments;
 use crate::broker::{self, RunningBroker};
-use crate::certify::no_broker;
 use crate::exit::{self, Failure};
+use crate::setup::no_broker;
 
 /// `<ver>` of the subjects.
 const VERSION: &str = "v1r3";
@@ -127,7 +127,7 @@ pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
         turn(&client, instruction).await
     } else {
         eprintln!("serving the tools of `callmark serve utp`; end with Ctrl-C");
-        exit::told_to_end().await;
+        exit::until_signal().await;
         Ok(exit::CONFORMANT)
     };
     eprintln!("ending");
@@ -174,7 +174,7 @@ async fn turn(client: &Client, instruction: &str) -> Result<u8, Failure> {
     let end = tokio::time::timeout(TURN_DEADLINE, ends.next());
     let end = tokio::select! {
         end = end => end.ok().flatten(),
-        () = exit::told_to_end() => None,
+        () = exit::until_signal() => None,
     };
     let Some(end) = end else { return Err(Failure::incomplete("the turn did not end")) };
     let event: Value = serde_json::from_slice(&end.payload).unwrap_or_default();

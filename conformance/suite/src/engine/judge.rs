@@ -9,7 +9,8 @@ mod reason;
 use callmark_reports::record::{Direction, Level};
 use serde_json::Value;
 
-pub use self::reason::{Alternative, Permitted, Undeclaration, Undeclared};
+pub(crate) use self::reason::reasons;
+pub use self::reason::{Permitted, Reason, Reasons, Undeclaration};
 use crate::transcript::{Frame, Kind, Transcript};
 
 /// Something about the target that a rule does not allow. It is data, not an error of ours.

@@ -2,6 +2,8 @@
 
 pub mod by_hand;
 pub mod codec;
+pub mod diagnosis;
+pub(crate) mod digest;
 pub mod environment;
 pub mod family;
 pub mod files;

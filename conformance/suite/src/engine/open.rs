@@ -50,7 +50,7 @@ impl OpenPlan<'_> {
     }
 
     /// What a session is opened with; what it starts logs to a file of its own.
-    pub fn opening<T>(&self, table: T, log: &str) -> OpenContext<T> {
+    pub fn context<T>(&self, table: T, log: &str) -> OpenContext<T> {
         OpenContext {
             table,
             directory: self.manifest.directory.clone(),

@@ -38,6 +38,18 @@ pub struct TimeoutLimits {
     pub scale: f64,
 }
 
+impl TimeoutLimits {
+    /// A waiting time under `--timeout-scale`.
+    pub fn scaled(&self, time: Duration) -> Duration {
+        scaled(time, self.scale)
+    }
+}
+
+/// A scale beyond these bounds is a slip of the hand, and would overflow.
+fn scaled(time: Duration, scale: f64) -> Duration {
+    time.mul_f64(scale.clamp(0.01, 1000.0))
+}
+
 impl Default for TimeoutLimits {
     fn default() -> Self {
         Self {
@@ -62,7 +74,7 @@ impl Timeouts {
     /// The pace for a target whose slowest calibrated round trip took `latency`.
     pub fn calibrated(latency: Duration, limits: &TimeoutLimits) -> Self {
         let ceiling = limits.answer_ceiling.max(limits.answer_floor).max(latency * 4);
-        let scaled = |time: Duration| time.mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let scaled = |time: Duration| limits.scaled(time);
         Self {
             answer: scaled((latency * 100).clamp(limits.answer_floor, ceiling)),
             quiet: scaled((latency * 4).clamp(limits.quiet_floor, QUIET_CEILING.max(limits.quiet_floor))),
@@ -89,7 +101,7 @@ impl Timeouts {
 
     /// A time that the manifest gives, as `--timeout-scale` stretches it.
     pub fn scaled(&self, time: Duration) -> Duration {
-        time.mul_f64(self.scale.clamp(0.01, 1000.0))
+        scaled(time, self.scale)
     }
 
     /// The quiet window after a sentinel that took `latency`: longer when the target is slower just now.

@@ -6,6 +6,7 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable};
 use crate::engine::open::{OpenPlan, Opened};
 use crate::engine::session::{Sessions, Snapshots};
@@ -14,6 +15,20 @@ use crate::engine::session::{Sessions, Snapshots};
 pub trait Protocol: ManifestTable {
     /// Names of the files to which what it starts logs. No other protocol has one of them.
     fn logs(&self) -> &'static [&'static str];
+
+    /// Why its scenarios may judge nothing although nothing went wrong.
+    fn reasons(&self) -> Reasons;
+
+    /// The broker that the manifest names, where targets of the protocol may be reached over one: `embedded`, `server`
+    /// or a URL.
+    fn broker<'m>(&self, _: &'m Manifest) -> Option<&'m str> {
+        None
+    }
+
+    /// Whether a target of a profile, one of the protocol's, is reached over that broker.
+    fn is_on_bus(&self, _: &str) -> bool {
+        false
+    }
 
     /// Opens the sessions that the selected profiles need.
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened>;

@@ -20,16 +20,16 @@ const LIKE: usize = 8;
 const SHORTEST_FORM: usize = 6;
 
 /// A way in which a secret is written down.
-struct Form {
+struct SecretForm {
     /// What the text in its place says.
     name: &'static str,
     of: fn(&str) -> Vec<String>,
 }
 
 /// What is as good as the secret: the suite itself sends such texts where one is refused.
-const NEAR: [Form; 3] = [
-    Form { name: "shortened", of: |secret| vec![shortened(secret).to_owned()] },
-    Form {
+const NEAR: [SecretForm; 3] = [
+    SecretForm { name: "shortened", of: |secret| vec![shortened(secret).to_owned()] },
+    SecretForm {
         name: "recased",
         of: |secret| {
             let flipped = |c: char| -> String {
@@ -38,28 +38,28 @@ const NEAR: [Form; 3] = [
             vec![secret.to_uppercase(), secret.to_lowercase(), secret.chars().map(flipped).collect()]
         },
     },
-    Form { name: "reversed", of: |secret| vec![secret.chars().rev().collect()] },
+    SecretForm { name: "reversed", of: |secret| vec![secret.chars().rev().collect()] },
 ];
 
 /// What says the same in another alphabet.
-const ENCODED: [Form; 8] = [
-    Form { name: "base64", of: |secret| within(secret, |bytes| STANDARD.encode(bytes)) },
-    Form { name: "base64url", of: |secret| within(secret, |bytes| URL_SAFE.encode(bytes)) },
-    Form { name: "hex", of: |secret| vec![hex(secret.as_bytes())] },
-    Form { name: "HEX", of: |secret| vec![hex(secret.as_bytes()).to_uppercase()] },
-    Form {
+const ENCODED: [SecretForm; 8] = [
+    SecretForm { name: "base64", of: |secret| within(secret, |bytes| STANDARD.encode(bytes)) },
+    SecretForm { name: "base64url", of: |secret| within(secret, |bytes| URL_SAFE.encode(bytes)) },
+    SecretForm { name: "hex", of: |secret| vec![hex(secret.as_bytes())] },
+    SecretForm { name: "HEX", of: |secret| vec![hex(secret.as_bytes()).to_uppercase()] },
+    SecretForm {
         name: "percent",
         of: |secret| {
             let form: String = url::form_urlencoded::byte_serialize(secret.as_bytes()).collect();
             vec![percent(secret, is_unreserved, false), percent(secret, |_| false, false), form]
         },
     },
-    Form {
+    SecretForm {
         name: "percent-lower",
         of: |secret| vec![percent(secret, is_unreserved, true), percent(secret, |_| false, true)],
     },
-    Form { name: "json", of: |secret| escaped(secret).into() },
-    Form {
+    SecretForm { name: "json", of: |secret| escaped(secret).into() },
+    SecretForm {
         name: "json-in-json",
         of: |secret| escaped(secret).iter().flat_map(|text| escaped(text)).collect(),
     },
@@ -115,7 +115,7 @@ fn escaped(text: &str) -> [String; 2] {
 /// Every form of a secret, with the name of the form; that of the secret itself is empty.
 fn forms(secret: &str) -> Vec<(String, &'static str)> {
     let mut all = vec![(secret.to_owned(), "")];
-    let mut add = |form: &Form, of: &str| {
+    let mut add = |form: &SecretForm, of: &str| {
         let is_long = |text: &String| text.len() >= SHORTEST_FORM;
         all.extend((form.of)(of).into_iter().filter(is_long).map(|text| (text, form.name)));
     };

@@ -8,9 +8,10 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use futures::FutureExt as _;
-use futures::future::{BoxFuture, join_all};
+use futures::future::{BoxFuture, LocalBoxFuture, join_all};
 use serde_json::Value;
 
+use crate::engine::diagnosis::Check;
 use crate::engine::judge::CheckFailure;
 use crate::engine::target::SharedProcess;
 use crate::transcript::Frame;
@@ -67,8 +68,22 @@ pub trait Session: Any + Send + Sync {
         async { Ok(()) }.boxed()
     }
 
+    /// What was found out of the target, and what each thing that it declares does when it is tried once.
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>>;
+
     /// Ends what the session holds open.
     fn close(&self) -> BoxFuture<'_, ()>;
+}
+
+/// A session that was calibrated; one that could not be is closed again.
+///
+/// # Errors
+/// Why it could not be.
+pub(crate) async fn established<S: Session, E>(session: S, calibrated: Result<(), E>) -> Result<Arc<S>, E> {
+    if calibrated.is_err() {
+        session.close().await;
+    }
+    calibrated.map(|()| Arc::new(session))
 }
 
 /// What a judgement at the end of the run found.
@@ -120,6 +135,11 @@ impl Sessions {
             let session: Arc<dyn Any + Send + Sync> = Arc::clone(session) as _;
             session.downcast::<S>().ok()
         })
+    }
+
+    /// All of them, by the id of their family.
+    pub fn iter(&self) -> impl Iterator<Item = &Arc<dyn Session>> {
+        self.0.values()
     }
 
     /// The session of the family with this id.

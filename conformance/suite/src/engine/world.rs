@@ -113,10 +113,10 @@ pub(crate) use has_core;
 /// The World of a family, as the engine and its steps know it.
 pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory + HasCore {
     /// What it leaves behind for the verdict, the evidence and the transcript.
-    fn remains(&self) -> ScenarioArtifacts;
+    fn artifacts(&self) -> ScenarioArtifacts;
 
     /// Gives back what other scenarios wait for.
-    fn leave(&mut self) {}
+    fn on_end(&mut self) {}
 
     /// Whether it was given something that earlier scenarios may have harmed.
     fn borrowed(&self) -> bool {
@@ -140,7 +140,7 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     }
 
     /// Ends the scenario where the target's process has ended, for the reason that is given then.
-    fn goes_on(&mut self, ended: Option<String>) -> Step {
+    fn ensure_running(&mut self, ended: Option<String>) -> Step {
         match ended {
             None => Ok(()),
             Some(message) => {
@@ -180,11 +180,11 @@ pub struct ScenarioArtifacts {
 pub struct Abort;
 
 /// What stands in a panic that is no fault.
-const HALT: &str = "the scenario ended; its World says why";
+const ABORT: &str = "the scenario ended; its World says why";
 
 impl std::fmt::Display for Abort {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.write_str(HALT)
+        formatter.write_str(ABORT)
     }
 }
 
@@ -192,8 +192,8 @@ impl std::fmt::Display for Abort {
 ///
 /// cucumber keeps such panics quiet by a hook of the whole process, which several runs at a time take from each
 /// other; who prints panics asks here first.
-pub fn is_halt(payload: &(dyn std::any::Any + Send)) -> bool {
-    payload.downcast_ref::<String>().is_some_and(|text| text.contains(HALT))
+pub fn is_abort(payload: &(dyn std::any::Any + Send)) -> bool {
+    payload.downcast_ref::<String>().is_some_and(|text| text.contains(ABORT))
 }
 
 /// What a step answers.

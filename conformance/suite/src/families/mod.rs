@@ -19,11 +19,11 @@ pub static ALL: Families = Families::new(&[
     &utp::Service,
     &runtime::Runtime,
     &registry::Registry,
-    &hub::Server,
+    &hub::HubServer,
     &hub::agent::Agent,
     &breadcrumb::Runner,
     &breadcrumb::agent::Agent,
-    &toolbus::Server,
+    &toolbus::ToolbusServer,
 ]);
 
 impl Library {

@@ -64,7 +64,7 @@ impl ReceivedRequest {
 
 /// What a request is answered with.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Reply {
+pub enum HttpReply {
     /// An HTTP response.
     Response {
         /// Its status.
@@ -80,7 +80,7 @@ pub enum Reply {
     Close,
 }
 
-impl Reply {
+impl HttpReply {
     /// A response whose body is JSON.
     pub fn json(status: u16, body: &Value) -> Self {
         let content_type = "application/json".to_owned();
@@ -107,7 +107,7 @@ impl Reply {
 }
 
 /// Answers requests; asked once for each, one at a time.
-pub type Handler = Arc<dyn Fn(ReceivedRequest) -> Reply + Send + Sync>;
+pub type Handler = Arc<dyn Fn(ReceivedRequest) -> HttpReply + Send + Sync>;
 
 /// A server on a loopback address. It ends when it is dropped.
 pub struct HttpServer {

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::LocalBoxFuture;
 
 use super::Remark;
-use super::scenario_result::Reason;
+use super::scenario_result::RerunReason;
 use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::engine::family::{Families, Family};
@@ -62,7 +62,7 @@ pub(super) async fn settle(
             again.extend(silent.iter().filter(|silent| silent.in_company).map(|silent| silent.case));
             let is_other = |case: &&Case| {
                 let remains = driven.remains.get(&case.id);
-                remains.is_some_and(|own| own.again.is_some_and(|reason| reason != Reason::Silence))
+                remains.is_some_and(|own| own.again.is_some_and(|reason| reason != RerunReason::Silence))
             };
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
@@ -116,19 +116,19 @@ pub(super) async fn settle(
 /// What helps a target that is only late because others come before.
 const SERIAL: &str = "`serial = true` in the manifest has scenarios run one by one";
 
-fn remark(case: &Case, reason: Reason, beside: usize) -> Remark {
+fn remark(case: &Case, reason: RerunReason, beside: usize) -> Remark {
     let text = match reason {
-        Reason::Silence => {
+        RerunReason::Silence => {
             format!("`{}` is answered alone, and was not beside {beside} others: {SERIAL}", case.id)
         }
-        Reason::Borrowed => format!(
+        RerunReason::Borrowed => format!(
             "`{}` was repeated with a server of its own, since an earlier scenario may have harmed the one it had",
             case.id
         ),
-        Reason::Shortage => {
+        RerunReason::Shortage => {
             format!("`{}` was repeated, since this machine lacked something meanwhile", case.id)
         }
-        Reason::HeldUp => format!(
+        RerunReason::HeldUp => format!(
             "`{}` was repeated, since this machine held the suite up meanwhile, and its own parties were late",
             case.id
         ),
@@ -139,7 +139,7 @@ fn remark(case: &Case, reason: Reason, beside: usize) -> Remark {
 /// What ended in silence, in the order in which it ended.
 fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
     let of = |case: &&'a Case| {
-        let remains = driven.remains.get(&case.id).filter(|own| own.again == Some(Reason::Silence))?;
+        let remains = driven.remains.get(&case.id).filter(|own| own.again == Some(RerunReason::Silence))?;
         Some(Silent {
             case,
             in_company: remains.beside.any > 0,
@@ -162,7 +162,7 @@ async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, 
     let Some(control) = cases.iter().find(passed) else { return false };
     let Driven { remains, .. } = drive.drive(family, &[control]).await;
     // One that has ended says so in every scenario.
-    remains.get(&control.id).is_some_and(|own| own.again == Some(Reason::Silence) && !own.has_ended)
+    remains.get(&control.id).is_some_and(|own| own.again == Some(RerunReason::Silence) && !own.has_ended)
 }
 
 /// Nothing is concluded from the silence of a target that hangs, but for the scenario that was alone with it when it
@@ -237,7 +237,7 @@ mod tests {
 
     /// How scenarios end that are run again.
     struct Alone<'a> {
-        ends: &'a dyn Fn(&str) -> Option<Reason>,
+        ends: &'a dyn Fn(&str) -> Option<RerunReason>,
         ran: RefCell<Vec<String>>,
     }
 
@@ -260,7 +260,7 @@ mod tests {
         }
     }
 
-    fn put(driven: &mut Driven, case: &Case, again: Option<Reason>, beside: usize, order: usize) {
+    fn put(driven: &mut Driven, case: &Case, again: Option<RerunReason>, beside: usize, order: usize) {
         let trouble = again.map(|_| Finding::new("nothing came", "answer").into());
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
         let beside = Beside { any: beside, target: beside };
@@ -287,10 +287,10 @@ mod tests {
         assert_eq!(cases.len(), silent + 1);
         let mut driven = Driven::default();
         for (order, case) in cases.iter().enumerate() {
-            put(&mut driven, case, (order > 0).then_some(Reason::Silence), beside, order);
+            put(&mut driven, case, (order > 0).then_some(RerunReason::Silence), beside, order);
         }
         let place = |id: &str| cases.iter().position(|case| case.id == id).unwrap_or_default();
-        let ends = |id: &str| ends(place(id)).then_some(Reason::Silence);
+        let ends = |id: &str| ends(place(id)).then_some(RerunReason::Silence);
         let alone = Alone { ends: &ends, ran: RefCell::default() };
         let remarks = settle(limit, &cases, &mut driven, &alone).await;
         let ended = |wanted: fn(&CheckFailure) -> bool| {

@@ -10,7 +10,7 @@ use futures::future::LocalBoxFuture;
 
 use super::alone::in_flight;
 use super::plan::Remark;
-use super::scenario_result::{Reason, ScenarioResult};
+use super::scenario_result::{RerunReason, ScenarioResult};
 use super::vocabulary::Driven;
 use super::writer::StepPlace;
 use crate::engine::family::{Families, Family};
@@ -69,7 +69,7 @@ pub(super) fn find<'a>(
         let (first, remains) = *ended.min_by_key(|(_, remains)| remains.order)?;
         let mut silent: Vec<(&Case, usize)> = own
             .iter()
-            .filter(|(_, own)| own.again == Some(Reason::Silence) && own.order < remains.order)
+            .filter(|(_, own)| own.again == Some(RerunReason::Silence) && own.order < remains.order)
             .map(|(case, own)| (*case, own.order))
             .collect();
         silent.sort_by_key(|(_, order)| std::cmp::Reverse(*order));

@@ -16,7 +16,7 @@ use crate::transcript::{Frame, lines};
 
 /// Why a scenario is run again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Reason {
+pub(super) enum RerunReason {
     /// It ended in silence.
     Silence,
     /// It was given something that an earlier scenario may have harmed.
@@ -39,7 +39,7 @@ pub(super) struct ScenarioResult {
     /// Its place among all scenarios of the run as they ended.
     pub order: usize,
     /// Why what came of it is not believed yet.
-    pub again: Option<Reason>,
+    pub again: Option<RerunReason>,
     /// Whether the target's process was found ended.
     pub has_ended: bool,
     /// Who ran when it ended, where it did not end well.
@@ -70,19 +70,19 @@ impl ScenarioResult {
     }
 
     /// Why what came of the scenario is not believed yet.
-    fn reason(&self, core: &Core, borrowed: bool) -> Option<Reason> {
+    fn reason(&self, core: &Core, borrowed: bool) -> Option<RerunReason> {
         let trouble = core.trouble.as_ref()?;
         if self.shortage.is_some() {
-            return Some(Reason::Shortage);
+            return Some(RerunReason::Shortage);
         }
         if borrowed && !matches!(trouble, CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) {
-            return Some(Reason::Borrowed);
+            return Some(RerunReason::Borrowed);
         }
         if Basis::of(trouble, &core.transcript) == Basis::Silence {
-            return Some(Reason::Silence);
+            return Some(RerunReason::Silence);
         }
         let is_verdict = matches!(trouble, CheckFailure::Broken(_) | CheckFailure::NotObserved(_));
-        (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(Reason::HeldUp)
+        (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(RerunReason::HeldUp)
     }
 
     /// What only a finding would show is left out where there is none, and none can come.

@@ -157,7 +157,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .after(move |feature, _, scenario, ended, world| {
             if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
-                let mut own = ScenarioResult { world: world.remains(), notes, ..ScenarioResult::default() };
+                let mut own = ScenarioResult { world: world.artifacts(), notes, ..ScenarioResult::default() };
                 if world.core().trouble.is_some() {
                     own.flight = left.of(target);
                 }
@@ -170,7 +170,7 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
                     transcript.pack();
                 }
                 lock(&sink).insert(id.clone(), own);
-                world.leave();
+                world.on_end();
             }
             async {}.boxed_local()
         });

@@ -194,7 +194,7 @@ impl InMemoryStore {
     pub fn listen(self: &std::sync::Arc<Self>) -> Listener {
         let events = self.events.subscribe();
         self.listeners.send_modify(|count| *count += 1);
-        Listener { events, shelf: std::sync::Arc::clone(self) }
+        Listener { events, contents: std::sync::Arc::clone(self) }
     }
 
     /// How many listen.
@@ -206,7 +206,7 @@ impl InMemoryStore {
 /// Somebody who listens.
 pub struct Listener {
     events: broadcast::Receiver<Crumb>,
-    shelf: std::sync::Arc<InMemoryStore>,
+    contents: std::sync::Arc<InMemoryStore>,
 }
 
 impl Listener {
@@ -218,7 +218,7 @@ impl Listener {
 
 impl Drop for Listener {
     fn drop(&mut self) {
-        self.shelf.listeners.send_modify(|count| *count = count.saturating_sub(1));
+        self.contents.listeners.send_modify(|count| *count = count.saturating_sub(1));
     }
 }
 
@@ -253,39 +253,39 @@ mod tests {
 
     #[tokio::test]
     async fn a_listener_hears_of_what_comes_after_it() {
-        let shelf = Arc::new(InMemoryStore::default());
-        shelf.put(shelf.fresh_id(), &memo("before"), None).expect("a sound breadcrumb");
-        let mut listener = shelf.listen();
-        assert_eq!(*shelf.listeners().borrow(), 1);
-        let after = shelf.put(shelf.fresh_id(), &memo("after"), None).expect("a sound breadcrumb");
+        let contents = Arc::new(InMemoryStore::default());
+        contents.put(contents.fresh_id(), &memo("before"), None).expect("a sound breadcrumb");
+        let mut listener = contents.listen();
+        assert_eq!(*contents.listeners().borrow(), 1);
+        let after = contents.put(contents.fresh_id(), &memo("after"), None).expect("a sound breadcrumb");
         assert_eq!(listener.next().await, Some(after.clone()));
-        let changed = shelf.patch(&after.id, &json!({"title": "later"}), Some(1)).expect("a sound change");
+        let changed = contents.patch(&after.id, &json!({"title": "later"}), Some(1)).expect("a sound change");
         assert_eq!((changed.version, listener.next().await), (2, Some(changed.clone())));
         drop(listener);
-        assert_eq!(*shelf.listeners().borrow(), 0);
+        assert_eq!(*contents.listeners().borrow(), 0);
     }
 
     #[test]
     fn what_is_wrong_is_refused() {
-        let shelf = InMemoryStore::default();
-        let put = |body: &Value, key| shelf.put(shelf.fresh_id(), body, key).map(|_| ());
+        let contents = InMemoryStore::default();
+        let put = |body: &Value, key| contents.put(contents.fresh_id(), body, key).map(|_| ());
         assert_eq!(put(&memo("a"), Some("key")), Ok(()));
         assert_eq!(put(&memo("a"), Some("key")), Err(Refused::Repeated));
         assert!(matches!(put(&json!({"title": "a", "tags": []}), None), Err(Refused::Shape(_))));
         assert!(matches!(put(&json!([]), None), Err(Refused::Shape(_))));
-        assert_eq!(shelf.patch("none", &json!({}), None), Err(Refused::Unknown));
-        let id = shelf.list(&Filter { limit: 1, ..Filter::default() })[0].id.clone();
-        assert_eq!(shelf.patch(&id, &json!({}), Some(7)), Err(Refused::Version));
+        assert_eq!(contents.patch("none", &json!({}), None), Err(Refused::Unknown));
+        let id = contents.list(&Filter { limit: 1, ..Filter::default() })[0].id.clone();
+        assert_eq!(contents.patch(&id, &json!({}), Some(7)), Err(Refused::Version));
     }
 
     #[test]
     fn lists_are_newest_first_and_searches_best_first() {
-        let shelf = InMemoryStore::default();
+        let contents = InMemoryStore::default();
         for title in ["pump log", "pump", "log of the pump room"] {
-            shelf.put(shelf.fresh_id(), &memo(title), None).expect("a sound breadcrumb");
+            contents.put(contents.fresh_id(), &memo(title), None).expect("a sound breadcrumb");
         }
         let titles = |filter: &Filter| -> Vec<String> {
-            shelf
+            contents
                 .list(filter)
                 .iter()
                 .map(|crumb| crumb.members["title"].as_str().unwrap_or_default().to_owned())

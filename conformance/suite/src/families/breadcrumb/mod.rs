@@ -1,7 +1,7 @@
 //! A tool runner under test: the suite is its store, its user, its agent, the providers of its language models and the
 //! pages of its browser.
 //!
-//! `shelf` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
+//! `contents` is what the store holds, `store` serves it over HTTP; `door` is how breadcrumbs reach a target and come back,
 //! `router` gives each to the scenario that it belongs to; `upstream` are the language models, `pages` what a browser
 //! sees. `session` starts the runner and learns about it, `scene` is one scenario's calls, `props` what they need,
 //! `call` what they ask, `answer` what came back. `judge` looks at frames. An agent under test is in `agent`.
@@ -9,15 +9,16 @@
 pub mod agent;
 pub mod crumb;
 pub mod evidence;
+mod external_store;
 pub mod in_memory_store;
-mod lines;
+mod json_lines;
 pub mod manifest;
+pub mod reason;
 pub mod router;
 pub mod runner;
 mod setup;
 pub mod store;
 mod store_access;
-mod system;
 
 use crate::engine::family::{Family, Profile};
 use crate::engine::naming::Naming;

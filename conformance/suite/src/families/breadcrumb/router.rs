@@ -73,7 +73,7 @@ impl ScenarioRouter {
     }
 
     /// A message of the target: what the suite takes it to have sent, written down where it belongs.
-    pub fn heard(
+    pub fn record_incoming(
         &self,
         kind: Kind,
         channel: &str,
@@ -81,11 +81,11 @@ impl ScenarioRouter {
         body: Value,
     ) -> Vec<Value> {
         let scenario_channel = self.whose(&format!("{channel} {body}"));
-        self.heard_in(&scenario_channel, kind, channel, headers, body)
+        self.record_incoming_of(&scenario_channel, kind, channel, headers, body)
     }
 
     /// The same, of a scenario that is known.
-    pub fn heard_in(
+    pub fn record_incoming_of(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -106,7 +106,7 @@ impl ScenarioRouter {
     }
 
     /// A message of the suite: written down as it was meant; what really arrives at the target.
-    pub fn told(
+    pub fn send(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -168,9 +168,14 @@ mod tests {
         let scenario_channel = router.enter("0123456789ab");
         let _other = router.enter("ba9876543210");
         let body = json!({"context": {"request_id": "echo-f0123456789abc"}});
-        router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), body);
+        router.record_incoming(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), body);
         assert_eq!(scenario_channel.transcript.seen(), 1);
-        router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), json!({"context": "012345 6789ab"}));
+        router.record_incoming(
+            Kind::Crumb,
+            "POST /breadcrumbs",
+            BTreeMap::new(),
+            json!({"context": "012345 6789ab"}),
+        );
         assert_eq!((scenario_channel.transcript.seen(), router.unattributed.transcript.seen()), (1, 1));
     }
 }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-use super::agent::session::{CrumbAgentFound, CrumbAgentSession};
+use super::agent::session::{CrumbAgentSession, CrumbAgentSnapshot};
 use super::manifest::BreadcrumbTable;
-use super::runner::session::{RunnerFound, RunnerSession};
+use super::reason::{Alternative, Undeclared};
+use super::runner::session::{RunnerSession, RunnerSnapshot};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -36,6 +38,10 @@ impl Protocol for Breadcrumb {
         &[LOG, AGENT_LOG]
     }
 
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
+    }
+
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
             let (mut opened, agent) = futures::join!(
@@ -51,13 +57,13 @@ impl Protocol for Breadcrumb {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let own = restore.manifest.get::<BreadcrumbTable>();
-        if let Some(found) = restore.take::<RunnerFound>(RunnerSession::FAMILY)? {
+        if let Some(found) = restore.take::<RunnerSnapshot>(RunnerSession::FAMILY)? {
             let table = table(own.cloned(), "breadcrumb")?;
-            sessions.insert(RunnerSession::again(table, found, restore.seed));
+            sessions.insert(RunnerSession::restore(table, found, restore.seed));
         }
-        if let Some(found) = restore.take::<CrumbAgentFound>(CrumbAgentSession::FAMILY)? {
+        if let Some(found) = restore.take::<CrumbAgentSnapshot>(CrumbAgentSession::FAMILY)? {
             let table = table(own.and_then(|own| own.agent.clone()), "breadcrumb.agent")?;
-            sessions.insert(CrumbAgentSession::again(table, found, restore.seed));
+            sessions.insert(CrumbAgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -69,7 +75,7 @@ async fn open(plan: &OpenPlan<'_>) -> Result<Arc<RunnerSession>, Blocked> {
     else {
         return Err(lacks("describes no tool runner (`[breadcrumb.runner]`)"));
     };
-    let plan = plan.opening(table, LOG);
+    let plan = plan.context(table, LOG);
     RunnerSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
@@ -78,6 +84,6 @@ async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<CrumbAgentSession>, Block
     let Some(table) = plan.manifest.get::<BreadcrumbTable>().and_then(|own| own.agent.clone()) else {
         return Err(lacks("has no table `[breadcrumb.agent]`"));
     };
-    let plan = plan.opening(table, AGENT_LOG);
+    let plan = plan.context(table, AGENT_LOG);
     CrumbAgentSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }

@@ -4,6 +4,7 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -20,6 +21,7 @@ use tokio::task::JoinSet;
 use super::crumb::{Crumb, RESPONSE};
 use super::in_memory_store::{Filter, InMemoryStore, OWNER, Refused};
 use super::router::ScenarioRouter;
+use crate::engine::files;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -32,6 +34,9 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 const PING: Duration = Duration::from_secs(5);
 /// Breadcrumbs of a list that asks for no number, or for more.
 const MAX_LIST: usize = 500;
+
+/// Bytes of a file of fixtures.
+const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
 /// Whoever wants to know what the target stored.
 pub type Heard = Arc<dyn Fn(&Crumb) + Send + Sync>;
@@ -53,7 +58,7 @@ pub enum Posting {
 /// A store on a loopback address. It ends when it is dropped.
 pub struct Store {
     /// What it holds.
-    pub shelf: Arc<InMemoryStore>,
+    pub contents: Arc<InMemoryStore>,
     address: SocketAddr,
     // Ends with the store.
     _serving: JoinSet<()>,
@@ -62,7 +67,7 @@ pub struct Store {
 /// What every request needs.
 #[derive(Clone)]
 struct StoreHandler {
-    shelf: Arc<InMemoryStore>,
+    contents: Arc<InMemoryStore>,
     router: Arc<ScenarioRouter>,
     posting: Posting,
     heard: Option<Heard>,
@@ -83,21 +88,22 @@ impl Store {
         let failed = |error: std::io::Error| format!("`{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
-        let shelf: Arc<InMemoryStore> = Arc::default();
-        let handler = StoreHandler { shelf: Arc::clone(&shelf), router: Arc::clone(router), posting, heard };
+        let contents: Arc<InMemoryStore> = Arc::default();
+        let handler =
+            StoreHandler { contents: Arc::clone(&contents), router: Arc::clone(router), posting, heard };
         let router = Router::new().fallback(handle).with_state(handler);
         let mut serving = JoinSet::new();
         serving.spawn(async move {
             // Serving ends with the task; an error of one connection is that connection's own.
             let _ = axum::serve(Accepting(listener), router).await;
         });
-        Ok(Self { shelf, address, _serving: serving })
+        Ok(Self { contents, address, _serving: serving })
     }
 
     /// A store that does not listen, for a run that is judged again.
     pub(super) fn closed() -> Self {
         Self {
-            shelf: Arc::default(),
+            contents: Arc::default(),
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             _serving: JoinSet::new(),
         }
@@ -129,7 +135,8 @@ async fn handle(State(handler): State<StoreHandler>, request: Request<Body>) -> 
         (&Method::GET, ["breadcrumbs", id] | ["breadcrumbs", id, "full"]) => handler.get(&channel, id),
         (&Method::PATCH, ["breadcrumbs", id]) => handler.patch(&parts.headers, id, &body),
         (&Method::GET, ["secrets"]) => {
-            let all = handler.shelf.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
+            let all =
+                handler.contents.secrets().into_iter().map(|(id, name)| json!({"id": id, "name": name}));
             answer(&all.collect())
         }
         (&Method::POST, ["secrets", id, "decrypt"]) => handler.decrypt(&channel, id),
@@ -147,11 +154,11 @@ impl StoreHandler {
                 Posting::Envelopes => Kind::Said,
                 Posting::Records => Kind::Stored,
             };
-            self.router.heard(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
+            self.router.record_incoming(kind, "POST /breadcrumbs", BTreeMap::new(), Value::from(text));
             return refusal(StatusCode::UNPROCESSABLE_ENTITY, "the body is no JSON");
         };
         // Who asks again whether it was stored says nothing new.
-        if key.is_some_and(|key| self.shelf.knows_key(key)) {
+        if key.is_some_and(|key| self.contents.knows_key(key)) {
             return refused_as(Refused::Repeated);
         }
         self.take(said, key)
@@ -160,12 +167,15 @@ impl StoreHandler {
     /// Takes what the target posts, as it comes out of the wire.
     fn take(&self, said: Value, key: Option<&str>) -> Response {
         let arrived = match self.posting {
-            Posting::Records => self.router.heard(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said),
+            Posting::Records => {
+                self.router.record_incoming(Kind::Stored, "POST /breadcrumbs", BTreeMap::new(), said)
+            }
             Posting::Plain | Posting::Loose => {
-                self.router.heard(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
+                self.router.record_incoming(Kind::Crumb, "POST /breadcrumbs", BTreeMap::new(), said)
             }
             Posting::Envelopes => {
-                let said = self.router.heard(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
+                let said =
+                    self.router.record_incoming(Kind::Said, "POST /breadcrumbs", BTreeMap::new(), said);
                 said.into_iter().map(|said| inner(&said)).collect()
             }
         };
@@ -173,7 +183,7 @@ impl StoreHandler {
         for body in &arrived {
             // A copy that a mutating wire makes has no key of its own.
             let key = if first.is_none() { key } else { None };
-            let stored = self.shelf.put(self.shelf.fresh_id(), body, key);
+            let stored = self.contents.put(self.contents.fresh_id(), body, key);
             if let (Ok(crumb), Some(heard)) = (&stored, &self.heard) {
                 heard(crumb);
             }
@@ -185,7 +195,7 @@ impl StoreHandler {
             Some(Err(refused)) if self.posting == Posting::Plain || refused == Refused::Repeated => {
                 refused_as(refused)
             }
-            Some(Err(_)) | None => answer(&json!({"id": self.shelf.fresh_id()})),
+            Some(Err(_)) | None => answer(&json!({"id": self.contents.fresh_id()})),
         }
     }
 
@@ -197,12 +207,12 @@ impl StoreHandler {
             .get(header::IF_MATCH)
             .and_then(|value| value.to_str().ok())
             .and_then(|value| value.trim_matches('"').parse().ok());
-        let scenario_channel = match self.shelf.find(id) {
+        let scenario_channel = match self.contents.find(id) {
             Some(crumb) => self.router.whose(&format!("{} {changes}", crumb.full())),
             None => self.router.whose(&changes.to_string()),
         };
         let channel = format!("PATCH /breadcrumbs/{id}");
-        let filled = self.shelf.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
+        let filled = self.contents.find(id).filter(|crumb| is_blank(&crumb.full())).map(|crumb| {
             let mut whole = crumb.full();
             for (name, value) in changes.as_object().into_iter().flatten() {
                 whole[name.as_str()] = value.clone();
@@ -211,9 +221,10 @@ impl StoreHandler {
         });
         // An answer that was stored without content is given when it is filled.
         let (kind, said) = filled.map_or((Kind::CrumbChange, changes), |whole| (Kind::Crumb, whole));
-        let arrived = self.router.heard_in(&scenario_channel, kind, &channel, BTreeMap::new(), said);
+        let arrived =
+            self.router.record_incoming_of(&scenario_channel, kind, &channel, BTreeMap::new(), said);
         let Some(changes) = arrived.first() else { return answer(&json!({"ok": true})) };
-        match self.shelf.patch(id, changes, version) {
+        match self.contents.patch(id, changes, version) {
             Ok(crumb) => {
                 if let Some(heard) = &self.heard {
                     heard(&crumb);
@@ -225,7 +236,7 @@ impl StoreHandler {
     }
 
     fn get(&self, channel: &str, id: &str) -> Response {
-        let Some(crumb) = self.shelf.find(id) else { return refused_as(Refused::Unknown) };
+        let Some(crumb) = self.contents.find(id) else { return refused_as(Refused::Unknown) };
         let full = crumb.full();
         self.read(channel, &full);
         answer(&full)
@@ -242,13 +253,14 @@ impl StoreHandler {
             limit: number("limit").or_else(|| number("nn")).unwrap_or(MAX_LIST).min(MAX_LIST),
         };
         let with_context = search || query.get("include_context").is_some_and(|value| value == "true");
-        let all: Value = self.shelf.list(&filter).iter().map(|crumb| crumb.outline(with_context)).collect();
+        let all: Value =
+            self.contents.list(&filter).iter().map(|crumb| crumb.outline(with_context)).collect();
         self.read(channel, &all);
         answer(&all)
     }
 
     fn decrypt(&self, channel: &str, id: &str) -> Response {
-        let Some(value) = self.shelf.secret(id) else {
+        let Some(value) = self.contents.secret(id) else {
             return refusal(StatusCode::NOT_FOUND, "there is no such secret");
         };
         self.read(channel, &Value::Null);
@@ -258,12 +270,18 @@ impl StoreHandler {
     /// Writes down that something was read, where it belongs to a scenario.
     fn read(&self, channel: &str, what: &Value) {
         let scenario_channel = self.router.whose(&format!("{channel} {what}"));
-        self.router.heard_in(&scenario_channel, Kind::StoreRead, channel, BTreeMap::new(), Value::Null);
+        self.router.record_incoming_of(
+            &scenario_channel,
+            Kind::StoreRead,
+            channel,
+            BTreeMap::new(),
+            Value::Null,
+        );
     }
 
     /// The event stream, from now on.
     fn stream(&self) -> Response {
-        let listener = self.shelf.listen();
+        let listener = self.contents.listen();
         let events = stream::unfold(Some(listener), |listener| async {
             let mut listener = listener?;
             let text = match tokio::time::timeout(PING, listener.next()).await {
@@ -325,4 +343,17 @@ fn refused_as(refused: Refused) -> Response {
 
 fn query(text: &str) -> BTreeMap<String, String> {
     url::form_urlencoded::parse(text.as_bytes()).into_owned().collect()
+}
+
+/// Breadcrumbs that the store holds from the start.
+pub(super) fn fixtures(file: Option<&Path>, directory: &Path) -> Result<Vec<Value>, String> {
+    let Some(file) = file else { return Ok(Vec::new()) };
+    let path = directory.join(file);
+    let shown = file.display();
+    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
+    match serde_json::from_str(&text) {
+        Ok(Value::Array(all)) => Ok(all),
+        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
+        Err(error) => Err(format!("`{shown}`: {error}")),
+    }
 }

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::external_store::ExternalStore;
 use super::in_memory_store::InMemoryStore;
-use super::lines::Input;
+use super::json_lines::LineWriter;
 use super::router::{ScenarioChannel, ScenarioRouter};
 use super::store::Store;
-use super::system::System;
 use crate::transcript::Kind;
 
 /// The way to a target.
@@ -17,11 +17,11 @@ pub(super) enum StoreAccess {
     /// The target is a client of the suite's store.
     Store(Store),
     /// The target reads JSON lines; the store is there as well.
-    Lines { store: Store, input: Input },
+    Lines { store: Store, input: LineWriter },
     /// The suite is a client of the target's store.
-    System(System),
+    External(ExternalStore),
     /// That was to a target with its own store, in a run that is judged again.
-    Nobody,
+    Offline,
 }
 
 impl StoreAccess {
@@ -35,7 +35,7 @@ impl StoreAccess {
         scenario_channel: &ScenarioChannel,
         body: Value,
     ) -> Result<Vec<String>, String> {
-        let arriving = router.told(scenario_channel, Kind::Put, "POST /breadcrumbs", BTreeMap::new(), body);
+        let arriving = router.send(scenario_channel, Kind::Put, "POST /breadcrumbs", BTreeMap::new(), body);
         let mut ids = Vec::new();
         for body in arriving {
             ids.push(self.store(&body).await?);
@@ -46,11 +46,11 @@ impl StoreAccess {
     /// Stores a breadcrumb that is no message of a scenario.
     pub(super) async fn store(&self, body: &Value) -> Result<String, String> {
         match self {
-            Self::System(system) => system.put(body).await,
-            Self::Nobody => Ok(String::new()),
-            Self::Store(store) => shelve(&store.shelf, body).map(|crumb| crumb.id),
+            Self::External(store) => store.put(body).await,
+            Self::Offline => Ok(String::new()),
+            Self::Store(store) => store_in(&store.contents, body).map(|crumb| crumb.id),
             Self::Lines { store, input } => {
-                let crumb = shelve(&store.shelf, body)?;
+                let crumb = store_in(&store.contents, body)?;
                 input.send(&crumb.full())?;
                 Ok(crumb.id)
             }
@@ -60,9 +60,11 @@ impl StoreAccess {
     /// What the store holds under an id.
     pub(super) async fn find(&self, id: &str) -> Option<Value> {
         match self {
-            Self::System(system) => system.find(id).await,
-            Self::Nobody => None,
-            Self::Store(store) | Self::Lines { store, .. } => store.shelf.find(id).map(|crumb| crumb.full()),
+            Self::External(store) => store.find(id).await,
+            Self::Offline => None,
+            Self::Store(store) | Self::Lines { store, .. } => {
+                store.contents.find(id).map(|crumb| crumb.full())
+            }
         }
     }
 
@@ -70,7 +72,7 @@ impl StoreAccess {
     pub(super) fn silence(&self) -> &'static str {
         match self {
             Self::Lines { .. } => "writes no line with a `tool.response.v1` that has the `request_id`",
-            Self::Store(store) if *store.shelf.listeners().borrow() == 0 => {
+            Self::Store(store) if *store.contents.listeners().borrow() == 0 => {
                 "never opened the event stream of the store at `CALLMARK_STORE_URL`"
             }
             _ => "listens to the event stream, and stores no `tool.response.v1` with the `request_id`",
@@ -78,16 +80,16 @@ impl StoreAccess {
     }
 
     /// The suite's own store, where there is one.
-    pub(super) fn shelf(&self) -> Option<&Arc<InMemoryStore>> {
+    pub(super) fn contents(&self) -> Option<&Arc<InMemoryStore>> {
         match self {
-            Self::System(_) | Self::Nobody => None,
-            Self::Store(store) | Self::Lines { store, .. } => Some(&store.shelf),
+            Self::External(_) | Self::Offline => None,
+            Self::Store(store) | Self::Lines { store, .. } => Some(&store.contents),
         }
     }
 }
 
-fn shelve(shelf: &InMemoryStore, body: &Value) -> Result<super::crumb::Crumb, String> {
-    shelf
-        .put(shelf.fresh_id(), body, None)
+fn store_in(contents: &InMemoryStore, body: &Value) -> Result<super::crumb::Crumb, String> {
+    contents
+        .put(contents.fresh_id(), body, None)
         .map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))
 }

@@ -7,6 +7,7 @@
 pub mod agent;
 pub mod contract;
 pub mod manifest;
+pub mod reason;
 pub mod server;
 mod setup;
 
@@ -17,7 +18,7 @@ use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
 /// The Hub's side of the Tool Execution Contract.
 #[derive(Debug)]
-pub struct Server;
+pub struct HubServer;
 
 /// What can be certified.
 const PROFILES: [Profile; 1] = [Profile {
@@ -28,7 +29,7 @@ const PROFILES: [Profile; 1] = [Profile {
     is_complete: true,
 }];
 
-impl Family for Server {
+impl Family for HubServer {
     fn id(&self) -> &'static str {
         server::session::HubSession::FAMILY
     }

@@ -5,9 +5,11 @@ use std::sync::Arc;
 use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
-use super::agent::session::{AgentFound, AgentSession};
+use super::agent::session::{AgentSession, AgentSnapshot};
 use super::manifest::HubTable;
-use super::server::session::{HubFound, HubSession};
+use super::reason::{Alternative, Undeclared};
+use super::server::session::{HubSession, HubSnapshot};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -36,6 +38,10 @@ impl Protocol for Hub {
         &[LOG, AGENT_LOG]
     }
 
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
+    }
+
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
             let (mut opened, agent) = futures::join!(
@@ -51,16 +57,16 @@ impl Protocol for Hub {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let hub = restore.manifest.get::<HubTable>();
-        if let Some(found) = restore.take::<HubFound>(HubSession::FAMILY)? {
+        if let Some(found) = restore.take::<HubSnapshot>(HubSession::FAMILY)? {
             let table = table(hub.cloned(), "hub")?;
             if let Some(why) = found.contradiction(&table) {
                 return Err(why);
             }
-            sessions.insert(HubSession::again(table, found, restore.seed));
+            sessions.insert(HubSession::restore(table, found, restore.seed));
         }
-        if let Some(found) = restore.take::<AgentFound>(AgentSession::FAMILY)? {
+        if let Some(found) = restore.take::<AgentSnapshot>(AgentSession::FAMILY)? {
             let table = table(hub.and_then(|hub| hub.agent.clone()), "hub.agent")?;
-            sessions.insert(AgentSession::again(table, found, restore.seed));
+            sessions.insert(AgentSession::restore(table, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -71,7 +77,7 @@ async fn open(plan: &OpenPlan<'_>) -> Result<Arc<HubSession>, Blocked> {
     let Some(table) = plan.manifest.get::<HubTable>().cloned() else {
         return Err(lacks("has no table `[hub]`"));
     };
-    let plan = plan.opening(table, LOG);
+    let plan = plan.context(table, LOG);
     HubSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }
 
@@ -80,6 +86,6 @@ async fn open_agent(plan: &OpenPlan<'_>) -> Result<Arc<AgentSession>, Blocked> {
     let Some(table) = plan.manifest.get::<HubTable>().and_then(|hub| hub.agent.clone()) else {
         return Err(lacks("has no table `[hub.agent]`"));
     };
-    let plan = plan.opening(table, AGENT_LOG);
+    let plan = plan.context(table, AGENT_LOG);
     AgentSession::open(plan, None).await.map_err(|error| (error.cause(), error.to_string()))
 }

@@ -10,9 +10,9 @@ use crate::transcript::{Frame, Kind};
 
 /// Names for it. Ids of a server also stand within uris and texts.
 #[derive(Debug)]
-pub(crate) struct Made;
+pub(crate) struct ToolbusNaming;
 
-impl Naming for Made {
+impl Naming for ToolbusNaming {
     fn ids(&self, frames: &[Frame]) -> BTreeMap<String, String> {
         target_generated_ids(frames)
     }

@@ -13,6 +13,7 @@ mod http;
 pub mod judge;
 mod link;
 pub mod manifest;
+pub mod reason;
 pub mod scene;
 pub mod server;
 pub mod session;
@@ -30,7 +31,7 @@ use crate::engine::run::vocabulary::{Vocabulary, WorldOf};
 
 /// The tool bus over MCP.
 #[derive(Debug)]
-pub struct Server;
+pub struct ToolbusServer;
 
 /// What can be certified.
 const PROFILES: [Profile; 2] = [
@@ -50,7 +51,7 @@ const PROFILES: [Profile; 2] = [
     },
 ];
 
-impl Family for Server {
+impl Family for ToolbusServer {
     fn id(&self) -> &'static str {
         session::ToolbusSession::FAMILY
     }
@@ -72,7 +73,7 @@ impl Family for Server {
     }
 
     fn naming(&self) -> &'static dyn Naming {
-        &evidence::Made
+        &evidence::ToolbusNaming
     }
 
     fn codec(&self) -> &'static dyn Codec {

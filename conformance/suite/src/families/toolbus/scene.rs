@@ -12,7 +12,7 @@ use super::answer;
 use super::answer::Answer;
 use super::call;
 use super::call::{Filling, Markers, Probe};
-use super::server::{Client, Server};
+use super::server::{McpClient, Server};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::transcript::{Frame, Transcript};
 
@@ -47,7 +47,7 @@ pub struct Scene {
     /// The run's session.
     pub session: Arc<ToolbusSession>,
     /// Who calls.
-    pub client: Client,
+    pub client: McpClient,
     /// The server.
     pub server: Arc<Server>,
     /// Its context root.
@@ -81,7 +81,7 @@ impl Scene {
         Self {
             session: Arc::clone(session),
             root: transcript.record_external("root", || server.root.clone()),
-            client: Client { scenario: unique.clone(), transcript },
+            client: McpClient { scenario: unique.clone(), transcript },
             server,
             lease: None,
             turn: None,

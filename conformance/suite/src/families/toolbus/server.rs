@@ -26,7 +26,7 @@ const QUESTIONS: usize = 100;
 pub const ROOT: &str = "root";
 /// Who makes a request, and where that is written down.
 #[derive(Clone, Debug)]
-pub struct Client {
+pub struct McpClient {
     /// The scenario.
     pub scenario: String,
     /// Its transcript.
@@ -54,15 +54,15 @@ impl std::fmt::Debug for Server {
 /// Where answers go.
 #[derive(Default)]
 struct Routes {
-    open: Mutex<HashMap<i64, Route>>,
+    open: Mutex<HashMap<i64, ServerRoute>>,
     closed: Mutex<Option<String>>,
     /// Takes requests of the server to its client.
     asked: Mutex<Option<mpsc::Sender<Value>>>,
 }
 
 #[derive(Clone)]
-struct Route {
-    client: Client,
+struct ServerRoute {
+    client: McpClient,
     tool: String,
     wire: Arc<dyn Wire>,
 }
@@ -96,7 +96,7 @@ impl Server {
     }
 
     /// A server that nobody runs, for a run that is judged again.
-    pub(super) fn of_nobody() -> Self {
+    pub(super) fn offline() -> Self {
         Self {
             link: Arc::new(Nowhere),
             routes: Arc::default(),
@@ -141,8 +141,9 @@ impl Server {
         let call = id.to_string();
         loop {
             // Each try has a transcript of its own, since one keeps only a few copies of the same refusal.
-            let client = Client { scenario: String::new(), transcript: Arc::default() };
-            let route = Route { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
+            let client = McpClient { scenario: String::new(), transcript: Arc::default() };
+            let route =
+                ServerRoute { client: client.clone(), tool: String::new(), wire: Arc::clone(&passthrough) };
             lock(&self.routes.open).insert(id, route);
             if let Err(error) = self.link.send(message.clone()).await {
                 self.routes.fail(id, &error);
@@ -172,7 +173,7 @@ impl Server {
 
     /// Sends a request and writes it down; the answer is written down when it comes.
     /// Its `id` is the server's to choose.
-    pub async fn request(&self, client: &Client, tool: &str, mut body: Value) -> i64 {
+    pub async fn request(&self, client: &McpClient, tool: &str, mut body: Value) -> i64 {
         let id = client.transcript.record_external("id", || self.ids.fetch_add(1, Ordering::Relaxed));
         body["id"] = Value::from(id);
         let headers = BTreeMap::from([
@@ -188,7 +189,8 @@ impl Server {
             body,
         };
         client.transcript.record_copy(&message);
-        let route = Route { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
+        let route =
+            ServerRoute { client: client.clone(), tool: tool.to_owned(), wire: Arc::clone(&self.wire) };
         lock(&self.routes.open).insert(id, route);
         if let Some(why) = self.routes.why_closed() {
             self.routes.tell_closed(&why);
@@ -205,12 +207,12 @@ impl Server {
     }
 
     /// Waits for the answer to request `id`, or for the end of the server.
-    pub async fn answer(&self, client: &Client, id: i64, deadline: Duration) -> Option<Frame> {
+    pub async fn answer(&self, client: &McpClient, id: i64, deadline: Duration) -> Option<Frame> {
         client.transcript.wait(deadline, |frames| answer_to(frames, id).cloned()).await
     }
 
     /// As [`Server::answer`], for an answer that need not come.
-    pub async fn late_answer(&self, client: &Client, id: i64, window: Duration) {
+    pub async fn late_answer(&self, client: &McpClient, id: i64, window: Duration) {
         client.transcript.linger(window, |frames| answer_to(frames, id).map(|_| ())).await;
     }
 
@@ -299,7 +301,7 @@ impl Routes {
     }
 
     fn tell_closed(&self, why: &str) {
-        let open: Vec<(i64, Route)> = lock(&self.open).drain().collect();
+        let open: Vec<(i64, ServerRoute)> = lock(&self.open).drain().collect();
         for (id, route) in open {
             let headers = route.headers(id);
             route.record(Kind::Closed, headers, Value::from(why));
@@ -314,7 +316,7 @@ impl Routes {
     }
 }
 
-impl Route {
+impl ServerRoute {
     fn headers(&self, id: i64) -> BTreeMap<String, String> {
         BTreeMap::from([
             (SCENARIO.to_owned(), self.client.scenario.clone()),

@@ -2,21 +2,20 @@
 //! first scenario.
 
 mod calibrate;
+mod diagnose;
 mod error;
 mod lease;
-mod trial;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, Weak};
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use tempfile::TempDir;
 use tokio::sync::{Mutex as AsyncMutex, OwnedSemaphorePermit, Semaphore};
 
@@ -26,10 +25,12 @@ use super::link::{Link, Sink};
 use super::manifest::{ToolbusTable, Transport};
 use super::server::Server;
 use super::stdio::Stdio;
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, guard};
 use crate::net::wire::{PassthroughWire, Wire};
@@ -97,7 +98,7 @@ pub struct ToolbusSession {
 /// What was found out about a server before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ToolbusFound {
+pub struct ToolbusSnapshot {
     pace: Timeouts,
     result_pointer: String,
     value_base: String,
@@ -107,7 +108,7 @@ pub struct ToolbusFound {
     nonce: String,
 }
 
-impl ToolbusFound {
+impl ToolbusSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &ToolbusTable) -> Option<String> {
         let declared = table.result_pointer.as_ref().filter(|declared| **declared != self.result_pointer)?;
@@ -123,8 +124,8 @@ impl ToolbusSession {
     pub const FAMILY: &'static str = "toolbus";
 
     /// What was found out.
-    pub fn found(&self) -> ToolbusFound {
-        ToolbusFound {
+    pub fn to_snapshot(&self) -> ToolbusSnapshot {
+        ToolbusSnapshot {
             pace: self.pace,
             result_pointer: self.result_pointer.clone(),
             value_base: self.value_base.clone(),
@@ -136,7 +137,7 @@ impl ToolbusSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: ToolbusTable, found: ToolbusFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: ToolbusTable, snapshot: ToolbusSnapshot, seed: u64) -> Arc<Self> {
         let plan = OpenContext {
             table: table.clone(),
             directory: PathBuf::new(),
@@ -146,22 +147,22 @@ impl ToolbusSession {
             seed,
         };
         Arc::new(Self {
-            pace: found.pace,
-            result_pointer: found.result_pointer,
-            value_base: found.value_base,
-            outside: found.outside,
+            pace: snapshot.pace,
+            result_pointer: snapshot.result_pointer,
+            value_base: snapshot.value_base,
+            outside: snapshot.outside,
             directory: Mutex::default(),
             table,
             plan,
-            echoed: found.echoed,
-            baselines: found.baselines.into_iter().collect(),
+            echoed: snapshot.echoed,
+            baselines: snapshot.baselines.into_iter().collect(),
             shared: AsyncMutex::default(),
             leases: Arc::new(Leases { free: Mutex::default(), room: Arc::new(Semaphore::new(LEASES)) }),
             started: AtomicUsize::new(0),
             ids: Arc::default(),
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -174,10 +175,10 @@ impl ToolbusSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<ToolbusTable>) -> BoxFuture<'static, Result<Arc<Self>, ToolbusError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
+    async fn open_inner(plan: OpenContext<ToolbusTable>) -> Result<Arc<Self>, ToolbusError> {
         let table = plan.table.clone();
         let directory = guard::directory("toolbus-").inspect_err(|error| environment::note(error));
         let directory = directory.map_err(|error| ToolbusError::Directory(error.to_string()))?;
@@ -188,7 +189,6 @@ impl ToolbusSession {
             return Err(ToolbusError::NoRoot(root.display().to_string()));
         }
         plan.log.clear();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
@@ -205,15 +205,11 @@ impl ToolbusSession {
             ids: Arc::new(AtomicI64::new(1)),
             all: Mutex::default(),
             turn: Arc::new(Semaphore::new(TURNS)),
-            nonce: format!("{now:x}{}", std::process::id()),
+            nonce: nonce(),
         };
         let server = session.server(RootKind::First, 0).await.map_err(ToolbusError::Connect)?;
-        let learned = session.learn(&server).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&server).await;
+        established(session, calibrated).await
     }
 
     /// What messages of the target cross.
@@ -238,12 +234,7 @@ impl ToolbusSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub fn unique(&self, scenario: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.plan.seed.to_string(), scenario, &self.nonce] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.plan.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// The server that scenarios share. One that has ended is replaced, and for a scenario that is run again one that
@@ -253,7 +244,7 @@ impl ToolbusSession {
     /// Why there is none.
     pub async fn server(&self, kind: RootKind, attempt: u32) -> Result<Arc<Server>, String> {
         if self.is_again() {
-            return Ok(Arc::new(Server::of_nobody()));
+            return Ok(Arc::new(Server::offline()));
         }
         let mut shared = self.shared.lock().await;
         if let Some(server) = shared.get(&kind)
@@ -279,7 +270,7 @@ impl ToolbusSession {
         let room = Arc::clone(&self.leases.room).acquire_owned().await.map_err(|error| error.to_string())?;
         let free = if attempt == 0 { lock(&self.leases.free).pop() } else { None };
         let (server, is_used) = match free {
-            _ if self.is_again() => (Arc::new(Server::of_nobody()), false),
+            _ if self.is_again() => (Arc::new(Server::offline()), false),
             Some(server) if server.why_closed().is_none() => (server, true),
             _ => (self.connect(RootKind::First, None).await?, false),
         };
@@ -324,7 +315,7 @@ impl ToolbusSession {
         handing: Handing,
     ) -> Result<Server, String> {
         let table = &self.table;
-        let deadline = table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+        let deadline = self.plan.limits.scaled(table.start_timeout());
         let wire = Arc::clone(&self.plan.wire);
         if !table.is_started() {
             let (url, root) = match kind {
@@ -436,7 +427,11 @@ impl Session for ToolbusSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

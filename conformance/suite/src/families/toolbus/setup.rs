@@ -6,7 +6,9 @@ use futures::future::{FutureExt as _, LocalBoxFuture};
 use serde_json::Value;
 
 use super::manifest::ToolbusTable;
-use super::session::{ToolbusFound, ToolbusSession};
+use super::reason::{Alternative, Undeclared};
+use super::session::{ToolbusSession, ToolbusSnapshot};
+use crate::engine::judge::Reasons;
 use crate::engine::manifest::{ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -34,18 +36,22 @@ impl Protocol for Toolbus {
         &[LOG]
     }
 
+    fn reasons(&self) -> Reasons {
+        Reasons { undeclared: Undeclared::ALL, alternatives: Alternative::ALL }
+    }
+
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         plan.session(ToolbusSession::FAMILY, open(plan)).boxed_local()
     }
 
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
-        let Some(found) = restore.take::<ToolbusFound>(ToolbusSession::FAMILY)? else {
+        let Some(found) = restore.take::<ToolbusSnapshot>(ToolbusSession::FAMILY)? else {
             return Ok(Sessions::default());
         };
         let table = table(restore.manifest.get::<ToolbusTable>().cloned(), "toolbus")?;
         match found.contradiction(&table) {
             Some(why) => Err(why),
-            None => Ok(Sessions::one(ToolbusSession::again(table, found, restore.seed))),
+            None => Ok(Sessions::one(ToolbusSession::restore(table, found, restore.seed))),
         }
     }
 }
@@ -55,6 +61,6 @@ async fn open(plan: &OpenPlan<'_>) -> Result<Arc<ToolbusSession>, Blocked> {
     let Some(table) = plan.manifest.get::<ToolbusTable>().cloned() else {
         return Err(lacks("has no table `[toolbus]`"));
     };
-    let plan = plan.opening(table, LOG);
+    let plan = plan.context(table, LOG);
     ToolbusSession::open(plan).await.map_err(|error| (error.cause(), error.to_string()))
 }

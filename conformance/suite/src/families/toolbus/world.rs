@@ -32,7 +32,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let request = scene.made.last().and_then(|made| answer::request(&scene.frames(), made.id).cloned());
         let subject = request.map(|frame| frame.body);
@@ -62,7 +62,7 @@ impl FamilyWorld for World {
         lease.is_some_and(Lease::is_used)
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         let has_failed = self.core.trouble.is_some();
         if let Some(scene) = &mut self.scene {
             if let (Some(lease), true) = (&mut scene.lease, has_failed) {

@@ -4,12 +4,11 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::manifest::ProbeTable;
-use super::platform::ProjectName;
+use super::project_name::ProjectName;
 use super::subject;
-use super::tool::Tool;
+use super::token;
+use super::tool::{Tool, ToolTable};
 use super::trace::Traceparent;
-use super::upstream;
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";
@@ -49,36 +48,6 @@ pub struct Call {
     pub obstructed: bool,
 }
 
-/// What is said of something that can be called, in the manifest or by the suite.
-#[derive(Clone, Debug, Default)]
-pub struct ToolTable {
-    /// The tool's name.
-    pub tool_name: String,
-    /// Its subject with `{project_id}` and `{channel_id}` unexpanded; the usual one when absent.
-    pub target_subject: Option<String>,
-    /// What its registration says; `suspend` when absent.
-    pub after_execution: Option<String>,
-    /// JSON Pointer into `content.result` of the tool.result card.
-    pub result_pointer: Option<String>,
-    /// Arguments in place of the tool's own.
-    pub arguments: Option<Value>,
-    /// `options` of its row.
-    pub options: Value,
-}
-
-impl From<&ProbeTable> for ToolTable {
-    fn from(probe: &ProbeTable) -> Self {
-        Self {
-            tool_name: probe.tool_name.clone(),
-            target_subject: probe.target_subject.clone(),
-            after_execution: probe.after_execution.clone(),
-            result_pointer: probe.result_pointer.clone(),
-            arguments: probe.arguments.clone(),
-            options: json!({}),
-        }
-    }
-}
-
 /// What a call is made from.
 #[derive(Clone, Copy, Debug)]
 pub struct Blueprint<'a> {
@@ -107,7 +76,7 @@ impl Call {
             _ => format!("tok-{}", &trace.trace_id[20..32]),
         };
         let proof = match tool {
-            Tool::Search | Tool::Reader => upstream::proof(&token),
+            Tool::Search | Tool::Reader => token::proof(&token),
             _ => token.clone(),
         };
         let unique = &name.unique;

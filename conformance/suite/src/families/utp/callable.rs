@@ -4,10 +4,9 @@ use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use super::call::ToolTable;
 use super::manifest::{Builtin, OpenApiTable, PmoTable, ProbeName, UtpTable};
 use super::subject;
-use super::tool::{Role, Tool};
+use super::tool::{Role, Tool, ToolTable};
 use super::upstream;
 
 /// What can be called of a role.

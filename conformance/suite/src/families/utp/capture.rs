@@ -17,6 +17,7 @@ use serde_json::Value;
 use thiserror::Error;
 
 use super::manifest::SchemaTable;
+use super::message;
 use super::platform::nats;
 use crate::net::wire::Wire;
 use crate::transcript::{Frame, Kind, Message};
@@ -187,7 +188,7 @@ impl Capture {
                 continue;
             }
             number += 1;
-            let (headers, body) = (nats::headers(&message), nats::body(&message.payload));
+            let (headers, body) = (nats::headers(&message), message::body(&message.payload));
             capture.add(number, Line { kind: None, subject, headers, body });
         }
         capture.fetch_rows(client, &exercised.project_id, number).await;
@@ -248,7 +249,7 @@ impl Capture {
             let asked = client.request(subject.clone(), request.into());
             // A system without a tool registry on the bus has no rows to show: not observed.
             let Ok(Ok(reply)) = tokio::time::timeout(ROW_DEADLINE, asked).await else { return };
-            let body = nats::body(&reply.payload);
+            let body = message::body(&reply.payload);
             let Some(row) = body.get("tool").filter(|row| row.is_object()) else { continue };
             number += 1;
             let line =

@@ -8,13 +8,17 @@ mod callable;
 pub mod capture;
 mod codec;
 pub mod credentials;
+mod diagnose;
 pub mod error;
 pub mod judge;
 pub mod manifest;
+pub mod message;
 pub(crate) mod naming;
 pub mod null;
 pub mod platform;
+pub mod project_name;
 mod readiness;
+pub mod reason;
 pub mod registry;
 pub mod runtime;
 pub mod scene;
@@ -25,6 +29,7 @@ mod steps;
 pub mod subject;
 pub mod target;
 pub mod test_environment;
+mod token;
 pub mod tool;
 pub mod trace;
 pub mod upstream;
@@ -94,7 +99,7 @@ impl Family for Service {
     }
 
     fn naming(&self) -> &'static dyn Naming {
-        &naming::Made
+        &naming::UtpNaming
     }
 
     fn codec(&self) -> &'static dyn Codec {

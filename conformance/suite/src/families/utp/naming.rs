@@ -16,9 +16,9 @@ const MINTED: usize = 16;
 
 /// Names for it.
 #[derive(Debug)]
-pub(crate) struct Made;
+pub(crate) struct UtpNaming;
 
-impl Naming for Made {
+impl Naming for UtpNaming {
     fn whole_ids(&self, finding: &Finding, frames: &[Frame], shown: &[&Frame]) -> BTreeMap<String, String> {
         named(finding, frames, shown)
     }

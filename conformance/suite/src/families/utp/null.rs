@@ -8,6 +8,7 @@ use futures::StreamExt as _;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
+use super::message;
 use super::platform::nats;
 
 /// A way of doing nothing.
@@ -53,7 +54,7 @@ pub async fn serve(
         while let Some(command) = commands.next().await {
             let tokens: Vec<&str> = command.subject.split('.').collect();
             let [_, _, project, channel, ..] = tokens.as_slice() else { continue };
-            let body = nats::body(&command.payload);
+            let body = message::body(&command.payload);
             let headers = nats::headers(&command);
             let Some(mut answer) = answer(null, &body) else { continue };
             if let (Null::Parrot, Some(card)) = (null, &mut answer.card) {
@@ -75,17 +76,17 @@ pub async fn serve(
 async fn arguments(client: &Client, project: &str, card_id: &Value) -> Value {
     let request = Bytes::from(json!({"card_ids": [card_id]}).to_string());
     let reply = client.request(format!("l0.v1.{project}.cards.get"), request).await;
-    let body = reply.map(|reply| nats::body(&reply.payload)).unwrap_or_default();
+    let body = reply.map(|reply| message::body(&reply.payload)).unwrap_or_default();
     body.pointer("/cards/0/content/arguments").cloned().unwrap_or_default()
 }
 
-struct Answer {
+struct NullResponse {
     card: Option<Value>,
     report: Value,
 }
 
-fn answer(null: Null, command: &Value) -> Option<Answer> {
-    let bare = |report: Value| Some(Answer { card: None, report });
+fn answer(null: Null, command: &Value) -> Option<NullResponse> {
+    let bare = |report: Value| Some(NullResponse { card: None, report });
     match null {
         Null::Silence => None,
         Null::NotFound => bare(json!({"error": {"code": "not_found", "message": "no such thing"}})),
@@ -101,7 +102,7 @@ fn answer(null: Null, command: &Value) -> Option<Answer> {
 }
 
 /// A card and a report that are right in form and say nothing.
-fn formal(command: &Value, status: &str, error: &Value) -> Answer {
+fn formal(command: &Value, status: &str, error: &Value) -> NullResponse {
     let id = format!("card_of_{}", command["tool_call_id"]);
     let result = match error.get("code") {
         Some(code) => json!({"error_code": code, "error_message": error["message"]}),
@@ -121,7 +122,7 @@ fn formal(command: &Value, status: &str, error: &Value) -> Answer {
             "step_id": "step_3",
         },
     });
-    Answer { card: Some(card), report }
+    NullResponse { card: Some(card), report }
 }
 
 fn traced(headers: &BTreeMap<String, String>) -> HeaderMap {

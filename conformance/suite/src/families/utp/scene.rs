@@ -11,12 +11,13 @@ use tokio::sync::OwnedMutexGuard;
 
 use super::by_hand;
 use super::call;
-use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, ToolTable, WORKER_TARGET};
+use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, WORKER_TARGET};
 use super::judge::seen;
 use super::judge::seen::Calls;
+use super::message;
 use super::platform::Project;
 use super::session::{Counter, UtpSession};
-use super::tool::{Role, Tool};
+use super::tool::{Role, Tool, ToolTable};
 use crate::engine::by_hand::ByHand;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
@@ -304,7 +305,7 @@ impl Scene {
             |frames: &[Frame]| Some(number(seen::card_of(frames, seen::outcome(frames, &call)?)?.1));
         let named = |frames: &[Frame]| {
             seen::result_cards(frames)
-                .filter(|(_, card)| seen::call_id(card) == Some(id))
+                .filter(|(_, card)| message::call_id(card) == Some(id))
                 .filter_map(|(_, card)| number(card))
                 .last()
         };

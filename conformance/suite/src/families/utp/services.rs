@@ -6,18 +6,20 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::callable::tools;
 use super::capture::Capture;
+use super::diagnose;
 use super::judge::late;
 use super::judge::late::Late;
 use super::manifest::UtpTable;
-use super::session::{Liveness, UtpFound, UtpSession};
-use super::test_environment::{GroundFound, TestEnvironment};
+use super::session::{Liveness, UtpSession, UtpSnapshot};
+use super::test_environment::{TestEnvironment, TestEnvironmentSnapshot};
 use super::tool::Role;
+use crate::engine::diagnosis::Check;
 use crate::engine::protocol;
 use crate::engine::protocol::table;
 use crate::engine::session::{Recheck, Session};
@@ -40,12 +42,12 @@ pub struct Services {
 /// What was found out about the executors before the first scenario.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ServicesFound {
+pub struct ServicesSnapshot {
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    test_environment: Option<GroundFound>,
+    test_environment: Option<TestEnvironmentSnapshot>,
     /// By profile.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    roles: BTreeMap<String, UtpFound>,
+    roles: BTreeMap<String, UtpSnapshot>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     capture: Option<Capture>,
 }
@@ -58,17 +60,21 @@ impl Services {
     ///
     /// # Errors
     /// What cannot have been found out about the target of this table.
-    pub(super) fn restore(found: ServicesFound, utp: Option<&UtpTable>, seed: u64) -> Result<Self, String> {
-        let mut services = Self { capture: found.capture.map(Arc::new), ..Self::default() };
-        let Some(test_environment) = found.test_environment else { return Ok(services) };
+    pub(super) fn restore(
+        snapshot: ServicesSnapshot,
+        utp: Option<&UtpTable>,
+        seed: u64,
+    ) -> Result<Self, String> {
+        let mut services = Self { capture: snapshot.capture.map(Arc::new), ..Self::default() };
+        let Some(test_environment) = snapshot.test_environment else { return Ok(services) };
         let utp = table(utp, "utp")?;
         if let Some(why) = test_environment.contradiction(utp) {
             return Err(why);
         }
-        let test_environment = TestEnvironment::again(test_environment, seed);
-        for (profile, found) in &found.roles {
+        let test_environment = TestEnvironment::restore(test_environment, seed);
+        for (profile, found) in &snapshot.roles {
             let role = Role::of(profile).ok_or_else(|| format!("`{profile}` answers no commands"))?;
-            let session = UtpSession::again(role, tools(role, utp), &test_environment, found);
+            let session = UtpSession::restore(role, tools(role, utp), &test_environment, found);
             services.roles.insert(role, session);
         }
         services.test_environment = Some(test_environment);
@@ -117,9 +123,13 @@ impl Session for Services {
     }
 
     fn snapshot(&self) -> Value {
-        let roles = self.roles.iter().map(|(role, session)| (role.profile().to_owned(), session.found()));
-        protocol::snapshot(&ServicesFound {
-            test_environment: self.test_environment.as_ref().map(|test_environment| test_environment.found()),
+        let roles =
+            self.roles.iter().map(|(role, session)| (role.profile().to_owned(), session.to_snapshot()));
+        protocol::snapshot(&ServicesSnapshot {
+            test_environment: self
+                .test_environment
+                .as_ref()
+                .map(|test_environment| test_environment.to_snapshot()),
             roles: roles.collect(),
             capture: self.capture.as_deref().cloned(),
         })
@@ -149,6 +159,20 @@ impl Session for Services {
             }
         }
         found
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move {
+            let mut checks = Vec::new();
+            for session in self.roles.values() {
+                checks.extend(diagnose::role(session).await);
+            }
+            if let Some(capture) = &self.capture {
+                checks.push(Check::good("capture", format!("{} messages", capture.len())));
+            }
+            checks
+        }
+        .boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {

@@ -10,10 +10,9 @@ use futures::future::BoxFuture;
 use serde::{Deserialize, Serialize};
 use tokio::sync::Mutex;
 
-use super::call::ToolTable;
 use super::error::SessionError;
 use super::test_environment::TestEnvironment;
-use super::tool::{Role, Tool};
+use super::tool::{Role, Tool, ToolTable};
 use super::upstream::Upstream;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 
@@ -81,7 +80,7 @@ impl std::fmt::Debug for UtpSession {
 /// What was found out about a role before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct UtpFound {
+pub struct UtpSnapshot {
     pace: Timeouts,
     liveness: Liveness,
     counter: Counter,
@@ -89,25 +88,25 @@ pub struct UtpFound {
 
 impl UtpSession {
     /// What was found out.
-    pub fn found(&self) -> UtpFound {
-        UtpFound { pace: self.pace, liveness: self.liveness, counter: self.counter }
+    pub fn to_snapshot(&self) -> UtpSnapshot {
+        UtpSnapshot { pace: self.pace, liveness: self.liveness, counter: self.counter }
     }
 
     /// The session of a run that is judged again.
-    pub fn again(
+    pub fn restore(
         role: Role,
         tools: BTreeMap<Tool, ToolTable>,
         test_environment: &Arc<TestEnvironment>,
-        found: &UtpFound,
+        snapshot: &UtpSnapshot,
     ) -> Arc<Self> {
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
             role,
             tools,
-            pace: found.pace,
+            pace: snapshot.pace,
             ready_within: Duration::ZERO,
-            liveness: found.liveness,
-            counter: found.counter,
+            liveness: snapshot.liveness,
+            counter: snapshot.counter,
             counting: Arc::default(),
             counter_failed: AtomicBool::new(false),
         })
@@ -115,10 +114,10 @@ impl UtpSession {
 
     /// Waits for the role and calibrates.
     pub fn open(plan: SessionPlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
+    async fn open_inner(plan: SessionPlan) -> Result<Arc<Self>, SessionError> {
         if plan.role.sentinel(&plan.tools).is_none() {
             return Err(match plan.role {
                 Role::Pmo => SessionError::NoBuiltin,

@@ -17,16 +17,18 @@ use super::callable::tools;
 use super::capture::{Capture, Exercise};
 use super::error::SessionError;
 use super::manifest::UtpTable;
-use super::registry::session::{ManagementFound, ManagementPlan, ManagementSession};
+use super::reason::Alternative;
+use super::registry::session::{ManagementPlan, ManagementSession, ManagementSnapshot};
 use super::runtime::model::Model;
-use super::runtime::session::{RuntimeFound, RuntimePlan, RuntimeSession};
-use super::services::{Services, ServicesFound};
+use super::runtime::session::{RuntimePlan, RuntimeSession, RuntimeSnapshot};
+use super::services::{Services, ServicesSnapshot};
 use super::session::{SessionPlan, UtpSession};
 use super::target::{Logged, Process, Running, Target};
 use super::test_environment::{TestEnvironment, TestEnvironmentPlan};
 use super::tool::Role;
 use super::upstream::Upstream;
-use crate::engine::manifest::{ManifestTable, Section, section};
+use crate::engine::judge::Reasons;
+use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
 use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
@@ -73,6 +75,19 @@ impl Protocol for Utp {
         &[LOG, REGISTRY_LOG]
     }
 
+    fn broker<'m>(&self, manifest: &'m Manifest) -> Option<&'m str> {
+        manifest.get::<UtpTable>().map(|utp| utp.nats.as_str())
+    }
+
+    // A registry is reached over HTTP alone.
+    fn is_on_bus(&self, profile: &str) -> bool {
+        PROFILES.contains(&profile)
+    }
+
+    fn reasons(&self) -> Reasons {
+        Reasons { alternatives: Alternative::ALL, ..Reasons::default() }
+    }
+
     fn open<'a>(&'a self, plan: &'a OpenPlan<'_>) -> LocalBoxFuture<'a, Opened> {
         async move {
             let (mut opened, registry) = futures::join!(
@@ -89,30 +104,30 @@ impl Protocol for Utp {
     fn restore(&self, restore: &mut Restore<'_>) -> Result<Sessions, String> {
         let mut sessions = Sessions::default();
         let utp = restore.manifest.get::<UtpTable>();
-        let services = match restore.take::<ServicesFound>(Services::FAMILY)? {
+        let services = match restore.take::<ServicesSnapshot>(Services::FAMILY)? {
             Some(found) => Some(Arc::new(Services::restore(found, utp, restore.seed)?)),
             None => None,
         };
-        if let Some(found) = restore.take::<RuntimeFound>(RuntimeSession::FAMILY)? {
+        if let Some(found) = restore.take::<RuntimeSnapshot>(RuntimeSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let test_environment = services.as_ref().and_then(|services| services.test_environment.as_ref());
             let test_environment = test_environment.ok_or("it has a runtime and no broker")?;
             if let Some(why) = found.contradiction(utp) {
                 return Err(why);
             }
-            sessions.insert(RuntimeSession::again(test_environment, found));
+            sessions.insert(RuntimeSession::restore(test_environment, found));
         }
         if let Some(services) = services {
             sessions.insert(services);
         }
-        if let Some(found) = restore.take::<ManagementFound>(ManagementSession::FAMILY)? {
+        if let Some(found) = restore.take::<ManagementSnapshot>(ManagementSession::FAMILY)? {
             let utp = table(utp, "utp")?;
             let own = table(utp.registry.clone(), "utp.registry")?;
             if let Some(why) = found.contradiction(&own) {
                 return Err(why);
             }
             let version = utp.protocol_version.clone();
-            sessions.insert(ManagementSession::again(own, version, found, restore.seed));
+            sessions.insert(ManagementSession::restore(own, version, found, restore.seed));
         }
         Ok(sessions)
     }
@@ -125,7 +140,7 @@ async fn open_registry(plan: &OpenPlan<'_>) -> Result<Arc<ManagementSession>, Bl
         return Err(lacks("has no table `[utp.registry]`"));
     };
     let plan = ManagementPlan {
-        opening: plan.opening(own, REGISTRY_LOG),
+        context: plan.context(own, REGISTRY_LOG),
         version: utp.protocol_version.clone(),
         nats_url: plan.broker_url.to_owned(),
     };
@@ -168,7 +183,7 @@ fn take(opened: &mut Opened, services: &mut Services, captured: Result<Capture, 
 }
 
 /// The profiles that need the platform and the broker.
-pub const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
+const PROFILES: [&str; 5] = ["utp.tool-service", "utp.openapi", "utp.pmo", "utp.worker", "utp.execution"];
 
 /// Opens the executors and the runtime that the selected profiles need. A Tool Service that is to be captured is needed
 /// without being selected.
@@ -314,7 +329,7 @@ pub fn runtime_plan(
 }
 
 fn ready_within(table: &UtpTable, limits: TimeoutLimits) -> Duration {
-    table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0))
+    limits.scaled(table.start_timeout())
 }
 
 /// What a role is opened with.

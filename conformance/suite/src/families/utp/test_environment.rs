@@ -18,7 +18,8 @@ use super::credentials;
 use super::error::SessionError;
 use super::manifest::{PlatformKind, UtpTable};
 use super::platform;
-use super::platform::{PlatformService, Project, ProjectName, nats};
+use super::platform::{PlatformService, Project, nats};
+use super::project_name::ProjectName;
 use super::target::{LaunchEnv, Running, Target};
 use super::upstream::{Upstream, UpstreamPlan};
 use crate::engine::environment;
@@ -57,13 +58,13 @@ pub struct TestEnvironmentPlan {
 /// What was found out about an environment before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct GroundFound {
+pub struct TestEnvironmentSnapshot {
     version: String,
     nonce: String,
     upstream: Option<UpstreamPlan>,
 }
 
-impl GroundFound {
+impl TestEnvironmentSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
         (self.version != table.protocol_version).then(|| {
@@ -186,8 +187,8 @@ impl TestEnvironment {
     }
 
     /// What was found out.
-    pub fn found(&self) -> GroundFound {
-        GroundFound {
+    pub fn to_snapshot(&self) -> TestEnvironmentSnapshot {
+        TestEnvironmentSnapshot {
             version: self.version.clone(),
             nonce: self.nonce.clone(),
             upstream: self.upstream.as_ref().map(|upstream| upstream.plan.clone()),
@@ -195,16 +196,16 @@ impl TestEnvironment {
     }
 
     /// The environment of a run that is judged again.
-    pub fn again(found: GroundFound, seed: u64) -> Arc<Self> {
+    pub fn restore(snapshot: TestEnvironmentSnapshot, seed: u64) -> Arc<Self> {
         // Nobody takes what the platform would publish.
-        let (platform_service, _) = PlatformService::new(&found.version, Arc::new(PassthroughWire));
+        let (platform_service, _) = PlatformService::new(&snapshot.version, Arc::new(PassthroughWire));
         Arc::new(Self {
             client: None,
-            version: found.version,
+            version: snapshot.version,
             platform_service,
-            upstream: found.upstream.map(Upstream::unheard),
+            upstream: snapshot.upstream.map(Upstream::offline),
             seed,
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             lost: Arc::default(),
             target: Mutex::new(Box::new(Running)),
             process: Arc::default(),

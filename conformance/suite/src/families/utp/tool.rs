@@ -2,8 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use super::call::ToolTable;
-use super::manifest::{Builtin, ProbeName};
+use serde_json::{Value, json};
+
+use super::manifest::{Builtin, ProbeName, ProbeTable};
 
 /// The role of a target that answers commands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -147,6 +148,36 @@ impl Tool {
             Self::ForkJoin => "builtin.fork_join",
             Self::Search => "jina.search",
             Self::Reader => "jina.reader",
+        }
+    }
+}
+
+/// What is said of something that can be called, in the manifest or by the suite.
+#[derive(Clone, Debug, Default)]
+pub struct ToolTable {
+    /// The tool's name.
+    pub tool_name: String,
+    /// Its subject with `{project_id}` and `{channel_id}` unexpanded; the usual one when absent.
+    pub target_subject: Option<String>,
+    /// What its registration says; `suspend` when absent.
+    pub after_execution: Option<String>,
+    /// JSON Pointer into `content.result` of the tool.result card.
+    pub result_pointer: Option<String>,
+    /// Arguments in place of the tool's own.
+    pub arguments: Option<Value>,
+    /// `options` of its row.
+    pub options: Value,
+}
+
+impl From<&ProbeTable> for ToolTable {
+    fn from(probe: &ProbeTable) -> Self {
+        Self {
+            tool_name: probe.tool_name.clone(),
+            target_subject: probe.target_subject.clone(),
+            after_execution: probe.after_execution.clone(),
+            result_pointer: probe.result_pointer.clone(),
+            arguments: probe.arguments.clone(),
+            options: json!({}),
         }
     }
 }

@@ -14,8 +14,9 @@ use super::scene::{Pulse, Scene};
 use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, lock};
 
 /// The state of one scenario.
@@ -31,7 +32,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
@@ -43,7 +44,7 @@ impl FamilyWorld for World {
         }
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         if let Some(services) = self.core.sessions.get::<Services>() {
             // Of a scenario that is run again, the last time counts.
             lock(&services.late).insert(self.core.scenario.clone(), std::mem::take(&mut self.late));
@@ -178,7 +179,7 @@ impl World {
     }
 
     /// As [`World::answered`], and gives work that comes after its answer the chance to show.
-    pub async fn worked(&mut self) -> Step {
+    pub async fn wait_for_effect(&mut self) -> Step {
         self.answered().await?;
         let session = self.session()?;
         let call = self.call()?.clone();
@@ -222,7 +223,7 @@ impl World {
     }
 
     /// After everything has settled, gives a late answer to a refused command the chance to come.
-    pub async fn lingered(&mut self) -> Step {
+    pub async fn wait_grace_period(&mut self) -> Step {
         self.settled().await?;
         let session = self.session()?;
         let call = self.call()?.clone();
@@ -295,7 +296,7 @@ impl World {
 
     /// As [`World::settled`], for the rules that say whose arguments a call has: the answer of one call to
     /// another breaks them.
-    pub async fn settled_unmixed(&mut self) -> Step {
+    pub async fn settled_with_own_arguments(&mut self) -> Step {
         match self.settled().await {
             Err(abort) if self.core.trouble == Some(mixed_up()) => {
                 let finding = Finding::new(

@@ -9,7 +9,7 @@ use tokio::sync::mpsc;
 
 use crate::engine::environment;
 use crate::engine::pace::heartbeat;
-use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::store::Store;
 use crate::transcript::{Kind, lock};
@@ -26,7 +26,7 @@ pub(super) enum Way {
     /// Each breadcrumb is posted to it.
     Http(Courier),
     /// Each breadcrumb is a line.
-    Lines(Input),
+    Lines(LineWriter),
     /// That led to an agent which is not there, in a run that is judged again.
     Nobody {
         /// Whether it listened to the store.
@@ -52,8 +52,8 @@ impl Driver {
         body: Value,
     ) -> Result<(), String> {
         let channel = if self.is_store() { "POST /breadcrumbs" } else { "to the agent" };
-        for body in router.told(scenario_channel, Kind::Put, channel, BTreeMap::new(), body) {
-            let held = &self.store.shelf;
+        for body in router.send(scenario_channel, Kind::Put, channel, BTreeMap::new(), body) {
+            let held = &self.store.contents;
             let crumb = held.put(held.fresh_id(), &body, None);
             let crumb = crumb.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))?;
             match &self.way {
@@ -149,7 +149,7 @@ impl Post {
                 None => None,
             };
             if let Some(said) = said {
-                self.router.heard_in(
+                self.router.record_incoming_of(
                     &scenario_channel,
                     Kind::Said,
                     "answer of the agent",

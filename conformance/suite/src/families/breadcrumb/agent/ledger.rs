@@ -1,9 +1,9 @@
 //! Which of the planned calls each call of the agent is.
 
-use super::said::{Request, Utterance};
-use super::stock::meant;
+use super::agent_output::{ToolRequest, Utterance};
+use super::conversation_reader::KnownId;
+use super::seed_data::meant;
 use super::task::{PlannedCall, Task};
-use super::told::Known;
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::transcript::{Frame, Kind};
 
@@ -53,7 +53,7 @@ impl Ledger {
     }
 
     /// The planned call that fits best: the one about the same thing, then one that was not made yet, then the latest.
-    fn planned(&self, call: Request<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
+    fn planned(&self, call: ToolRequest<'_>, tasks: &[Task]) -> Option<(usize, usize, usize)> {
         let tool = meant(call.tool());
         let input = call.value.to_string();
         // A call whose tool is unknown is recognised by what it is about.
@@ -88,11 +88,11 @@ impl Ledger {
     }
 
     /// Under which ids the calls of a task are known.
-    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+    pub(super) fn known(&self, task: usize) -> Vec<KnownId> {
         let own = self.call_records.iter().filter_map(|call_record| {
             let (of, stage, place) = call_record.planned?;
             (of == task).then_some(())?;
-            Some(Known { place: (stage, place), id: call_record.id.clone()? })
+            Some(KnownId { place: (stage, place), id: call_record.id.clone()? })
         });
         own.collect()
     }

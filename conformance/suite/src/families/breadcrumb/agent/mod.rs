@@ -1,23 +1,23 @@
 //! An agent under test that writes invocations: the suite is its store, its user, its tools and its language model.
 //!
-//! `stock` is what the store holds from the start, `task` what a user wants and how it is got, `play` one conversation
+//! `seed_data` is what the store holds from the start, `task` what a user wants and how it is got, `state` one conversation
 //! about it. `driver` is how the agent is spoken with, `said` reads what it says, `ledger` pairs its calls with what was
 //! planned, `tools` answers them, `model` and `told` play the language model. `session` starts the agent, `scene` is one
 //! scenario. `judge` looks at frames.
 
+mod agent_output;
+mod conversation_reader;
 mod driver;
 pub mod judge;
 mod ledger;
 pub mod manifest;
 mod model;
-mod play;
-mod said;
+mod scenario_state;
 mod scene;
+mod seed_data;
 pub mod session;
 mod steps;
-mod stock;
 mod task;
-mod told;
 mod tools;
 pub mod world;
 

@@ -9,20 +9,20 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use serde_json::{Map, Value, json};
 
-use super::play::{Play, Plays};
-use super::stock::{meant, plain};
-use super::task::{Input, Next, PlannedCall, Reply, Task};
-use super::told::{Outcome, Told, call_id, ending, numbers, read, text};
+use super::conversation_reader::{Outcome, ReportedOutcomes, call_id, ending, numbers, read, text};
+use super::scenario_state::{ScenarioState, ScenarioStates};
+use super::seed_data::{meant, plain};
+use super::task::{Input, Next, PlannedCall, PlannedReply, Task};
 use crate::families::breadcrumb::crumb::INVOCATION;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::utp::runtime::model::spoken;
-use crate::net::http_server::{ReceivedRequest, Reply as HttpReply};
+use crate::net::http_server::{HttpReply, ReceivedRequest};
 use crate::transcript::Kind;
 
 /// The model, and what it has learnt of the agent.
 pub(super) struct Model {
     pub router: Arc<ScenarioRouter>,
-    pub plays: Arc<Plays>,
+    pub states: Arc<ScenarioStates>,
     /// Whether functions were ever offered: a request without is then for something else, such as a title.
     offers: AtomicBool,
 }
@@ -35,9 +35,9 @@ enum Turn {
 }
 
 impl Model {
-    pub(super) fn new(router: &Arc<ScenarioRouter>, plays: &Arc<Plays>) -> Arc<Self> {
-        let (router, plays) = (Arc::clone(router), Arc::clone(plays));
-        Arc::new(Self { router, plays, offers: AtomicBool::new(false) })
+    pub(super) fn new(router: &Arc<ScenarioRouter>, states: &Arc<ScenarioStates>) -> Arc<Self> {
+        let (router, states) = (Arc::clone(router), Arc::clone(states));
+        Arc::new(Self { router, states, offers: AtomicBool::new(false) })
     }
 
     /// Answers a request over HTTP.
@@ -52,22 +52,22 @@ impl Model {
             return HttpReply::json(404, &error);
         }
         let channel = asked.channel();
-        let Some((play, task)) = self.find(&asked.body["messages"]) else {
-            self.router.heard(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
+        let Some((state, task)) = self.find(&asked.body["messages"]) else {
+            self.router.record_incoming(Kind::Model, &channel, BTreeMap::new(), asked.body.clone());
             return spoken(&asked.body, words("There is nothing to do."));
         };
-        let heard = self.router.heard_in(
-            &play.scenario_channel,
+        let heard = self.router.record_incoming_of(
+            &state.scenario_channel,
             Kind::Model,
             &channel,
             BTreeMap::new(),
             asked.body.clone(),
         );
         let Some(request) = heard.into_iter().next() else { return HttpReply::Hang };
-        let reply = self.next(&play, task, &request);
+        let reply = self.next(&state, task, &request);
         match self
             .router
-            .told(&play.scenario_channel, Kind::ModelReply, &channel, BTreeMap::new(), reply)
+            .send(&state.scenario_channel, Kind::ModelReply, &channel, BTreeMap::new(), reply)
             .pop()
         {
             Some(reply) => spoken(&asked.body, reply),
@@ -77,45 +77,45 @@ impl Model {
 
     /// What the model says where it is a tool, always a text, and what task that is about.
     pub(super) fn think(&self, messages: &Value) -> (Option<Task>, String) {
-        let Some((play, task)) = self.find(messages) else {
+        let Some((state, task)) = self.find(messages) else {
             return (None, "There is nothing to do.".to_owned());
         };
-        let (task, known) = (play.tasks().swap_remove(task), play.known(task));
+        let (task, known) = (state.tasks().swap_remove(task), state.known(task));
         let told = read(messages.as_array().map_or(&[], Vec::as_slice), &task, &known);
         let text = written(&task, &turn(&task, &told, false), &told);
         (Some(task), text)
     }
 
     /// The task that a conversation is about: the one whose mark was said last.
-    fn find(&self, messages: &Value) -> Option<(Arc<Play>, usize)> {
+    fn find(&self, messages: &Value) -> Option<(Arc<ScenarioState>, usize)> {
         let messages = messages.as_array()?;
         for message in messages.iter().rev() {
             let text = message.to_string();
             let mut scenario_channel = None;
             for (at, _) in text.match_indices('-') {
                 let mark = at.checked_sub(12).and_then(|begin| text.get(begin..at));
-                let Some(play) = mark.and_then(|mark| self.plays.of(mark)) else { continue };
-                let tasks = play.tasks();
+                let Some(state) = mark.and_then(|mark| self.states.of(mark)) else { continue };
+                let tasks = state.tasks();
                 let ours = tasks.iter().position(|task| text[at - 12..].starts_with(&task.mark));
-                scenario_channel = ours.map(|task| (play, task)).or(scenario_channel);
+                scenario_channel = ours.map(|task| (state, task)).or(scenario_channel);
             }
             if scenario_channel.is_some() {
                 return scenario_channel;
             }
         }
         let all: String = messages.iter().map(text).collect::<Vec<_>>().join("\n");
-        let play = self.plays.by_request(&all)?;
-        let count = play.tasks().len();
-        let told = |task: &usize| play.known(*task).iter().any(|known| all.contains(&known.id));
+        let state = self.states.by_request(&all)?;
+        let count = state.tasks().len();
+        let told = |task: &usize| state.known(*task).iter().any(|known| all.contains(&known.id));
         let task = (0..count).rev().find(told)?;
-        Some((play, task))
+        Some((state, task))
     }
 
-    fn next(&self, play: &Play, task: usize, request: &Value) -> Value {
-        let tasks = play.tasks();
+    fn next(&self, state: &ScenarioState, task: usize, request: &Value) -> Value {
+        let tasks = state.tasks();
         let task_of = &tasks[task];
         let messages = request["messages"].as_array().map_or(&[][..], Vec::as_slice);
-        let told = read(messages, task_of, &play.known(task));
+        let told = read(messages, task_of, &state.known(task));
         let turn = turn(task_of, &told, request["parallel_tool_calls"] == false);
         let offered = request["tools"].as_array().into_iter().flatten();
         let functions: Vec<&Value> = offered.filter_map(|tool| tool.get("function")).collect();
@@ -143,7 +143,7 @@ fn working(task: &Task) -> String {
 }
 
 /// What a sound model does, given what it was sent; `one_by_one` where it must make one call at a time.
-fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
+fn turn(task: &Task, told: &ReportedOutcomes, one_by_one: bool) -> Turn {
     for (stage, planned_calls) in task.stages.iter().enumerate() {
         let outcome = |place: usize| told.outcomes.get(&(stage, place));
         let is_open = |place: &usize| !told.called.contains(&(stage, *place)) && outcome(*place).is_none();
@@ -174,7 +174,7 @@ fn turn(task: &Task, told: &Told, one_by_one: bool) -> Turn {
 }
 
 /// What the user is sent in the end: the outcome of the last stage that there was, call by call.
-fn last_words(task: &Task, told: &Told) -> String {
+fn last_words(task: &Task, told: &ReportedOutcomes) -> String {
     let last = told.outcomes.keys().map(|(stage, _)| *stage).max().unwrap_or_default();
     let outcomes = told.outcomes.iter().filter(|((stage, _), _)| *stage == last);
     let parts: Vec<String> = outcomes
@@ -194,7 +194,7 @@ fn words(text: &str) -> Value {
 }
 
 /// The input of a call.
-fn input(planned_call: &PlannedCall, told: &Told) -> Value {
+fn input(planned_call: &PlannedCall, told: &ReportedOutcomes) -> Value {
     match &planned_call.input {
         Input::Given(input) => input.clone(),
         Input::Addition => {
@@ -216,7 +216,7 @@ fn request_id(task: &Task, planned_call: &PlannedCall, place: (usize, usize)) ->
 }
 
 /// The call as an item of `tool_requests`.
-fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told: &Told) -> Value {
+fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told: &ReportedOutcomes) -> Value {
     let mut request = json!({
         "tool": planned_call.tool, "input": input(planned_call, told), "requestId": request_id(task, planned_call, place),
         "return_to_llm": planned_call.return_to_llm,
@@ -228,7 +228,7 @@ fn request(task: &Task, planned_call: &PlannedCall, place: (usize, usize), told:
 }
 
 /// The whole invocation as a text.
-fn written(task: &Task, turn: &Turn, told: &Told) -> String {
+fn written(task: &Task, turn: &Turn, told: &ReportedOutcomes) -> String {
     let context = match turn {
         Turn::Words(words) => json!({"message": words}),
         Turn::Calls(planned_calls) => {
@@ -250,7 +250,7 @@ fn called(
     functions: &[&Value],
     task: &Task,
     planned_calls: &[((usize, usize), PlannedCall)],
-    told: &Told,
+    told: &ReportedOutcomes,
 ) -> Value {
     let calls: Option<Vec<Value>> = planned_calls
         .iter()
@@ -302,7 +302,7 @@ fn arguments(
     task: &Task,
     planned_call: &PlannedCall,
     place: (usize, usize),
-    told: &Told,
+    told: &ReportedOutcomes,
 ) -> Value {
     let properties = function["parameters"]["properties"].as_object();
     let takes = |name: &str| properties.is_some_and(|all| all.contains_key(name));
@@ -332,10 +332,10 @@ fn arguments(
 }
 
 /// The output or the error that a planned answer brings, as an answer's `context` has it.
-pub(super) fn answered(reply: &Reply) -> (&'static str, Vec<(&'static str, Value)>) {
+pub(super) fn answered(reply: &PlannedReply) -> (&'static str, Vec<(&'static str, Value)>) {
     match reply {
-        Reply::Output(output) => ("success", vec![("output", output.clone())]),
-        Reply::Failure { error, decoy } => {
+        PlannedReply::Output(output) => ("success", vec![("output", output.clone())]),
+        PlannedReply::Failure { error, decoy } => {
             ("error", vec![("error", json!(error)), ("output", decoy.clone())])
         }
     }

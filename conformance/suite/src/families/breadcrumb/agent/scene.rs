@@ -6,7 +6,7 @@ use std::time::Instant;
 use tokio::task::JoinSet;
 
 use super::ledger::Ledger;
-use super::play::Play;
+use super::scenario_state::ScenarioState;
 use super::session::CrumbAgentSession;
 use super::task::{Task, UserRequest};
 use crate::transcript;
@@ -18,7 +18,7 @@ const ROUNDS: u32 = 4;
 /// The state of one scenario.
 pub(super) struct Scene {
     pub session: Arc<CrumbAgentSession>,
-    pub play: Arc<Play>,
+    pub state: Arc<ScenarioState>,
     /// Stands in everything that the users say.
     pub unique: String,
     user_requests: Vec<UserRequest>,
@@ -29,8 +29,8 @@ pub(super) struct Scene {
 impl Scene {
     pub(super) fn new(session: &Arc<CrumbAgentSession>, scenario: &str, transcript: Arc<Transcript>) -> Self {
         let unique = session.unique(scenario);
-        let (play, attending) = session.enter(&unique, transcript);
-        Self { session: Arc::clone(session), play, unique, user_requests: Vec::new(), _attending: attending }
+        let (state, attending) = session.enter(&unique, transcript);
+        Self { session: Arc::clone(session), state, unique, user_requests: Vec::new(), _attending: attending }
     }
 
     /// Something more is wanted.
@@ -55,7 +55,7 @@ impl Scene {
     pub(super) async fn ask(&mut self) -> Result<(), String> {
         for (number, user_request) in std::mem::take(&mut self.user_requests).into_iter().enumerate() {
             let task = Task::new(user_request, &self.unique, number + 1, self.session_id());
-            self.session.say(&self.play, task)?;
+            self.session.say(&self.state, task)?;
             self.wait(number).await;
         }
         Ok(())
@@ -69,7 +69,7 @@ impl Scene {
         let user_requests = std::mem::take(&mut self.user_requests);
         for (number, user_request) in user_requests.iter().enumerate() {
             let session = if number == 0 { self.session_id() } else { self.other_session_id() };
-            self.session.say(&self.play, Task::new(*user_request, &self.unique, number + 1, session))?;
+            self.session.say(&self.state, Task::new(*user_request, &self.unique, number + 1, session))?;
         }
         for number in 0..user_requests.len() {
             self.wait(number).await;
@@ -79,8 +79,8 @@ impl Scene {
 
     /// Waits until a task is over, or nothing has happened for too long.
     async fn wait(&self, task: usize) {
-        let (tasks, began) = (self.play.tasks(), Instant::now());
-        let transcript = &self.play.scenario_channel.transcript;
+        let (tasks, began) = (self.state.tasks(), Instant::now());
+        let transcript = &self.state.scenario_channel.transcript;
         let deadline = self.session.deadline();
         loop {
             let seen = transcript.seen();

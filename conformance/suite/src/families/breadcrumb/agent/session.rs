@@ -2,6 +2,7 @@
 //! first scenario.
 
 mod calibrate;
+mod diagnose;
 mod start;
 
 use std::collections::BTreeSet;
@@ -9,23 +10,24 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::task::JoinSet;
 
 use super::driver::{Driver, Way};
 use super::manifest::CrumbAgentTable;
 use super::model::Model;
-use super::play::{Play, Plays};
+use super::scenario_state::{ScenarioState, ScenarioStates};
 use super::task::Task;
 use super::tools::{Around, attend};
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
@@ -82,7 +84,7 @@ pub struct CrumbAgentSession {
     /// Waiting times.
     pub pace: Timeouts,
     pub(super) around: Arc<Around>,
-    pub(super) plays: Arc<Plays>,
+    pub(super) states: Arc<ScenarioStates>,
     /// Names of tools that the manifest's fixtures add to the catalog.
     pub(super) further_tools: BTreeSet<String>,
     works: bool,
@@ -103,7 +105,7 @@ impl std::fmt::Debug for CrumbAgentSession {
 /// What was found out about an agent before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct CrumbAgentFound {
+pub struct CrumbAgentSnapshot {
     pace: Timeouts,
     by_store: bool,
     further_tools: BTreeSet<String>,
@@ -116,8 +118,8 @@ impl CrumbAgentSession {
     pub const FAMILY: &'static str = "breadcrumb.agent";
 
     /// What was found out.
-    pub fn found(&self) -> CrumbAgentFound {
-        CrumbAgentFound {
+    pub fn to_snapshot(&self) -> CrumbAgentSnapshot {
+        CrumbAgentSnapshot {
             pace: self.pace,
             by_store: self.around.driver.is_store(),
             further_tools: self.further_tools.clone(),
@@ -127,20 +129,20 @@ impl CrumbAgentSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: CrumbAgentTable, found: CrumbAgentFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: CrumbAgentTable, snapshot: CrumbAgentSnapshot, seed: u64) -> Arc<Self> {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
-        let plays = Arc::new(Plays::default());
-        let model = Model::new(&router, &plays);
-        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: found.by_store } };
+        let states = Arc::new(ScenarioStates::default());
+        let model = Model::new(&router, &states);
+        let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: snapshot.by_store } };
         Arc::new(Self {
             table,
-            pace: found.pace,
+            pace: snapshot.pace,
             around: Arc::new(Around { router, driver, model }),
-            plays,
-            further_tools: found.further_tools,
-            works: found.works,
+            states,
+            further_tools: snapshot.further_tools,
+            works: snapshot.works,
             process: SharedProcess::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
             _model: None,
             _listening: JoinSet::new(),
@@ -154,26 +156,22 @@ impl CrumbAgentSession {
     pub fn open(
         plan: OpenContext<CrumbAgentTable>,
     ) -> BoxFuture<'static, Result<Arc<Self>, CrumbAgentError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    async fn open_inner(plan: OpenContext<CrumbAgentTable>) -> Result<Arc<Self>, CrumbAgentError> {
+        target::opened(|handing| Self::open_on(plan.clone(), handing), ToString::to_string).await
     }
 
-    async fn opening_on(
+    async fn open_on(
         plan: OpenContext<CrumbAgentTable>,
         handing: Handing,
     ) -> Result<Arc<Self>, CrumbAgentError> {
         let limits = plan.limits;
-        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(plan.table.start_timeout());
         let mut session = start::set_up(plan, handing).await?;
-        let learned = session.learn(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether the agent called the tools that it was asked to use.
@@ -183,12 +181,7 @@ impl CrumbAgentSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub(super) fn unique(&self, scenario: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.seed.to_string(), scenario, &self.nonce] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// How long the agent's next word may take.
@@ -199,14 +192,18 @@ impl CrumbAgentSession {
     }
 
     /// A scenario comes in, and its tools are attended to.
-    pub(super) fn enter(&self, unique: &str, transcript: Arc<Transcript>) -> (Arc<Play>, JoinSet<()>) {
-        let play = Play::new(self.around.router.enter_with(unique, transcript));
-        self.plays.add(&play);
+    pub(super) fn enter(
+        &self,
+        unique: &str,
+        transcript: Arc<Transcript>,
+    ) -> (Arc<ScenarioState>, JoinSet<()>) {
+        let state = ScenarioState::new(self.around.router.enter_with(unique, transcript));
+        self.states.add(&state);
         let mut attending = JoinSet::new();
         if !matches!(self.around.driver.way, Way::Nobody { .. }) {
-            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&play), self.moment()));
+            attending.spawn(attend(Arc::clone(&self.around), Arc::clone(&state), self.moment()));
         }
-        (play, attending)
+        (state, attending)
     }
 
     /// How long an agent may take over what belongs together but comes in several messages.
@@ -218,7 +215,7 @@ impl CrumbAgentSession {
     ///
     /// # Errors
     /// Why that does not get to the agent.
-    pub(super) fn say(&self, play: &Play, task: Task) -> Result<(), String> {
+    pub(super) fn say(&self, state: &ScenarioState, task: Task) -> Result<(), String> {
         let template = self.table.say.clone().unwrap_or_else(|| {
             json!({"schema_name": USER_MESSAGE, "title": "Message", "tags": ["user:message", "session:{session}"],
                    "context": {"message": "{text}", "content": "{text}"}})
@@ -227,15 +224,15 @@ impl CrumbAgentSession {
             [("text", Value::from(task.words.clone())), ("session", Value::from(task.session.clone()))];
         let body = filled(&template, &words);
         for (number, _) in task.names() {
-            self.around.router.know_by(number, &play.scenario_channel);
+            self.around.router.know_by(number, &state.scenario_channel);
         }
-        play.add(task);
-        self.around.driver.tell(&self.around.router, &play.scenario_channel, body)
+        state.add(task);
+        self.around.driver.tell(&self.around.router, &state.scenario_channel, body)
     }
 
     /// The schema of a breadcrumb in the store.
     pub(super) fn schema_of(&self, id: &str) -> Option<String> {
-        let crumb = self.around.driver.store.shelf.find(id)?;
+        let crumb = self.around.driver.store.contents.find(id)?;
         crumb.schema_name().map(str::to_owned)
     }
 
@@ -262,7 +259,11 @@ impl Session for CrumbAgentSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {

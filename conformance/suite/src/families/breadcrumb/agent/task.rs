@@ -8,7 +8,7 @@ use cucumber::Parameter;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::stock::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
+use super::seed_data::{CALCULATOR, FALLBACK, LEVELS, MEMO, NOTES, PRIMARY, PRIMARY_CONFIG};
 
 /// The kinds of tasks, as features name them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
@@ -78,7 +78,7 @@ impl FromStr for UserRequest {
 
 /// What a tool answers.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum Reply {
+pub(super) enum PlannedReply {
     /// `success` with this output.
     Output(Value),
     /// `error` with this text, and an output that nobody must use.
@@ -105,7 +105,7 @@ pub(super) struct PlannedCall {
     pub key: Option<String>,
     pub return_to_llm: bool,
     pub config_id: Option<&'static str>,
-    pub reply: Reply,
+    pub reply: PlannedReply,
 }
 
 /// When the second stage is gone through.
@@ -191,7 +191,7 @@ impl Draft {
             key: Some(query),
             return_to_llm: true,
             config_id: None,
-            reply: Reply::Output(json!({"notes": [format!("The level is {}.", self.number(what))]})),
+            reply: PlannedReply::Output(json!({"notes": [format!("The level is {}.", self.number(what))]})),
         }
     }
 
@@ -204,7 +204,7 @@ impl Draft {
             key: Some(self.named("garnet")),
             return_to_llm,
             config_id: None,
-            reply: Reply::Output(json!({"saved": true, "receipt": self.number("receipt")})),
+            reply: PlannedReply::Output(json!({"saved": true, "receipt": self.number("receipt")})),
         }
     }
 
@@ -217,7 +217,7 @@ impl Draft {
             key: Some(left.to_string()),
             return_to_llm,
             config_id: None,
-            reply: Reply::Output(json!({"result": left + right})),
+            reply: PlannedReply::Output(json!({"result": left + right})),
         }
     }
 
@@ -232,7 +232,7 @@ impl Draft {
             key: Some(topic),
             return_to_llm: true,
             config_id: None,
-            reply: Reply::Output(json!({"content": content, "model": "m-quartz"})),
+            reply: PlannedReply::Output(json!({"content": content, "model": "m-quartz"})),
         }
     }
 
@@ -257,7 +257,7 @@ impl Draft {
     fn addition(&self) -> [PlannedCall; 2] {
         let (first, second) = (self.number("first"), self.number("second"));
         let notes = json!({"notes": [format!("The levels are {first} and {second}.")]});
-        let lookup = PlannedCall { reply: Reply::Output(notes), ..self.note("quartz", "first") };
+        let lookup = PlannedCall { reply: PlannedReply::Output(notes), ..self.note("quartz", "first") };
         let sum = PlannedCall {
             label: format!("the sum of {}", self.mark),
             tool: CALCULATOR,
@@ -265,7 +265,7 @@ impl Draft {
             key: None,
             return_to_llm: true,
             config_id: None,
-            reply: Reply::Output(json!({"result": first + second})),
+            reply: PlannedReply::Output(json!({"result": first + second})),
         };
         [lookup, sum]
     }
@@ -279,7 +279,7 @@ impl Draft {
             _ => json!({"content": format!("The number is {decoy}."), "model": "m-quartz"}),
         };
         let error = format!("the service is closed for repairs until noon ({})", self.named("notice"));
-        PlannedCall { reply: Reply::Failure { error, decoy }, ..planned_call }
+        PlannedCall { reply: PlannedReply::Failure { error, decoy }, ..planned_call }
     }
 
     fn task(self, user_request: UserRequest) -> Task {

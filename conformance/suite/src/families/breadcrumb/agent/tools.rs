@@ -9,13 +9,13 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use super::agent_output::{Utterance, single};
 use super::driver::Driver;
 use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
-use super::play::Play;
-use super::said::{Utterance, single};
-use super::stock::meant;
-use super::task::{Reply, Task};
+use super::scenario_state::ScenarioState;
+use super::seed_data::meant;
+use super::task::{PlannedReply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::router::ScenarioRouter;
@@ -32,7 +32,7 @@ pub(super) struct Around {
 }
 
 /// Answers the calls of one scenario until it is dropped.
-pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Duration) {
+pub(super) async fn attend(around: Arc<Around>, state: Arc<ScenarioState>, patience: Duration) {
     let mut done = 0;
     let mut answered = HashSet::new();
     loop {
@@ -43,18 +43,18 @@ pub(super) async fn attend(around: Arc<Around>, play: Arc<Play>, patience: Durat
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
-        let Some(fresh) = play.scenario_channel.transcript.linger(LONG, fresh).await else { return };
+        let Some(fresh) = state.scenario_channel.transcript.linger(LONG, fresh).await else { return };
         for frame in &fresh {
             done = frame.n;
             for thought in thoughts(frame) {
                 if answered.insert(thought.call) {
                     let (task, content) = around.model.think(&thought.messages);
                     let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
-                    let reply = Reply::Output(output);
-                    around.respond(&play, task.as_ref(), &thought.id, thought.tool, &reply);
+                    let reply = PlannedReply::Output(output);
+                    around.respond(&state, task.as_ref(), &thought.id, thought.tool, &reply);
                 }
             }
-            around.answer(&play, frame.n, patience, &mut answered).await;
+            around.answer(&state, frame.n, patience, &mut answered).await;
         }
     }
 }
@@ -95,9 +95,15 @@ fn thoughts(frame: &Frame) -> Vec<Thought> {
 
 impl Around {
     /// Answers the calls of one message.
-    async fn answer(&self, play: &Arc<Play>, frame: u32, patience: Duration, answered: &mut HashSet<String>) {
-        let tasks = play.tasks();
-        let ledger = play.ledger(&tasks);
+    async fn answer(
+        &self,
+        state: &Arc<ScenarioState>,
+        frame: u32,
+        patience: Duration,
+        answered: &mut HashSet<String>,
+    ) {
+        let tasks = state.tasks();
+        let ledger = state.ledger(&tasks);
         let own: Vec<CallRecord> =
             ledger.call_records.into_iter().filter(|call_record| call_record.frame == frame).collect();
         let is_due = |call_record: &CallRecord, answered: &HashSet<String>| {
@@ -109,7 +115,7 @@ impl Around {
             .iter()
             .find_map(|call_record| call_record.planned.filter(|(task, _, _)| tasks[*task].backwards));
         if let Some((task, stage, _)) = stage {
-            let all = siblings(play, &tasks, task, stage, patience).await;
+            let all = siblings(state, &tasks, task, stage, patience).await;
             due = all.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
             due.reverse();
         }
@@ -119,18 +125,25 @@ impl Around {
                 .planned
                 .map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
             if let Some((task, planned_call)) = planned {
-                self.respond(play, Some(task), &id, planned_call.tool, &planned_call.reply);
+                self.respond(state, Some(task), &id, planned_call.tool, &planned_call.reply);
             } else {
                 let error = "there is no such tool here".to_owned();
-                self.respond(play, None, &id, "unknown", &Reply::Failure { error, decoy: json!({}) });
+                self.respond(state, None, &id, "unknown", &PlannedReply::Failure { error, decoy: json!({}) });
             }
             answered.insert(call_record.call);
         }
     }
 
     /// Gives the agent the answer to a call.
-    fn respond(&self, play: &Play, task: Option<&Task>, id: &str, tool: &str, reply: &Reply) {
-        let tasks = play.tasks();
+    fn respond(
+        &self,
+        state: &ScenarioState,
+        task: Option<&Task>,
+        id: &str,
+        tool: &str,
+        reply: &PlannedReply,
+    ) {
+        let tasks = state.tasks();
         let Some(task) = task.or(tasks.last()) else { return };
         let (status, members) = answered(reply);
         let mut context = json!({"request_id": id, "tool": tool, "status": status});
@@ -142,13 +155,13 @@ impl Around {
             "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
         });
         // An agent that has ended is found out by who waits for it.
-        let _ = self.driver.tell(&self.router, &play.scenario_channel, body);
+        let _ = self.driver.tell(&self.router, &state.scenario_channel, body);
     }
 }
 
 /// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
 async fn siblings(
-    play: &Play,
+    state: &ScenarioState,
     tasks: &[Task],
     task: usize,
     stage: usize,
@@ -159,7 +172,7 @@ async fn siblings(
         let ledger = Ledger::of(frames, tasks);
         (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
     };
-    play.scenario_channel.transcript.linger(patience, is_whole).await;
-    let ledger = play.ledger(tasks);
+    state.scenario_channel.transcript.linger(patience, is_whole).await;
+    let ledger = state.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
 }

@@ -24,16 +24,16 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
-        let frames = scene.play.frames();
+        let frames = scene.state.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
-        let mut names: Vec<(String, String)> = scene.play.tasks().iter().flat_map(Task::names).collect();
+        let mut names: Vec<(String, String)> = scene.state.tasks().iter().flat_map(Task::names).collect();
         // Which of two calls comes first differs from run to run.
-        names.extend(scene.play.ledger(&scene.play.tasks()).names());
+        names.extend(scene.state.ledger(&scene.state.tasks()).names());
         names.push((scene.unique.clone(), "<unique>".to_owned()));
         ScenarioArtifacts {
-            transcript: Some(Arc::clone(&scene.play.scenario_channel.transcript)),
+            transcript: Some(Arc::clone(&scene.state.scenario_channel.transcript)),
             names,
             nonce: None,
             is_rechecked: false,
@@ -50,7 +50,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<CrumbAgentSession>() else {
             return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
         };
-        self.goes_on(session.ended())?;
+        self.ensure_running(session.ended())?;
         self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
     }
@@ -78,22 +78,22 @@ impl World {
     /// An agent may say its last word in several messages.
     pub(super) async fn judge_settled(&mut self, judgement: fn(&Seen<'_>) -> Judgement) -> Step {
         let scene = self.scene()?;
-        let (tasks, moment) = (scene.play.tasks(), scene.session.moment());
+        let (tasks, moment) = (scene.state.tasks(), scene.session.moment());
         let settled = |frames: &[Frame]| match judgement(&Seen::of(frames, &tasks)) {
             Ok(()) | Err(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)) => Some(()),
             Err(_) => None,
         };
-        scene.play.scenario_channel.transcript.wait(moment, settled).await;
+        scene.state.scenario_channel.transcript.wait(moment, settled).await;
         self.judge_all(judgement)
     }
 
     /// Judges what was seen.
     pub(super) fn judge_all(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
         let scene = self.scene()?;
-        let (frames, tasks) = (scene.play.frames(), scene.play.tasks());
+        let (frames, tasks) = (scene.state.frames(), scene.state.tasks());
         let works = scene.session.works();
         let trouble = scene
-            .play
+            .state
             .scenario_channel
             .transcript
             .record_external("trouble", || scene.session.around.driver.trouble());
@@ -102,7 +102,7 @@ impl World {
         }
         let seen = Seen::of(&frames, &tasks);
         let judgement = judgement(&seen);
-        if seen.said.is_empty() && matches!(judgement, Err(CheckFailure::Broken(_))) {
+        if seen.utterances.is_empty() && matches!(judgement, Err(CheckFailure::Broken(_))) {
             if let Some(message) = trouble {
                 return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
             }

@@ -109,3 +109,10 @@ pub fn filled(template: &Value, words: &[(&str, Value)]) -> Value {
         plain => plain.clone(),
     }
 }
+
+/// A product that stands nowhere by chance, as an expression and as its value.
+pub fn product(number: usize) -> (String, Value) {
+    let number = number as u64;
+    let (one, other) = (211 + 2 * number, 367 + 6 * number);
+    (format!("{one} * {other}"), json!(one * other))
+}

@@ -6,9 +6,9 @@ use serde_json::{Value, json};
 
 use super::answer::Answer;
 use super::call::{Call, filled};
+use super::fixtures::memo_title;
 use super::judge::request as judge;
 use super::judge::routing::Audience;
-use super::props::memo_title;
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{CONFIG, INVOCATION};
@@ -67,7 +67,7 @@ impl Scene {
             user: &session.runner.user_view,
             agent: &session.runner.agent_view,
             session: format!("session:{}", self.session_id()),
-            has_agent: session.door.shelf().is_none(),
+            has_agent: session.store_access.contents().is_none(),
         }
     }
 

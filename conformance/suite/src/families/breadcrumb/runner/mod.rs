@@ -2,13 +2,13 @@
 
 pub mod answer;
 pub mod call;
-mod digest;
+mod call_setup;
+pub mod error;
 pub mod exchange;
+pub mod fixtures;
+mod inspect;
 pub mod judge;
-mod look;
 pub mod pages;
-mod prepare;
-pub mod props;
 pub mod scene;
 pub mod session;
 mod steps;

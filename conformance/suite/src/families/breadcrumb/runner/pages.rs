@@ -45,7 +45,7 @@ pub struct Page {
 impl Page {
     /// The page of the scenario with this mark.
     pub fn of(unique: &str) -> Self {
-        let word = super::digest::hash(&["page", unique]);
+        let word = crate::engine::digest::hash(&["page", unique]);
         Self {
             title: format!("Quartz {}", &word[..8]),
             story: format!("The pump of room {} ran dry at noon.", &word[8..16]),
@@ -81,7 +81,7 @@ impl Pages {
     }
 
     /// Pages that are not served any more, for a run that is judged again.
-    pub(in crate::families::breadcrumb) fn unserved(address: SocketAddr) -> Self {
+    pub(in crate::families::breadcrumb) fn offline(address: SocketAddr) -> Self {
         Self { address, _serving: JoinSet::new() }
     }
 
@@ -108,7 +108,7 @@ async fn handle(State(router): State<Arc<ScenarioRouter>>, request: Request) -> 
     };
     let scenario_channel = router.whose(unique);
     let channel = format!("{} {path}", request.method());
-    router.heard_in(&scenario_channel, Kind::Web, &channel, BTreeMap::new(), Value::Null);
+    router.record_incoming_of(&scenario_channel, Kind::Web, &channel, BTreeMap::new(), Value::Null);
     if path.starts_with(CLICKED) {
         return Html("<!doctype html><title>Thanks</title><p>Thanks.</p>").into_response();
     }

@@ -8,8 +8,8 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::answer::Answer;
-use super::call::{Call, filled};
-use super::props::{Props, memo_title};
+use super::call::{Call, filled, product};
+use super::fixtures::{Fixtures, memo_title};
 use super::session::RunnerSession;
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
@@ -32,7 +32,7 @@ pub struct Scene {
     /// Frames that were there when the calls were made.
     pub before: usize,
     /// What it has beside its calls.
-    pub props: Props,
+    pub fixtures: Fixtures,
 }
 
 impl Scene {
@@ -46,7 +46,7 @@ impl Scene {
             calls: Vec::new(),
             sentinels: Vec::new(),
             before: 0,
-            props: Props::default(),
+            fixtures: Fixtures::default(),
         }
     }
 
@@ -115,7 +115,7 @@ impl Scene {
     /// # Errors
     /// Why it does not get there.
     pub async fn put(&self, body: Value) -> Result<(), String> {
-        self.session.door.put(&self.session.router, &self.scenario_channel, body).await.map(|_| ())
+        self.session.store_access.put(&self.session.router, &self.scenario_channel, body).await.map(|_| ())
     }
 
     /// Makes the calls that were prepared, in one message.
@@ -204,11 +204,4 @@ impl Scene {
         transcript::sleep_unless_replaying(at_least.saturating_sub(began.elapsed())).await;
         Ok(())
     }
-}
-
-/// A product that stands nowhere by chance, as an expression and as its value.
-pub fn product(number: usize) -> (String, Value) {
-    let number = number as u64;
-    let (one, other) = (211 + 2 * number, 367 + 6 * number);
-    (format!("{one} * {other}"), json!(one * other))
 }

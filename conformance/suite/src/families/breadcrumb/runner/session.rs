@@ -1,35 +1,33 @@
 //! The session of a run with a tool runner: the parties around it, how it is reached, and what was found out before the
 //! first scenario.
 
+mod calibrate;
+mod diagnose;
 mod start;
-
-pub(in crate::families::breadcrumb) use start::fixtures;
 
 use std::collections::BTreeSet;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use thiserror::Error;
 use tokio::task::JoinSet;
 
 use super::answer::Answer;
-use super::call::{Call, filled};
-use super::digest::hash;
+use super::call::{Call, filled, product};
+use super::error::RunnerError;
 use super::pages::Pages;
-use super::props::Act;
-use super::scene::{Scene, product};
 use super::upstream::Upstream;
 use super::value::tells;
-use crate::engine::judge::Cause;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
+use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
@@ -37,14 +35,7 @@ use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
 use crate::families::breadcrumb::store_access::StoreAccess;
 use crate::net::wire::PassthroughWire;
-use crate::transcript::{Frame, shorten};
 
-/// Between two tries of the first call.
-const RETRY: Duration = Duration::from_millis(250);
-/// Calls after the first that was answered.
-const WARM: usize = 2;
-/// For a runner that opens no event stream, before it is asked all the same.
-const LISTENING: Duration = Duration::from_secs(2);
 /// From this deadline on those of the manifest hold.
 const PATIENT: Duration = Duration::from_secs(2);
 /// For a browser to begin, whatever the pace of the rest.
@@ -69,50 +60,6 @@ const FIRST_PRODUCT: usize = 100;
 /// Tools that need nothing and no time: a harmless call is of one of these rather than of a further tool.
 const FREE: [&str; 3] = ["echo", "calculator", "random"];
 
-/// A session that cannot be opened.
-#[derive(Debug, Error)]
-#[non_exhaustive]
-pub enum RunnerError {
-    /// The manifest says something that cannot be.
-    #[error("{0}")]
-    Config(String),
-    /// The suite's own servers.
-    #[error("the suite's breadcrumb store cannot listen: {0}")]
-    Listen(String),
-    /// The suite's own language models.
-    #[error("the suite's language models cannot listen: {0}")]
-    Upstream(String),
-    /// The runner cannot be started.
-    #[error("the runner cannot be started: {0}")]
-    Start(String),
-    /// It cannot be reached.
-    #[error("the runner cannot be reached: {0}")]
-    Reach(String),
-    /// No answer.
-    #[error("the runner answers no call of `{tool}` within {seconds} s; it {what}{ended}")]
-    Silent {
-        /// The tool.
-        tool: String,
-        /// The deadline.
-        seconds: u64,
-        /// What was seen of it.
-        what: &'static str,
-        /// How its process ended, if it did.
-        ended: String,
-    },
-}
-
-impl RunnerError {
-    /// Class of the cause.
-    pub fn cause(&self) -> Cause {
-        match self {
-            Self::Config(_) | Self::Start(_) | Self::Listen(_) | Self::Upstream(_) => Cause::Config,
-            Self::Reach(_) => Cause::Reachability,
-            Self::Silent { .. } => Cause::Implementation,
-        }
-    }
-}
-
 /// An open session.
 pub struct RunnerSession {
     /// The manifest's table.
@@ -123,7 +70,7 @@ pub struct RunnerSession {
     pub tools: ToolsTable,
     /// Waiting times.
     pub pace: Timeouts,
-    pub(in crate::families::breadcrumb) door: StoreAccess,
+    pub(in crate::families::breadcrumb) store_access: StoreAccess,
     pub(in crate::families::breadcrumb) router: Arc<ScenarioRouter>,
     /// The language models.
     pub(in crate::families::breadcrumb) upstream: Option<Upstream>,
@@ -150,7 +97,7 @@ impl std::fmt::Debug for RunnerSession {
 /// What was found out about a runner before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RunnerFound {
+pub struct RunnerSnapshot {
     pace: Timeouts,
     has_shelf: bool,
     has_upstream: bool,
@@ -165,10 +112,10 @@ impl RunnerSession {
     pub const FAMILY: &'static str = "breadcrumb.runner";
 
     /// What was found out.
-    pub fn found(&self) -> RunnerFound {
-        RunnerFound {
+    pub fn to_snapshot(&self) -> RunnerSnapshot {
+        RunnerSnapshot {
             pace: self.pace,
-            has_shelf: self.door.shelf().is_some(),
+            has_shelf: self.store_access.contents().is_some(),
             has_upstream: self.upstream.is_some(),
             pages: self.pages.as_ref().map(Pages::address),
             keys: self.keys.clone(),
@@ -178,22 +125,26 @@ impl RunnerSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: BreadcrumbTable, found: RunnerFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: BreadcrumbTable, snapshot: RunnerSnapshot, seed: u64) -> Arc<Self> {
         let router = Arc::new(ScenarioRouter::new(Arc::new(PassthroughWire)));
         Arc::new(Self {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
-            pace: found.pace,
-            door: if found.has_shelf { StoreAccess::Store(Store::closed()) } else { StoreAccess::Nobody },
-            upstream: found.has_upstream.then(|| Upstream::unheard(&router)),
+            pace: snapshot.pace,
+            store_access: if snapshot.has_shelf {
+                StoreAccess::Store(Store::closed())
+            } else {
+                StoreAccess::Offline
+            },
+            upstream: snapshot.has_upstream.then(|| Upstream::offline(&router)),
             router,
-            pages: found.pages.map(Pages::unserved),
-            keys: found.keys,
+            pages: snapshot.pages.map(Pages::offline),
+            keys: snapshot.keys,
             directory: PathBuf::new(),
-            works: found.works,
+            works: snapshot.works,
             process: SharedProcess::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
             _listening: JoinSet::new(),
         })
@@ -204,31 +155,42 @@ impl RunnerSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<BreadcrumbTable>) -> BoxFuture<'static, Result<Arc<Self>, RunnerError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), ToString::to_string).await
+    async fn open_inner(plan: OpenContext<BreadcrumbTable>) -> Result<Arc<Self>, RunnerError> {
+        target::opened(|handing| Self::open_on(plan.clone(), handing), ToString::to_string).await
     }
 
-    async fn opening_on(
-        plan: OpenContext<BreadcrumbTable>,
-        handing: Handing,
-    ) -> Result<Arc<Self>, RunnerError> {
-        let limits = plan.limits;
-        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        let mut session = start::set_up(plan, handing).await?;
-        let learned = session.learn(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+    async fn open_on(plan: OpenContext<BreadcrumbTable>, handing: Handing) -> Result<Arc<Self>, RunnerError> {
+        let (limits, seed, table) = (plan.limits, plan.seed, plan.table.clone());
+        let within = limits.scaled(table.start_timeout());
+        let parties = start::set_up(plan, handing).await?;
+        let mut session = Self {
+            runner: table.runner.clone().unwrap_or_default(),
+            tools: table.tools.clone().unwrap_or_default(),
+            table,
+            pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
+            store_access: parties.store_access,
+            router: parties.router,
+            upstream: parties.upstream,
+            pages: parties.pages,
+            keys: parties.keys,
+            directory: parties.directory,
+            works: false,
+            process: SharedProcess::new(parties.process),
+            nonce: parties.nonce,
+            seed,
+            _listening: parties.listening,
+        };
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether a configuration can have a key: as a secret of the suite's store, or as it is.
     pub(in crate::families::breadcrumb) fn can_configure(&self) -> bool {
-        self.door.shelf().is_some() || self.tools.config.template().to_string().contains("{api_key}")
+        self.store_access.contents().is_some()
+            || self.tools.config.template().to_string().contains("{api_key}")
     }
 
     /// Whether the sentinel's tool did its work.
@@ -298,7 +260,7 @@ impl RunnerSession {
             ("title", Value::from(message.clone())),
             ("tags", json!(["note", format!("tag-{unique}")])),
             ("context", json!({"text": message})),
-            ("messages", super::props::messages(&request_id)),
+            ("messages", super::fixtures::messages(&request_id)),
             ("model", json!(super::upstream::SOME_MODEL)),
             ("url", Value::from(page)),
         ];
@@ -316,117 +278,10 @@ impl RunnerSession {
         }
     }
 
-    /// Makes a usual call of a tool, with what it needs beside its input, and says what came of it; nothing where the
-    /// suite has not what the tool needs.
-    ///
-    /// # Errors
-    /// What came in place of a success.
-    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Option<Result<String, String>> {
-        let mut scene = Scene::new(self, &format!("doctor {tool}"), Arc::default());
-        let act = if tool == "astral" { "astral navigate" } else { tool };
-        let call = match act.parse::<Act>() {
-            Ok(act) if act.is_model() && !self.can_configure() => return None,
-            Ok(act) if !self.table.extra.contains_key(tool) => scene.sound_call(&act).await.ok()?,
-            _ => scene.usual_call(tool),
-        };
-        scene.calls.push(call);
-        if let Err(why) = scene.make().await {
-            return Some(Err(why));
-        }
-        scene.wait().await;
-        let frames = scene.frames();
-        Some(match Answer::of(&frames, &scene.calls[0]) {
-            Some(answer) if answer.succeeded() => Ok("executes a call".to_owned()),
-            Some(answer) => {
-                let error = answer.error().map(|error| format!(": {}", shorten(error))).unwrap_or_default();
-                Err(format!("it answers a usual call with the status `{}`{error}", answer.status()))
-            }
-            None => Err("a call of it is not answered".to_owned()),
-        })
-    }
-
-    /// Makes first calls until one is answered.
-    async fn learn(&mut self, limits: &TimeoutLimits, within: Duration) -> Result<(), RunnerError> {
-        let began = Instant::now();
-        if let Some(shelf) = self.door.shelf() {
-            let mut listeners = shelf.listeners();
-            let someone = listeners.wait_for(|count| *count > 0);
-            // Who reads lists in turn never listens.
-            let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
-        }
-        let mut tries = 0_u32;
-        let mut calls: Vec<(Call, Instant)> = Vec::new();
-        let mut scenes = Vec::new();
-        loop {
-            tries += 1;
-            let unique = self.unique(&format!("calibration {tries}"));
-            let scenario_channel = self.router.enter(&unique);
-            let call = self.sentinel(&unique, "hello");
-            let asked = Instant::now();
-            self.first_call(&scenario_channel, &unique, &call).await.map_err(RunnerError::Reach)?;
-            calls.push((call.clone(), asked));
-            scenes.push(scenario_channel);
-            let until = Instant::now() + RETRY * tries.min(8);
-            while Instant::now() < until {
-                for (scenario_channel, (call, asked)) in scenes.iter().zip(&calls) {
-                    let wait = Duration::from_millis(5).min(until.saturating_duration_since(Instant::now()));
-                    let answered = scenario_channel
-                        .transcript
-                        .wait(wait, |frames| {
-                            Answer::of(frames, call).map(|answer| Self::is_own_work(call, &answer))
-                        })
-                        .await;
-                    if let Some(works) = answered {
-                        self.works = works;
-                        self.pace = Timeouts::calibrated(asked.elapsed(), limits);
-                        if works {
-                            self.settle(limits).await;
-                        }
-                        return Ok(());
-                    }
-                }
-            }
-            let ended = self.ended();
-            if ended.is_some() || began.elapsed() > within {
-                return Err(RunnerError::Silent {
-                    tool: call.tool().to_owned(),
-                    seconds: within.as_secs(),
-                    what: self.door.silence(),
-                    ended: ended.map_or_else(String::new, |ended| format!("; {ended}")),
-                });
-            }
-        }
-    }
-
-    /// The first call may have waited for the runner to start; what it usually takes shows in further ones.
-    async fn settle(&mut self, limits: &TimeoutLimits) {
-        let mut slowest = Duration::ZERO;
-        for number in 1..=WARM {
-            let unique = self.unique(&format!("calibration, warm {number}"));
-            let scenario_channel = self.router.enter(&unique);
-            let call = self.sentinel(&unique, "again");
-            let asked = Instant::now();
-            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
-            // Who answers the first call only is the scenarios' business.
-            if self.first_call(&scenario_channel, &unique, &call).await.is_err()
-                || scenario_channel.transcript.wait(self.pace.answer, answered).await.is_none()
-            {
-                return;
-            }
-            slowest = slowest.max(asked.elapsed());
-        }
-        self.pace = self.pace.usually(slowest, limits);
-    }
-
     /// The runner's process, where the suite started it and it ended by itself.
     pub fn ended(&self) -> Option<String> {
         self.process.ended()
     }
-}
-
-/// The id of the secret that holds a key of the run.
-pub(in crate::families::breadcrumb) fn secret_id(key: usize) -> String {
-    format!("5ec0e700-41d2-4c7e-9b36-00000000000{key}")
 }
 
 impl Session for RunnerSession {
@@ -468,7 +323,11 @@ impl Session for RunnerSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {

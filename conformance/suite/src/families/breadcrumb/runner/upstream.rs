@@ -35,6 +35,11 @@ const KEPT: [&str; 6] = ["authorization", "x-api-key", "api-key", "x-goog-api-ke
 /// The model of a request that names none.
 pub const SOME_MODEL: &str = "m-suite";
 
+/// The id of the secret that holds a key of the run.
+pub(in crate::families::breadcrumb) fn secret_id(key: usize) -> String {
+    format!("5ec0e700-41d2-4c7e-9b36-00000000000{key}")
+}
+
 /// What the model says in a scenario.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Speech {
@@ -49,7 +54,7 @@ pub struct Speech {
 impl Speech {
     /// What it says in the scenario with this mark.
     pub fn of(unique: &str) -> Self {
-        let word = super::digest::hash(&["speech", unique]);
+        let word = crate::engine::digest::hash(&["speech", unique]);
         let number = u64::from_str_radix(&word[..4], 16).unwrap_or_default();
         Self {
             text: format!("Jet black, “{}”.\nNothing else: 100 % of it.", &word[..10]),
@@ -102,7 +107,7 @@ impl Upstream {
     }
 
     /// Providers that do not listen, for a run that is judged again.
-    pub(in crate::families::breadcrumb) fn unheard(router: &Arc<ScenarioRouter>) -> Self {
+    pub(in crate::families::breadcrumb) fn offline(router: &Arc<ScenarioRouter>) -> Self {
         let mock_llm =
             MockLlm { router: Arc::clone(router), failures: Mutex::default(), models: Mutex::default() };
         Self {
@@ -166,8 +171,13 @@ impl MockLlm {
             .collect();
         let channel = format!("{} {}", parts.method, parts.uri);
         let scenario_channel = self.router.whose(&format!("{channel} {asked}"));
-        let arrived =
-            self.router.heard_in(&scenario_channel, Kind::Upstream, &channel, headers, asked.clone());
+        let arrived = self.router.record_incoming_of(
+            &scenario_channel,
+            Kind::Upstream,
+            &channel,
+            headers,
+            asked.clone(),
+        );
         let asked = arrived.into_iter().next().unwrap_or(asked);
         let speech = Speech::of(&scenario_channel.unique);
         let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
@@ -179,7 +189,7 @@ impl MockLlm {
             }),
         };
         let told =
-            self.router.told(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
+            self.router.send(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);
         let Some(said) = told.first() else { return StatusCode::BAD_GATEWAY.into_response() };
         let is_streamed = asked.get("stream").and_then(Value::as_bool).unwrap_or(dialect.streams());
         dialect.render(said, is_streamed)

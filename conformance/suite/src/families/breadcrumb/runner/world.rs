@@ -24,7 +24,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.frames();
         let subject = frames.iter().find(|frame| frame.kind == Kind::Put);
@@ -45,7 +45,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<RunnerSession>() else {
             return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
         };
-        self.goes_on(session.ended())?;
+        self.ensure_running(session.ended())?;
         Ok(session)
     }
 

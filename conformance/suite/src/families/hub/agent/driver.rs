@@ -29,13 +29,13 @@ pub(super) enum Driver {
     /// POST to the chat.
     Chat(Endpoint),
     /// Nobody, in a run that is judged again.
-    Nobody(Absent),
+    Offline(OfflineDriver),
 }
 
 /// An agent that is not there, and how it was driven.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Absent {
+pub(super) struct OfflineDriver {
     /// Whether the suite played the model.
     is_chat: bool,
     /// As transcripts name it.
@@ -58,7 +58,7 @@ pub(super) struct Hook {
 
 /// What came back.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Answer {
+pub(super) struct DriverResponse {
     /// HTTP status; of a command line none.
     pub status: Option<u16>,
     /// JSON where it is JSON, else the text.
@@ -111,7 +111,7 @@ impl Endpoint {
         Ok(Self { client, url, shown, key })
     }
 
-    async fn post(&self, body: &Value) -> Result<Answer, Unanswered> {
+    async fn post(&self, body: &Value) -> Result<DriverResponse, Unanswered> {
         let mut request = self.client.post(&self.url).json(body);
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
@@ -133,12 +133,12 @@ impl Endpoint {
             }
             bytes.extend_from_slice(&part);
         }
-        Ok(Answer { status: Some(status), body: read(&bytes) })
+        Ok(DriverResponse { status: Some(status), body: read(&bytes) })
     }
 }
 
 impl Hook {
-    async fn run(&self, body: &Value) -> Result<Answer, Unanswered> {
+    async fn run(&self, body: &Value) -> Result<DriverResponse, Unanswered> {
         let failed = |error: &dyn std::fmt::Display| Unanswered::Failed(error.to_string());
         let around: Vec<(&str, &str)> =
             self.around.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
@@ -159,7 +159,7 @@ impl Hook {
             let why = process.ended().unwrap_or_else(|| "the command line prints nothing".to_owned());
             return Err(Unanswered::Failed(why));
         }
-        Ok(Answer { status: None, body: printed(text.trim()) })
+        Ok(DriverResponse { status: None, body: printed(text.trim()) })
     }
 }
 
@@ -168,26 +168,26 @@ impl Driver {
     pub(super) fn is_chat(&self) -> bool {
         match self {
             Self::Chat(_) => true,
-            Self::Nobody(absent) => absent.is_chat,
+            Self::Offline(offline) => offline.is_chat,
             Self::Http(_) | Self::Command(_) => false,
         }
     }
 
     /// What is left of it when the agent is gone.
-    pub(super) fn absent(&self) -> Absent {
-        Absent { is_chat: self.is_chat(), channel: self.channel() }
+    pub(super) fn offline(&self) -> OfflineDriver {
+        OfflineDriver { is_chat: self.is_chat(), channel: self.channel() }
     }
 
     /// Carries a call to the agent and waits for its answer.
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) async fn drive(&self, body: &Value, deadline: Duration) -> Result<Answer, Unanswered> {
+    pub(super) async fn drive(&self, body: &Value, deadline: Duration) -> Result<DriverResponse, Unanswered> {
         let answer = async {
             match self {
                 Self::Http(endpoint) | Self::Chat(endpoint) => endpoint.post(body).await,
                 Self::Command(hook) => hook.run(body).await,
-                Self::Nobody(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
+                Self::Offline(_) => Err(Unanswered::Failed("nobody is asked".to_owned())),
             }
         };
         heartbeat::within(deadline, answer).await.unwrap_or(Err(Unanswered::Late(deadline)))
@@ -201,7 +201,7 @@ impl Driver {
                 format!("POST /{path}")
             }
             Self::Command(hook) => hook.launch.command.first().cloned().unwrap_or_default(),
-            Self::Nobody(absent) => absent.channel.clone(),
+            Self::Offline(offline) => offline.channel.clone(),
         }
     }
 
@@ -222,7 +222,7 @@ impl Driver {
                     if directory == "." { String::new() } else { format!("cd {} && ", quoted(&directory)) };
                 ("printf '%s\\n' ".to_owned(), format!(" | ({enter}{})", words.join(" ")))
             }
-            Self::Nobody(_) => <(String, String)>::default(),
+            Self::Offline(_) => <(String, String)>::default(),
         }
     }
 }

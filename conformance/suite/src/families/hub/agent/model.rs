@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::manifest::ModelKind;
 use super::stream::streamed;
-use crate::net::http_server::Reply;
+use crate::net::http_server::HttpReply;
 
 /// Times that one call is asked for; an agent that goes on asking hears the end.
 const MAX_ASKED: u32 = 5;
@@ -32,9 +32,9 @@ impl Conversation {
 }
 
 /// The model's next turn.
-pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Reply {
+pub(super) fn answer(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> HttpReply {
     let answer = turn(kind, request, conversation);
-    if request["stream"] == true { streamed(kind, &answer) } else { Reply::json(200, &answer) }
+    if request["stream"] == true { streamed(kind, &answer) } else { HttpReply::json(200, &answer) }
 }
 
 fn turn(kind: ModelKind, request: &Value, conversation: Option<&mut Conversation>) -> Value {
@@ -136,9 +136,9 @@ fn message(content: &Value, reason: &str) -> Value {
 mod tests {
     use super::*;
 
-    fn body(reply: Reply) -> Value {
+    fn body(reply: HttpReply) -> Value {
         match reply {
-            Reply::Response { body, .. } => serde_json::from_slice(&body).expect("JSON"),
+            HttpReply::Response { body, .. } => serde_json::from_slice(&body).expect("JSON"),
             other => panic!("{other:?}"),
         }
     }

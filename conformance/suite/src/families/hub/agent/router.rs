@@ -18,7 +18,7 @@ use super::mock;
 use super::mock::script::Script;
 use super::model;
 use super::model::Conversation;
-use crate::net::http_server::{ReceivedRequest, Reply};
+use crate::net::http_server::{HttpReply, ReceivedRequest};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
@@ -156,7 +156,7 @@ impl ScenarioRouter {
     }
 
     /// Writes down what the agent sent.
-    pub(super) fn heard(
+    pub(super) fn record_incoming(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -177,7 +177,7 @@ impl ScenarioRouter {
     }
 
     /// Writes down what the suite says, and gives what becomes of it on the way.
-    pub(super) fn said(
+    pub(super) fn send(
         &self,
         scenario_channel: &ScenarioChannel,
         kind: Kind,
@@ -193,7 +193,7 @@ impl ScenarioRouter {
     }
 
     /// The Hub, the web and the provider.
-    pub(super) fn serve(&self, asked: &ReceivedRequest) -> Reply {
+    pub(super) fn serve(&self, asked: &ReceivedRequest) -> HttpReply {
         let path = asked.bare_path().to_owned();
         let scenario_channel = self.whose(&text(asked));
         let kind = match path.as_str() {
@@ -207,45 +207,45 @@ impl ScenarioRouter {
             .filter(|(name, _)| ![SCENARIO, CALL, TOOL, STATUS].contains(&name.as_str()))
             .map(|(name, value)| (name.as_str(), value.as_str()))
             .collect();
-        self.heard(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
+        self.record_incoming(&scenario_channel, kind, asked.channel(), asked.body.clone(), &headers);
         match kind {
             Kind::HubRequest => self.hub(&scenario_channel, asked),
-            Kind::Provider => Reply::json(200, &json!({})),
-            _ if path.starts_with(SEARCH) => Reply::json(200, &found(&scenario_channel.mark)),
-            _ => Reply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
+            Kind::Provider => HttpReply::json(200, &json!({})),
+            _ if path.starts_with(SEARCH) => HttpReply::json(200, &found(&scenario_channel.mark)),
+            _ => HttpReply::text(200, "text/html; charset=utf-8", &page(&scenario_channel.mark)),
         }
     }
 
-    fn hub(&self, scenario_channel: &ScenarioChannel, asked: &ReceivedRequest) -> Reply {
+    fn hub(&self, scenario_channel: &ScenarioChannel, asked: &ReceivedRequest) -> HttpReply {
         let tool = lock(&scenario_channel.now).tool.clone();
         let reply = mock::answer(asked, &mut lock(&scenario_channel.script), &scenario_channel.mark, &tool);
         if matches!(Route::of(&asked_frame(asked)), Route::Beside | Route::Other) {
             return reply;
         }
         let (status, body) = match &reply {
-            Reply::Response { status, body, .. } => (*status, read(body)),
-            Reply::Hang => (0, Value::from("no answer")),
-            Reply::Close => (0, Value::from("the connection is closed")),
+            HttpReply::Response { status, body, .. } => (*status, read(body)),
+            HttpReply::Hang => (0, Value::from("no answer")),
+            HttpReply::Close => (0, Value::from("the connection is closed")),
         };
         let Some(sent) =
-            self.said(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
+            self.send(scenario_channel, Kind::HubResponse, asked.channel(), body.clone(), Some(status))
         else {
-            return Reply::Close;
+            return HttpReply::Close;
         };
         let sent_status = sent.headers.get(STATUS).and_then(|status| status.parse().ok()).unwrap_or(status);
         match reply {
-            Reply::Response { content_type, .. } if (sent_status, &sent.body) != (status, &body) => {
+            HttpReply::Response { content_type, .. } if (sent_status, &sent.body) != (status, &body) => {
                 let text = sent.body.as_str().map_or_else(|| sent.body.to_string(), str::to_owned);
-                Reply::Response { status: sent_status, content_type, body: text.into_bytes() }
+                HttpReply::Response { status: sent_status, content_type, body: text.into_bytes() }
             }
             reply => reply,
         }
     }
 
     /// The language model.
-    pub(super) fn think(&self, asked: &ReceivedRequest) -> Reply {
+    pub(super) fn think(&self, asked: &ReceivedRequest) -> HttpReply {
         let scenario_channel = self.whose(&text(asked));
-        self.heard(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
+        self.record_incoming(&scenario_channel, Kind::Model, asked.channel(), asked.body.clone(), &[]);
         let mut now = lock(&scenario_channel.now);
         model::answer(self.model, &asked.body, now.conversation.as_mut())
     }

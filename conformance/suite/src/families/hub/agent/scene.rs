@@ -10,7 +10,7 @@ use tokio::sync::OwnedSemaphorePermit;
 
 use super::call;
 use super::call::{Call, Choice};
-use super::driver::{Answer, Unanswered};
+use super::driver::{DriverResponse, Unanswered};
 use super::judge::Made;
 use super::judge::outcome::{CHAT, DRIVEN_BY, LOST};
 use super::mock::script::{Script, ScriptAnswer};
@@ -176,7 +176,7 @@ pub(super) async fn drive(
     scenario_channel: &ScenarioChannel,
     made: &Made,
     deadline: Duration,
-) -> Result<Answer, Unanswered> {
+) -> Result<DriverResponse, Unanswered> {
     let (driver, router) = (&session.driver, &session.router);
     {
         let Call { tool, inputs, .. } = &made.call;
@@ -187,7 +187,7 @@ pub(super) async fn drive(
         now.conversation = driver.is_chat().then(|| Conversation::new(id, tool.clone(), inputs.clone()));
     }
     let body = body(session, scenario_channel, made);
-    let Some(sent) = router.said(scenario_channel, Kind::Drive, driver.channel(), body, None) else {
+    let Some(sent) = router.send(scenario_channel, Kind::Drive, driver.channel(), body, None) else {
         return Err(Unanswered::Failed("the call was lost".to_owned()));
     };
     let answer = driver.drive(&sent.body, deadline).await;
@@ -212,6 +212,6 @@ pub(super) async fn drive(
     let mut headers = Vec::new();
     headers.extend(status.as_deref().map(|status| (STATUS, status)));
     headers.extend(driver.is_chat().then_some((DRIVEN_BY, CHAT)));
-    router.heard(scenario_channel, Kind::Outcome, driver.channel(), body, &headers);
+    router.record_incoming(scenario_channel, Kind::Outcome, driver.channel(), body, &headers);
     answer
 }

@@ -2,34 +2,33 @@
 //! scenario.
 
 mod calibrate;
+mod diagnose;
 mod start;
 
 use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex};
-use std::time::{SystemTime, UNIX_EPOCH};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 use thiserror::Error;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
-use super::call::{Choice, any_hub_tool};
-use super::driver::{Absent, Driver};
+use super::call::any_hub_tool;
+use super::driver::{Driver, OfflineDriver};
 use super::judge::request::Expected;
-use super::judge::{CallRecord, Made, outcome};
+use super::judge::{CallRecord, Made};
 use super::manifest::AgentTable;
 use super::router::{ScenarioChannel, ScenarioRouter};
-use super::scene::Scene;
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext};
-use crate::families::hub::contract::TOOLS;
 use crate::net::http_server::HttpServer;
 use crate::net::wire::{CALL, PassthroughWire};
 use crate::transcript::{Frame, Kind, lock};
@@ -116,9 +115,9 @@ impl std::fmt::Debug for AgentSession {
 /// What was found out about an agent before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct AgentFound {
+pub struct AgentSnapshot {
     pace: Timeouts,
-    driver: Absent,
+    driver: OfflineDriver,
     secret: String,
     agent_id: Option<String>,
     customer_id: String,
@@ -133,10 +132,10 @@ impl AgentSession {
     pub const FAMILY: &'static str = "hub.agent";
 
     /// What was found out.
-    pub fn found(&self) -> AgentFound {
-        AgentFound {
+    pub fn to_snapshot(&self) -> AgentSnapshot {
+        AgentSnapshot {
             pace: self.pace,
-            driver: self.driver.absent(),
+            driver: self.driver.offline(),
             secret: self.secret.clone(),
             agent_id: self.agent_id.clone(),
             customer_id: self.customer_id.clone(),
@@ -148,7 +147,7 @@ impl AgentSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: AgentTable, found: AgentFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: AgentTable, snapshot: AgentSnapshot, seed: u64) -> Arc<Self> {
         let unattributed = ScenarioChannel::new(String::new(), String::new());
         let router = ScenarioRouter::new(
             Arc::new(PassthroughWire),
@@ -157,19 +156,19 @@ impl AgentSession {
         );
         Arc::new(Self {
             table,
-            pace: found.pace,
-            driver: Driver::Nobody(found.driver),
+            pace: snapshot.pace,
+            driver: Driver::Offline(snapshot.driver),
             router: Arc::new(router),
-            secret: found.secret,
-            agent_id: found.agent_id,
-            customer_id: found.customer_id,
-            liveness: found.liveness,
+            secret: snapshot.secret,
+            agent_id: snapshot.agent_id,
+            customer_id: snapshot.customer_id,
+            liveness: snapshot.liveness,
             turn: Arc::new(Semaphore::new(1)),
             running: Mutex::default(),
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
             seed,
-            hub_url: found.hub_url,
-            model_url: found.model_url,
+            hub_url: snapshot.hub_url,
+            model_url: snapshot.model_url,
             _parties: Vec::new(),
         })
     }
@@ -183,37 +182,33 @@ impl AgentSession {
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
     ) -> BoxFuture<'static, Result<Arc<Self>, AgentError>> {
-        Box::pin(Self::opening(plan, agent))
+        Box::pin(Self::open_inner(plan, agent))
     }
 
-    async fn opening(
+    async fn open_inner(
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
     ) -> Result<Arc<Self>, AgentError> {
         if agent.is_some() {
-            return Self::opening_on(plan, agent, Handing::Free).await;
+            return Self::open_on(plan, agent, Handing::Free).await;
         }
         let why = |error: &AgentError| match error {
             AgentError::Start(why) | AgentError::Reach(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), None, handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), None, handing), why).await
     }
 
-    async fn opening_on(
+    async fn open_on(
         plan: OpenContext<AgentTable>,
         agent: Option<StartAgent>,
         handing: Handing,
     ) -> Result<Arc<Self>, AgentError> {
         let limits = plan.limits;
-        let within = plan.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(plan.table.start_timeout());
         let mut session = start::set_up(plan, agent, handing).await?;
-        let learned = session.learn(&limits, within).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&limits, within).await;
+        established(session, calibrated).await
     }
 
     /// Whether the agent asked the Hub, and reported what the Hub answered.
@@ -222,7 +217,7 @@ impl AgentSession {
     }
 
     /// Whether it asked the Hub at all.
-    pub(super) fn stirs(&self) -> bool {
+    pub(super) fn is_responsive(&self) -> bool {
         self.liveness >= Liveness::Responsive
     }
 
@@ -233,27 +228,6 @@ impl AgentSession {
         let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
         let made = self.first_call(number);
         CallRecord { made: &made, frames: &frames }.told()
-    }
-
-    /// Has the agent call one of its Hub tools, and says what came of it.
-    ///
-    /// # Errors
-    /// What came in place of the call and its result.
-    pub async fn try_tool(self: &Arc<Self>, tool: &str) -> Result<String, String> {
-        let place = TOOLS.iter().position(|own| *own == tool).unwrap_or(TOOLS.len());
-        let mut scene = Scene::enter(self, &format!("doctor {tool}"), Arc::default()).await;
-        let call = scene.prepare(Choice::Tool(place)).ok_or("it is no tool of a Hub")?;
-        scene.make(call, None).await;
-        scene.rest();
-        let frames = scene.frames();
-        let call_record = CallRecord { made: &scene.made[0], frames: &frames };
-        if !call_record.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
-            return Err(format!("it does not call it at the mock Hub: {}", call_record.told()));
-        }
-        match outcome::is_a_success(&call_record, &scene.scenario_channel.mark) {
-            Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
-            Err(_) => Err(format!("it calls it, and gives back no success: {}", call_record.told())),
-        }
     }
 
     /// The tool that serves where any Hub tool does.
@@ -299,25 +273,25 @@ impl AgentSession {
 
     /// What makes the ids of a scenario unlike those of any other, in this run and in all others.
     pub(super) fn unique(&self, scenario: &str) -> String {
-        digest(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce])[..12].to_owned()
     }
 
     /// What stands in results that the suite gives.
     pub(super) fn mark(&self, scenario: &str) -> String {
-        format!("tok-{}", &digest(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
+        format!("tok-{}", &hash(&[&self.seed.to_string(), "mark", scenario, &self.nonce])[..12])
     }
 
     /// The customer of a scenario.
     pub(super) fn customer(&self, unique: &str) -> String {
         match &self.table.customer_id {
             Some(fixed) => fixed.clone(),
-            None => uuid(&digest(&["customer", unique])[..20], unique),
+            None => uuid(&hash(&["customer", unique])[..20], unique),
         }
     }
 
     /// A second customer of a scenario.
     pub(super) fn other_customer(unique: &str) -> String {
-        uuid(&digest(&["other customer", unique])[..20], unique)
+        uuid(&hash(&["other customer", unique])[..20], unique)
     }
 
     /// What status requests before the first scenario are expected to say.
@@ -342,25 +316,10 @@ impl AgentSession {
     }
 }
 
-/// SHA-256 over parts, lower-case hex.
-fn digest(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    crate::spec::library::hex(&hash.finalize())
-}
-
 /// A UUID of 20 hexadecimal digits and 12 more.
 fn uuid(head: &str, tail: &str) -> String {
     let (a, b, c, d) = (&head[..8], &head[8..12], &head[13..16], &head[17..20]);
     format!("{a}-{b}-4{c}-8{d}-{tail}")
-}
-
-fn nonce() -> String {
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    format!("{now:x}{}", std::process::id())
 }
 
 impl Session for AgentSession {
@@ -390,7 +349,11 @@ impl Session for AgentSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -3,15 +3,15 @@
 use serde_json::{Value, json};
 
 use super::manifest::ModelKind;
-use crate::net::http_server::Reply;
+use crate::net::http_server::HttpReply;
 
 /// An answer of `model` as server-sent events.
-pub(super) fn streamed(kind: ModelKind, answer: &Value) -> Reply {
+pub(super) fn streamed(kind: ModelKind, answer: &Value) -> HttpReply {
     let events = match kind {
         ModelKind::Openai => chunks(answer),
         ModelKind::Anthropic => blocks(answer),
     };
-    Reply::text(200, "text/event-stream", &events)
+    HttpReply::text(200, "text/event-stream", &events)
 }
 
 fn chunks(answer: &Value) -> String {

@@ -10,8 +10,9 @@ use super::judge::outcome::LOST;
 use super::judge::{CallRecord, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
-use crate::engine::judge::{Cause, CheckFailure, Judgement, Undeclared};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::families::hub::reason::Undeclared;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
 
@@ -33,7 +34,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let other = AgentSession::other_customer(&scene.scenario_channel.unique);
         ScenarioArtifacts {
@@ -56,7 +57,7 @@ impl FamilyWorld for World {
         }
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         if let Some(scene) = &mut self.scene {
             scene.rest();
         }
@@ -152,7 +153,7 @@ impl World {
         let scene = self.scene()?;
         let (frames, made, subject): (Vec<Frame>, Vec<Made>, usize) =
             (scene.frames(), scene.made.clone(), scene.subject);
-        let stirs = scene.session.stirs();
+        let stirs = scene.session.is_responsive();
         if made.is_empty() {
             return Err(self.suite_fault("no step made a call (`When the agent makes the call`)"));
         }
@@ -162,7 +163,7 @@ impl World {
         if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
             let told = call_records[subject.min(call_records.len() - 1)].told();
             let told =
-                self.remains().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
+                self.artifacts().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
             let told = match told.char_indices().nth(SHOWN_ANSWER) {
                 Some((end, _)) => format!("{}…", &told[..end]),
                 None => told,

@@ -49,7 +49,7 @@ pub struct Request {
 
 /// Who makes a request, and where that is written down.
 #[derive(Clone, Debug)]
-pub struct Agent {
+pub struct Caller {
     /// The scenario.
     pub scenario: String,
     /// Its transcript.
@@ -84,12 +84,12 @@ impl Client {
     }
 
     /// A client of nobody, for a run that is judged again.
-    pub(in crate::families::hub) fn of_nobody() -> Self {
+    pub(in crate::families::hub) fn offline() -> Self {
         Self { http: None, base: String::new(), wire: Arc::new(PassthroughWire), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
-    pub async fn send(&self, agent: &Agent, request: &Request, deadline: Duration) -> u64 {
+    pub async fn send(&self, agent: &Caller, request: &Request, deadline: Duration) -> u64 {
         let call = agent.transcript.record_external("call", || self.calls.fetch_add(1, Ordering::Relaxed));
         let mut message = outgoing(agent, request, call);
         // A Hub may take two requests with one id for one.
@@ -116,7 +116,7 @@ impl Client {
     }
 
     /// Writes down what came back.
-    fn take(&self, agent: &Agent, sent: Message, answer: Result<Answer, String>) {
+    fn take(&self, agent: &Caller, sent: Message, answer: Result<RawResponse, String>) {
         let mut headers: BTreeMap<String, String> = sent
             .headers
             .into_iter()
@@ -138,7 +138,7 @@ impl Client {
         }
     }
 
-    async fn post(&self, message: &Message) -> Result<Answer, String> {
+    async fn post(&self, message: &Message) -> Result<RawResponse, String> {
         let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
         let http = self.http.as_ref().ok_or("nobody is asked")?;
         let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
@@ -154,18 +154,18 @@ impl Client {
             json => request.body(json.to_string()),
         };
         let response = request.send().await.map_err(|error| http_answer::said(&error))?;
-        Answer::read(response).await
+        RawResponse::read(response).await
     }
 }
 
 /// An answer over HTTP.
-struct Answer {
+struct RawResponse {
     status: u16,
     headers: BTreeMap<String, String>,
     body: Value,
 }
 
-impl Answer {
+impl RawResponse {
     async fn read(response: reqwest::Response) -> Result<Self, String> {
         let status = response.status().as_u16();
         let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
@@ -190,7 +190,7 @@ impl Answer {
     }
 }
 
-fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {
+fn outgoing(agent: &Caller, request: &Request, call: u64) -> Message {
     let mut headers = BTreeMap::from([
         (SCENARIO.to_owned(), agent.scenario.clone()),
         (CALL.to_owned(), call.to_string()),
@@ -212,7 +212,7 @@ fn outgoing(agent: &Agent, request: &Request, call: u64) -> Message {
     }
 }
 
-fn closed(agent: &Agent, request: &Request, call: u64, why: &str) -> Message {
+fn closed(agent: &Caller, request: &Request, call: u64, why: &str) -> Message {
     let sent = outgoing(agent, request, call);
     Message { direction: Direction::FromTarget, kind: Kind::Closed, body: Value::from(why), ..sent }
 }

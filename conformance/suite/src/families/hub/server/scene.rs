@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::client::{Agent, Request};
+use super::client::{Caller, Request};
 use super::reply::Reply;
 use super::session::HubSession;
 use crate::engine::judge::CheckFailure;
@@ -39,7 +39,7 @@ pub struct Scene {
     /// The run's session.
     pub session: Arc<HubSession>,
     /// Who asks.
-    pub agent: Agent,
+    pub agent: Caller,
     /// Whose credentials are used.
     pub customer: Customer,
     /// Stands in every text of the scenario.
@@ -73,7 +73,7 @@ impl Scene {
             provider.follow(&unique, &unique, &transcript);
         }
         Self {
-            agent: Agent { scenario: unique.clone(), transcript },
+            agent: Caller { scenario: unique.clone(), transcript },
             subjects: session.subjects(&format!("Überblick & review {unique}"), scenario),
             session: Arc::clone(session),
             customer,

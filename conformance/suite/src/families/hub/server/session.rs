@@ -1,25 +1,27 @@
 //! The session of a run with a Hub: how it is started, and what was found out before the first scenario.
 
+mod calibrate;
+mod diagnose;
 mod error;
-mod learn;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 use tokio::sync::Mutex as AsyncMutex;
 
-use super::client::{Agent, Client, REQUEST_ID, Request};
+use super::client::{Caller, Client, REQUEST_ID, Request};
 use super::provider::Provider;
 use super::reply::Reply;
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
 use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::hub::contract;
@@ -76,7 +78,7 @@ pub struct HubSession {
 /// What was found out about a Hub before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct HubFound {
+pub struct HubSnapshot {
     pace: Timeouts,
     has_provider: bool,
     fixtures: FixturesTable,
@@ -89,7 +91,7 @@ pub struct HubFound {
     nonce: String,
 }
 
-impl HubFound {
+impl HubSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &HubTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");
@@ -113,8 +115,8 @@ impl HubSession {
     pub const FAMILY: &'static str = "hub.server";
 
     /// What was found out.
-    pub fn found(&self) -> HubFound {
-        HubFound {
+    pub fn to_snapshot(&self) -> HubSnapshot {
+        HubSnapshot {
             pace: self.pace,
             has_provider: self.provider.is_some(),
             fixtures: self.fixtures.clone(),
@@ -128,22 +130,22 @@ impl HubSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: HubTable, found: HubFound, seed: u64) -> Arc<Self> {
+    pub fn restore(table: HubTable, snapshot: HubSnapshot, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             table,
-            pace: found.pace,
-            client: Client::of_nobody(),
-            provider: found.has_provider.then(Provider::unheard),
-            fixtures: found.fixtures,
-            secret: found.secret,
-            base: found.base,
-            works: found.works,
-            expiry_told: found.expiry_told,
-            missing: found.missing,
+            pace: snapshot.pace,
+            client: Client::offline(),
+            provider: snapshot.has_provider.then(Provider::offline),
+            fixtures: snapshot.fixtures,
+            secret: snapshot.secret,
+            base: snapshot.base,
+            works: snapshot.works,
+            expiry_told: snapshot.expiry_told,
+            missing: snapshot.missing,
             limited: AsyncMutex::default(),
             process: SharedProcess::default(),
             seed,
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -152,18 +154,18 @@ impl HubSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: OpenContext<HubTable>) -> BoxFuture<'static, Result<Arc<Self>, HubError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: OpenContext<HubTable>) -> Result<Arc<Self>, HubError> {
+    async fn open_inner(plan: OpenContext<HubTable>) -> Result<Arc<Self>, HubError> {
         let why = |error: &HubError| match error {
             HubError::Start(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), handing), why).await
     }
 
-    async fn opening_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
+    async fn open_on(plan: OpenContext<HubTable>, handing: Handing) -> Result<Arc<Self>, HubError> {
         let table = plan.table;
         if !table.has_server() {
             return Err(HubError::NoHub);
@@ -210,7 +212,6 @@ impl HubSession {
             Some(provider) => provider.fixtures(),
             None => table.fixtures.clone(),
         };
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
             pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
@@ -224,15 +225,11 @@ impl HubSession {
             limited: AsyncMutex::new(()),
             process: SharedProcess::new(process),
             seed: plan.seed,
-            nonce: format!("{now:x}{}", std::process::id()),
+            nonce: nonce(),
             table,
         };
-        let learned = session.learn(&plan.limits).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&plan.limits).await;
+        established(session, calibrated).await
     }
 
     /// Whether the Hub distinguishes requests.
@@ -364,7 +361,7 @@ impl HubSession {
 
     /// Makes an exchange. A customer that is not served for its limit is given the time that the limit asks for; one
     /// scenario after the other, so that each gets its turn.
-    pub async fn exchange(&self, agent: &Agent, request: &Request) -> u64 {
+    pub async fn exchange(&self, agent: &Caller, request: &Request) -> u64 {
         let call = self.client.send(agent, request, self.pace.answer).await;
         let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
         let refused = Instant::now();
@@ -389,7 +386,7 @@ impl HubSession {
     }
 
     /// How long to wait, where an exchange was refused for a limit that is not under test.
-    fn wait_for_limit(&self, agent: &Agent, request: &Request, call: u64) -> Option<Duration> {
+    fn wait_for_limit(&self, agent: &Caller, request: &Request, call: u64) -> Option<Duration> {
         agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call)?;
             let asked = reply.retry_after().map(seconds);
@@ -419,15 +416,6 @@ fn secret(table: &HubTable) -> Result<String, HubError> {
 /// A time that somebody else wrote down, bounded.
 fn seconds(text: f64) -> Duration {
     Duration::try_from_secs_f64(text).unwrap_or(LONGEST_WINDOW).min(LONGEST_WINDOW)
-}
-
-fn hash(parts: &[&str]) -> String {
-    let mut hash = Sha256::new();
-    for part in parts {
-        hash.update(part.as_bytes());
-        hash.update([0]);
-    }
-    crate::spec::library::hex(&hash.finalize())
 }
 
 impl Session for HubSession {
@@ -470,7 +458,11 @@ impl Session for HubSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks().await }.boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {
@@ -479,7 +471,7 @@ impl Session for HubSession {
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let agent = Agent { scenario: "restart".to_owned(), transcript: Arc::default() };
+            let agent = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
             let within = self.pace.scaled(self.table.start_timeout());
             self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
         }

@@ -33,7 +33,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let frames = scene.frames();
         let number = scene.made.last().map(u64::to_string);
@@ -53,7 +53,7 @@ impl FamilyWorld for World {
         }
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         if let Some(scene) = &self.scene
             && let Some(provider) = &scene.session.provider
         {
@@ -68,7 +68,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<HubSession>() else {
             return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
         };
-        self.goes_on(session.ended())?;
+        self.ensure_running(session.ended())?;
         Ok(session)
     }
 

@@ -3,10 +3,11 @@
 use serde_json::Value;
 
 use super::Reply;
-use crate::engine::judge::{Alternative, CheckFailure, Judgement, Undeclared};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::{Answer, integer};
 use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::reason::{Alternative, Undeclared};
 
 /// JSON-RPC: invalid params.
 const INVALID_PARAMS: i64 = -32602;

@@ -3,9 +3,10 @@
 use serde_json::{Map, Value};
 
 use super::{Reply, call};
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
+use crate::families::toolbus::reason::Alternative;
 use crate::transcript::shorten_text;
 
 /// Keys that the contract names.

@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::Reply;
 use super::artifact::around;
-use crate::engine::judge::{Alternative, CheckFailure, Judgement};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::call::BESIDE;
 use crate::families::toolbus::manifest::CallTable;
+use crate::families::toolbus::reason::Alternative;
 use crate::transcript::shorten_text;
 
 /// What may stand in the place of a value that must not be seen.

@@ -13,13 +13,13 @@ use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::{Filling, Markers, Probe};
 use crate::families::toolbus::manifest::ToolbusTable;
-use crate::families::toolbus::server::{Client, Server};
+use crate::families::toolbus::server::{McpClient, Server};
 
 /// Where results are unless the manifest says otherwise.
 const RESULT: &str = "/result";
 
 impl ToolbusSession {
-    pub(super) async fn learn(&mut self, server: &Server) -> Result<(), ToolbusError> {
+    pub(super) async fn calibrate(&mut self, server: &Server) -> Result<(), ToolbusError> {
         self.check_names(server)?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
@@ -27,8 +27,7 @@ impl ToolbusSession {
             let round_began = Instant::now();
             let sent =
                 json!({"note": self.unique(&format!("readiness {round}")), "list": [1, {"deep": true}]});
-            let deadline =
-                self.plan.table.start_timeout().mul_f64(self.plan.limits.scale.clamp(0.01, 1000.0));
+            let deadline = self.plan.limits.scaled(self.plan.table.start_timeout());
             let mut answer = self.try_call(server, Probe::Echo, &sent, false, deadline).await;
             if answer.is_failure() {
                 // A tool that wants its semantic arguments is a finding, not a wrong manifest.
@@ -193,7 +192,7 @@ impl ToolbusSession {
         arguments.extend(semantic.map(|(name, value)| (name.to_owned(), value)));
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
-        let client = Client { scenario: nonce, transcript: Arc::default() };
+        let client = McpClient { scenario: nonce, transcript: Arc::default() };
         let id = server.request(&client, &table.tool, body).await;
         // What does not come is reported as missing.
         let _ = server.answer(&client, id, deadline).await;

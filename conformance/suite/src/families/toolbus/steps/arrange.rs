@@ -4,12 +4,12 @@ use cucumber::{Parameter, given};
 use serde_json::{Value, json};
 
 use super::{ProbeName, Scope};
-use crate::engine::judge::Undeclared;
 use crate::engine::parameters::Json;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::judge::shape;
+use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::scene::Call;
 use crate::families::toolbus::session::RootKind;
 use crate::families::toolbus::world::World;

@@ -4,13 +4,13 @@ use cucumber::then;
 use serde_json::{Value, json};
 
 use super::Artifact;
-use crate::engine::judge::Alternative;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::call::{BESIDE, Probe, SECRET_PLACES};
 use crate::families::toolbus::judge::{artifact, call, secret};
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};

@@ -2,10 +2,11 @@
 
 use cucumber::{Parameter, then};
 
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::Step;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::judge::{artifact, call, envelope, shape};
+use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 
 /// A property of one response.
@@ -14,7 +15,7 @@ use crate::families::toolbus::world::World;
     name = "form",
     regex = "has one content block|is a text block|is strict JSON|names the tool|has its action|has its trace|has the stable keys"
 )]
-enum Property {
+enum EnvelopePredicate {
     OneBlock,
     Text,
     StrictJson,
@@ -24,7 +25,7 @@ enum Property {
     StableKeys,
 }
 
-impl std::str::FromStr for Property {
+impl std::str::FromStr for EnvelopePredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -42,20 +43,20 @@ impl std::str::FromStr for Property {
 }
 
 #[then(expr = "the response {form}")]
-fn response(world: &mut World, property: Property) -> Step {
+fn response(world: &mut World, property: EnvelopePredicate) -> Step {
     let session = world.session()?;
     world.judge_call(call::gives_what_is_large)?;
     world.judge_call(|reply| match property {
-        Property::OneBlock => envelope::has_one_block(reply),
-        Property::Text => envelope::is_text(reply),
-        Property::StrictJson => envelope::is_strict_json(reply),
-        Property::Tool => {
+        EnvelopePredicate::OneBlock => envelope::has_one_block(reply),
+        EnvelopePredicate::Text => envelope::is_text(reply),
+        EnvelopePredicate::StrictJson => envelope::is_strict_json(reply),
+        EnvelopePredicate::Tool => {
             let aliases = session.table.tool_aliases.get(reply.tool()).cloned().unwrap_or_default();
             envelope::names_its_tool(reply, &aliases)
         }
-        Property::Action => envelope::has_its_action(reply),
-        Property::Trace => envelope::has_its_trace(reply),
-        Property::StableKeys => envelope::has_the_stable_keys(reply),
+        EnvelopePredicate::Action => envelope::has_its_action(reply),
+        EnvelopePredicate::Trace => envelope::has_its_trace(reply),
+        EnvelopePredicate::StableKeys => envelope::has_the_stable_keys(reply),
     })
 }
 

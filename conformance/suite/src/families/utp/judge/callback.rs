@@ -6,6 +6,7 @@ use serde_json::Value;
 use super::seen;
 use super::seen::{Calls, STATUSES};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::message;
 use crate::transcript::{Frame, Kind};
 
 /// The two values of `after_execution` (UTP §3.1).
@@ -208,8 +209,8 @@ pub fn routes_only(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         let members = report.body.pointer("/payload").and_then(Value::as_object);
         for (name, value) in members.into_iter().flatten() {
             let extension = !MEMBERS.contains(&name.as_str()) && name != "result";
-            let repeats = said.iter().any(|text| seen::mentions(value, text));
-            let token = seen::mentions(value, &calls.subject.token);
+            let repeats = said.iter().any(|text| message::mentions(value, text));
+            let token = message::mentions(value, &calls.subject.token);
             if extension && !value.is_null() && (SEMANTIC.contains(&name.as_str()) || repeats || token) {
                 return Err(Finding::new(
                     format!("the callback's `{name}` says what only the tool.result card should say"),

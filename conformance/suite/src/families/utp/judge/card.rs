@@ -7,7 +7,9 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use super::seen::STATUSES;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::message;
+use crate::families::utp::reason::Alternative;
 use crate::transcript::Frame;
 
 /// The result card of the call.
@@ -70,8 +72,8 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if reports.is_empty() {
         return Err(CheckFailure::NotObserved("the target reported no callback for the call".to_owned()));
     }
-    let is_typed = |card: &Value| seen::card_type(card) == Some("tool.result");
-    let is_of_call = |card: &Value| seen::call_id(card) == Some(&calls.subject.tool_call_id);
+    let is_typed = |card: &Value| message::card_type(card) == Some("tool.result");
+    let is_of_call = |card: &Value| message::call_id(card) == Some(&calls.subject.tool_call_id);
     // Where the right card is there, the pointer is wrong; where there is none, the card that it points to is.
     let right = seen::saved_cards(frames).filter(|(_, card)| is_typed(card) && is_of_call(card)).last();
     for report in reports {
@@ -101,7 +103,7 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
                 .frame(report)
         };
         if !is_typed(card) {
-            let kind = seen::card_type(card).map(Value::from);
+            let kind = message::card_type(card).map(Value::from);
             let message = "`tool_result_card_id` addresses a card that is no tool.result";
             return Err(match right {
                 Some((right, _)) => {
@@ -114,7 +116,7 @@ pub fn is_addressed(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .into());
         }
         if !is_of_call(card) {
-            let id = seen::call_id(card).map(Value::from);
+            let id = message::call_id(card).map(Value::from);
             let own = &calls.subject.tool_call_id;
             let message = "`tool_result_card_id` addresses a card of another call";
             let finding = if let Some((right, _)) = right {
@@ -248,7 +250,7 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let pointer = format!("/content/result{}", calls.subject.result_pointer);
     let value = card.pointer(&pointer);
-    if value.is_some_and(|value| seen::mentions(value, &calls.subject.proof)) {
+    if value.is_some_and(|value| message::mentions(value, &calls.subject.proof)) {
         return Ok(());
     }
     Err(Finding::new(
@@ -271,7 +273,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let (frame, card) = result_card(frames, calls)?;
     let proof = &calls.subject.proof;
     let result = card.pointer("/content/result");
-    if !result.is_some_and(|result| seen::mentions(result, proof)) {
+    if !result.is_some_and(|result| message::mentions(result, proof)) {
         return Err(Finding::new(
             "what the tool has to say is not in the tool.result card",
             "store the tool's result in `content.result` of the card",
@@ -284,7 +286,7 @@ pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     }
     let telling = seen::reports(frames, calls)
         .into_iter()
-        .find(|report| report.body.get("payload").is_some_and(|payload| seen::mentions(payload, proof)));
+        .find(|report| report.body.get("payload").is_some_and(|payload| message::mentions(payload, proof)));
     match telling {
         None => Ok(()),
         Some(report) => Err(Finding::new(
@@ -308,7 +310,7 @@ pub fn shows_nothing_of(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Jud
         return Err(Alternative::UnansweredBare.seen_in(seen::life_after(frames, calls)));
     };
     let result = card.pointer("/content/result");
-    if !result.is_some_and(|result| seen::mentions(result, token)) {
+    if !result.is_some_and(|result| message::mentions(result, token)) {
         return Ok(());
     }
     Err(Finding::new(

@@ -12,9 +12,11 @@ use super::callback::MEMBERS;
 use super::inline_arguments::inline_used;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::call::{AGENT, Call, HELPER};
+use crate::families::utp::message;
 use crate::families::utp::platform::children::answer_to;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 
@@ -57,7 +59,7 @@ fn sent(frames: &[Frame], call: &Call) -> usize {
 
 /// The command under test, which is not valid, has caused nothing.
 pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    let own = effects(frames).find(|frame| seen::mentions(&frame.body, &calls.subject.token));
+    let own = effects(frames).find(|frame| message::mentions(&frame.body, &calls.subject.token));
     match own.or_else(|| stray(frames, calls)) {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -74,7 +76,7 @@ pub fn caused_nothing(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 /// What was done after the command and for no other call of the suite.
 fn stray<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Option<&'a Frame> {
     let sent = sent(frames, calls.subject);
-    let foreign = |frame: &&Frame| calls.others.iter().any(|name| seen::mentions(&frame.body, name));
+    let foreign = |frame: &&Frame| calls.others.iter().any(|name| message::mentions(&frame.body, name));
     // An agent that another call uses is that call's business in every message about it.
     let mut known: BTreeSet<&str> = effects(frames).filter(foreign).filter_map(agent).collect();
     known.extend(effects(&frames[..sent]).filter_map(agent));
@@ -89,7 +91,7 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let call = calls.subject;
     let hint = "take the arguments from the card that `tool_call_card_id` addresses: the instruction of a task is \
                 what its child is told";
-    let shown = |text: &str| seen::work(frames, call).any(|frame| seen::mentions(&frame.body, text));
+    let shown = |text: &str| seen::work(frames, call).any(|frame| message::mentions(&frame.body, text));
     if !shown(&call.token) {
         return Err(Finding::new(
             "the arguments of the tool.call card show in nothing that the built-in does",
@@ -115,7 +117,7 @@ fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
 
 /// A value that the command carried inline was used nowhere.
 pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
-    match effects(frames).find(|frame| seen::mentions(&frame.body, inline)) {
+    match effects(frames).find(|frame| message::mentions(&frame.body, inline)) {
         None => Ok(()),
         Some(frame) => Err(inline_used().actual(Some(&frame.body)).frame(frame).into()),
     }
@@ -125,7 +127,7 @@ pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
 pub fn nothing_new_shows(frames: &[Frame], calls: &Calls<'_>, token: &str) -> Judgement {
     let sent = sent(frames, calls.subject);
     let begun = effects(&frames[sent..])
-        .filter(|frame| seen::mentions(&frame.body, token))
+        .filter(|frame| message::mentions(&frame.body, token))
         .find(|frame| is_new(&frames[..sent], frame));
     match begun {
         None => Ok(()),
@@ -193,7 +195,7 @@ fn new_agent<'a>(frames: &'a [Frame], call: &Call) -> Option<&'a Frame> {
     let repeat = frames.iter().rposition(commands)?;
     seen::outcome(&frames[..repeat], call)?;
     effects(&frames[repeat..])
-        .filter(|frame| frame.kind == Kind::RosterSave && seen::mentions(&frame.body, &call.token))
+        .filter(|frame| frame.kind == Kind::RosterSave && message::mentions(&frame.body, &call.token))
         .find(|frame| is_new(&frames[..repeat], frame))
 }
 
@@ -231,7 +233,7 @@ pub fn answered_last(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 fn own_turns<'a>(frames: &'a [Frame], call: &Call) -> impl Iterator<Item = &'a str> {
     let token = call.token.clone();
     frames.iter().enumerate().filter_map(move |(index, frame)| {
-        let own = frame.kind == Kind::TurnStart && seen::mentions(&frame.body, &token);
+        let own = frame.kind == Kind::TurnStart && message::mentions(&frame.body, &token);
         let reply = || frames[index..].iter().find(|frame| frame.kind == Kind::TurnReply);
         own.then(|| frame.text("/agent_turn_id").or_else(|| reply()?.text("/agent_turn_id"))).flatten()
     })
@@ -262,7 +264,8 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let answers = answers(frames, calls);
     if let Some((answer, card_id)) = answers.first()
         && call.tool == Tool::AskExpert
-        && !result.is_some_and(|result| seen::mentions(result, answer) || seen::mentions(result, card_id))
+        && !result
+            .is_some_and(|result| message::mentions(result, answer) || message::mentions(result, card_id))
     {
         return Err(Finding::new("what the expert said is not in the tool.result card", hint)
             .expected(answer.clone())
@@ -272,8 +275,8 @@ pub fn outcome_is_in_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
             .into());
     }
     let told = |payload: &Value| {
-        seen::mentions(payload, &call.token)
-            || answers.iter().any(|(answer, _)| seen::mentions(payload, answer))
+        message::mentions(payload, &call.token)
+            || answers.iter().any(|(answer, _)| message::mentions(payload, answer))
     };
     let telling =
         seen::reports(frames, calls).into_iter().find(|report| report.body.get("payload").is_some_and(told));

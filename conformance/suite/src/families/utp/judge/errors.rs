@@ -5,7 +5,8 @@ use serde_json::Value;
 use super::callback::quoted;
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::tool::Tool;
 use crate::transcript::Frame;
 

@@ -10,6 +10,7 @@ use super::seen::Calls;
 use super::seen::STATUSES;
 use super::upstream;
 use crate::engine::judge::{Finding, Judgement};
+use crate::families::utp::message;
 use crate::transcript::{Frame, Kind};
 
 /// Statuses that say that the tool ran.
@@ -79,7 +80,7 @@ fn says_it_ran(status: &Value, card: Option<&Value>) -> bool {
 pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
     let using = seen::result_cards(frames).find(|(_, card)| {
         let ran = card.pointer("/content/status").and_then(Value::as_str) != Some("failed");
-        ran && card.pointer("/content/result").is_some_and(|result| seen::mentions(result, inline))
+        ran && card.pointer("/content/result").is_some_and(|result| message::mentions(result, inline))
     });
     let Some((frame, card)) = using else {
         children::was_not_told(frames, inline)?;
@@ -92,7 +93,7 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
 fn telling(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judgement {
     let report = seen::reports(frames, calls).into_iter().find(|report| {
         report.text("/payload/status") != Some("failed")
-            && report.body.get("payload").is_some_and(|payload| seen::mentions(payload, inline))
+            && report.body.get("payload").is_some_and(|payload| message::mentions(payload, inline))
     });
     match report {
         None => Ok(()),

@@ -8,6 +8,7 @@ use super::children;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::message;
 use crate::transcript::Frame;
 
 /// Two deliveries of one command had the effect of one.
@@ -74,7 +75,7 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let pointers: BTreeSet<&str> =
         reports.iter().filter_map(|report| report.text("/payload/tool_result_card_id")).collect();
     let cards: BTreeSet<&str> = seen::result_cards(frames)
-        .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
+        .filter(|(_, card)| message::call_id(card) == Some(&calls.subject.tool_call_id))
         .filter_map(|(_, card)| card.get("card_id").and_then(Value::as_str))
         .collect();
     let most = pointers.len().max(cards.len());
@@ -92,7 +93,7 @@ pub fn has_one_card(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         finding = finding.frame(report);
     }
     for (frame, _) in seen::result_cards(frames)
-        .filter(|(_, card)| seen::call_id(card) == Some(&calls.subject.tool_call_id))
+        .filter(|(_, card)| message::call_id(card) == Some(&calls.subject.tool_call_id))
     {
         finding = finding.frame(frame);
     }
@@ -117,7 +118,7 @@ pub fn is_another_call(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
         .into());
     };
     let result = seen::card_of(frames, report).and_then(|(_, card)| card.pointer("/content/result"));
-    if result.is_some_and(|result| seen::mentions(result, &calls.subject.proof)) {
+    if result.is_some_and(|result| message::mentions(result, &calls.subject.proof)) {
         return Ok(());
     }
     Err(Finding::new("a call of another turn was answered with the outcome of the first", hint)

@@ -6,6 +6,7 @@ use callmark_reports::record::Direction;
 use serde_json::Value;
 
 use crate::families::utp::call::Call;
+use crate::families::utp::message::{call_id, card_type, mentions};
 use crate::families::utp::tool::Tool;
 use crate::transcript::{Frame, Kind};
 
@@ -111,22 +112,6 @@ pub fn card_shown<'a>(frames: &'a [Frame], command: &Frame) -> Option<&'a Frame>
     })
 }
 
-/// The tool_call_id of a card: a member of its own or of its metadata.
-pub fn call_id(card: &Value) -> Option<&str> {
-    own_or_metadata(card, "tool_call_id")
-}
-
-/// The type of a card: a member of its own or of its metadata.
-pub fn card_type(card: &Value) -> Option<&str> {
-    own_or_metadata(card, "type")
-}
-
-/// A store may keep a member in either place, and null in the other.
-fn own_or_metadata<'a>(card: &'a Value, member: &str) -> Option<&'a str> {
-    let own = card.get(member).and_then(Value::as_str);
-    own.or_else(|| card.get("metadata")?.get(member)?.as_str())
-}
-
 /// The id of the call that a report or a saved card belongs to; a card without one belongs to the report that
 /// points to it.
 pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
@@ -144,18 +129,6 @@ pub fn owner<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
             .find(|other| other.text("/payload/tool_result_card_id") == Some(id))?;
         of_report(pointing)
     })
-}
-
-/// Whether a text occurs anywhere in a value: in a string, or in a member's name.
-pub fn mentions(value: &Value, text: &str) -> bool {
-    match value {
-        Value::String(own) => own.contains(text),
-        Value::Array(items) => items.iter().any(|item| mentions(item, text)),
-        Value::Object(members) => {
-            members.iter().any(|(name, member)| name.contains(text) || mentions(member, text))
-        }
-        _ => false,
-    }
 }
 
 /// Whether the target shows that it did the work of a call: only who read the card knows its token.
@@ -236,6 +209,6 @@ pub fn life_after<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> impl Iterator<I
 }
 
 /// Whether the target sent anything at all.
-pub fn stirs(frames: &[Frame]) -> bool {
+pub fn is_responsive(frames: &[Frame]) -> bool {
     frames.iter().any(|frame| frame.direction == Direction::FromTarget)
 }

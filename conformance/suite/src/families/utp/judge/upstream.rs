@@ -4,7 +4,9 @@ use serde_json::{Value, json};
 
 use super::seen;
 use super::seen::Calls;
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
+use crate::families::utp::message;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::upstream::{ALLOWED, Key, Variable};
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};
@@ -95,7 +97,7 @@ pub fn reaches(frames: &[Frame], calls: &Calls<'_>, expected: &str) -> Judgement
 /// The result holds what the upstream answered.
 fn brings_answer(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let card = seen::result_card(frames, calls);
-    if card.is_some_and(|(_, card)| seen::mentions(card, &calls.subject.proof)) {
+    if card.is_some_and(|(_, card)| message::mentions(card, &calls.subject.proof)) {
         return Ok(());
     }
     let finding = Finding::new(
@@ -179,7 +181,7 @@ pub fn is_made_as(frames: &[Frame], calls: &Calls<'_>, part: &str, expected: &st
 
 /// Whether a request holds a key, wherever it stands.
 fn holds(frame: &Frame, text: &str) -> bool {
-    seen::mentions(&frame.body, text)
+    message::mentions(&frame.body, text)
         || frame.channel.contains(text)
         || frame.headers.values().any(|value| value.contains(text))
 }
@@ -213,7 +215,7 @@ pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Ke
 /// As a parameter it may go out: arguments are what a tool sends.
 pub fn uses_no_literal(frames: &[Frame], calls: &Calls<'_>, literal: &str) -> Judgement {
     // Arguments are what a tool sends, so there only a header makes one a credential; nothing else of a row is sent.
-    let is_argument = seen::mentions(&calls.subject.card["content"]["arguments"], literal);
+    let is_argument = message::mentions(&calls.subject.card["content"]["arguments"], literal);
     let using = requests(frames, calls)?.into_iter().find_map(|frame| {
         let header = frame.headers.iter().find(|(_, value)| value.contains(literal));
         let header = header.map(|(name, value)| json!({name: value}));
@@ -325,7 +327,7 @@ fn place<'a>(value: &'a Value, forms: &[String]) -> Option<(String, &'a Value)> 
         Value::Array(items) => {
             items.iter().zip(0_usize..).find_map(|(item, index)| below(&index.to_string(), item))
         }
-        text => forms.iter().any(|form| seen::mentions(text, form)).then(|| (String::new(), text)),
+        text => forms.iter().any(|form| message::mentions(text, form)).then(|| (String::new(), text)),
     }
 }
 
@@ -336,7 +338,7 @@ pub fn is_not_logged(frames: &[Frame], key: &Key, is_empty: bool) -> Judgement {
     let line = frames
         .iter()
         .filter(|frame| frame.kind == Kind::Log)
-        .find(|frame| forms.iter().any(|form| seen::mentions(&frame.body, form)));
+        .find(|frame| forms.iter().any(|form| message::mentions(&frame.body, form)));
     match line {
         None if is_empty => Err(Alternative::LogsNothing.seen_in(all(frames))),
         None => Ok(()),

@@ -13,9 +13,9 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
-use super::project::ProjectName;
-use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use super::reply::{PlatformReply, Refusal, bad_request};
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::spec::library::hex;
 use crate::transcript::bounds;
 use crate::transcript::lock;
@@ -79,7 +79,7 @@ struct State {
 
 impl State {
     fn child_outcome(&self, body: &Value) -> ChildOutcome {
-        let told = self.child_outcomes.iter().rev().find(|(token, _)| seen::mentions(body, token));
+        let told = self.child_outcomes.iter().rev().find(|(token, _)| message::mentions(body, token));
         told.map_or(ChildOutcome::Ends("success"), |(_, child_outcome)| *child_outcome)
     }
 }
@@ -91,7 +91,7 @@ impl Children {
     }
 
     /// What the platform says to a request that is to fail.
-    pub(super) fn obstacle(&self, body: &Value) -> Option<Reply> {
+    pub(super) fn obstacle(&self, body: &Value) -> Option<PlatformReply> {
         match lock(&self.state).child_outcome(body) {
             ChildOutcome::Refused => Some(Err(Refusal {
                 status: 403,
@@ -104,7 +104,7 @@ impl Children {
     }
 
     /// Starts a turn, or says again what was said of it before.
-    pub(super) fn start(&self, body: &Value, channel_id: &str, name: &ProjectName) -> Reply {
+    pub(super) fn start(&self, body: &Value, channel_id: &str, name: &ProjectName) -> PlatformReply {
         let text = |member: &str| body.get(member).and_then(Value::as_str).filter(|text| !text.is_empty());
         let agent = text("agent_id").filter(|agent| is_token(agent)).ok_or_else(|| {
             bad_request("`agent_id` is a non-empty string that can be a token of a subject")

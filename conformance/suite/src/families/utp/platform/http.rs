@@ -17,7 +17,8 @@ use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 use super::platform_service::{Operation, PlatformService};
-use super::reply::{MAX_BODY, Refusal, Reply, too_large};
+use super::reply::{MAX_BODY, PlatformReply, Refusal, too_large};
+use crate::families::utp::message;
 use crate::net::http_connections;
 use crate::net::http_connections::Accepting;
 use crate::transcript::Kind;
@@ -71,7 +72,7 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
     };
     let turn = if bytes.len() > LARGE { large.acquire().await.ok() } else { None };
     let channel = format!("{} {path}", parts.method);
-    let route = match route(&parts.method, &path, super::nats::body(&bytes)) {
+    let route = match route(&parts.method, &path, message::body(&bytes)) {
         Ok(route) => route,
         Err(body) => {
             if parts.method != Method::GET && path.split('/').any(is_state) {
@@ -134,7 +135,7 @@ fn project_of(path: &str) -> String {
     path.split('/').nth(2).map(decoded).unwrap_or_default()
 }
 
-struct Route {
+struct HttpRoute {
     project: String,
     operation: Operation,
     body: Value,
@@ -143,7 +144,7 @@ struct Route {
 }
 
 /// The operation of a request; a path that is no project's gives the body back.
-fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
+fn route(method: &Method, path: &str, body: Value) -> Result<HttpRoute, Value> {
     let segments: Vec<String> = path.split('/').filter(|part| !part.is_empty()).map(decoded).collect();
     let segments: Vec<&str> = segments.iter().map(String::as_str).collect();
     let ["projects", project, rest @ ..] = segments.as_slice() else { return Err(body) };
@@ -185,7 +186,7 @@ fn route(method: &Method, path: &str, body: Value) -> Result<Route, Value> {
         }
         _ => (Operation::Unknown, body, None),
     };
-    Ok(Route { project: (*project).to_owned(), operation, body, single })
+    Ok(HttpRoute { project: (*project).to_owned(), operation, body, single })
 }
 
 fn is_state(segment: &str) -> bool {
@@ -204,7 +205,7 @@ fn headers(headers: &HeaderMap) -> BTreeMap<String, String> {
         .collect()
 }
 
-fn respond(reply: Reply, single: Option<&'static str>) -> Response {
+fn respond(reply: PlatformReply, single: Option<&'static str>) -> Response {
     let reply = reply.and_then(|body| match single {
         Some("card") => resource(body.pointer("/cards/0"), "card"),
         Some(name) => resource(body.get(name), name),
@@ -221,7 +222,7 @@ fn respond(reply: Reply, single: Option<&'static str>) -> Response {
 }
 
 /// A single resource: as itself, and under its name, so that a client written for either form reads it.
-fn resource(value: Option<&Value>, name: &str) -> Reply {
+fn resource(value: Option<&Value>, name: &str) -> PlatformReply {
     let mut body = value.cloned().ok_or_else(|| Refusal {
         status: 404,
         code: "not_found",

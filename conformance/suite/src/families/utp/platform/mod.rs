@@ -13,5 +13,5 @@ pub mod reply;
 
 pub use children::{ChildOutcome, Order};
 pub use platform_service::{Operation, PlatformService};
-pub use project::{Project, ProjectName};
-pub use reply::{Refusal, Reply};
+pub use project::Project;
+pub use reply::{PlatformReply, Refusal};

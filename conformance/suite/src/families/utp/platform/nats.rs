@@ -12,7 +12,8 @@ use tokio::sync::mpsc::UnboundedReceiver;
 use tokio::task::JoinSet;
 
 use super::platform_service::{Operation, PlatformService};
-use super::reply::{MAX_BODY, Reply, too_large};
+use super::reply::{MAX_BODY, PlatformReply, too_large};
+use crate::families::utp::message;
 use crate::transcript::{Kind, Message};
 
 /// Requests that the platform works on at a time; more wait on the bus.
@@ -55,12 +56,6 @@ pub async fn settle(client: &Client) {
     let request = Request::new().timeout(Some(SETTLE_DEADLINE));
     // No responders is the expected answer, and there is nothing to do about another one.
     let _ = client.send_request(client.new_inbox(), request).await;
-}
-
-/// JSON where it is JSON, else the text.
-pub fn body(payload: &[u8]) -> Value {
-    serde_json::from_slice(payload)
-        .unwrap_or_else(|_| Value::String(String::from_utf8_lossy(payload).into_owned()))
 }
 
 /// Headers with names in lower case; of several values of a name, the last.
@@ -114,7 +109,7 @@ async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requ
             continue;
         }
         let channel = request.subject.to_string();
-        let (headers, body) = (headers(&request), body(&request.payload));
+        let (headers, body) = (headers(&request), message::body(&request.payload));
         // Tasks start in the order of arrival only on one thread; the service is called here, at once,
         // and a task is needed just for an answer that has to wait.
         let mut work = Box::pin(async move {
@@ -133,7 +128,7 @@ async fn answer(client: Client, platform_service: Arc<PlatformService>, mut requ
     }
 }
 
-async fn respond(client: &Client, to: async_nats::Subject, reply: Reply) {
+async fn respond(client: &Client, to: async_nats::Subject, reply: PlatformReply) {
     // A target that has gone away does not hear the answer; the transcript shows what it sent.
     let _ = match reply {
         Ok(body) => client.publish(to, Bytes::from(body.to_string())).await,
@@ -156,7 +151,7 @@ async fn watch(platform_service: Arc<PlatformService>, mut bus: Subscriber) {
             tokens if tokens.iter().any(|token| is_state(token)) => Kind::StateWrite,
             _ => Kind::Bus,
         };
-        let (headers, body) = (headers(&message), body(&message.payload));
+        let (headers, body) = (headers(&message), message::body(&message.payload));
         // `state.>` has no place for a project, so the token or the member that names one of ours decides.
         let named = body.get("project_id").and_then(Value::as_str);
         let mut candidates = tokens.iter().copied().chain(named);

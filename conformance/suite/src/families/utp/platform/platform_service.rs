@@ -10,9 +10,10 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::children::{Child, Order, WORK};
-use super::project::{Project, ProjectName, Stored};
-use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use super::project::{Project, Stored};
+use super::reply::{PlatformReply, Refusal, bad_request};
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, Transcript, lock};
 
@@ -148,7 +149,7 @@ impl PlatformService {
         channel: String,
         headers: BTreeMap<String, String>,
         body: Value,
-    ) -> Reply {
+    ) -> PlatformReply {
         let Some(project) = self.project(project_id) else {
             self.strays_to(project_id);
             return Err(Refusal {
@@ -298,7 +299,7 @@ impl PlatformService {
     /// One request after the wire. The wire may have turned it into another kind of message.
     ///
     /// Bodies may be large, so they are looked at before they are handed to the transcript, not copied.
-    fn take(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
+    fn take(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let body = &message.body;
         let reply = match message.kind {
             Kind::Report => return self.report(project, operation, message),
@@ -337,7 +338,7 @@ impl PlatformService {
         self.wire.outgoing(message).into_iter().next().map_or(body, |message| message.body)
     }
 
-    fn report(&self, project: &Project, operation: &Operation, message: Message) -> Reply {
+    fn report(&self, project: &Project, operation: &Operation, message: Message) -> PlatformReply {
         let channel_id = channel_of(operation, &message);
         let entry = if message.body.is_object() {
             project.enqueue(&message.headers, &message.body)
@@ -397,7 +398,7 @@ fn is_command(subject: &str) -> bool {
 /// Whether a card is in truth a row of a state table.
 fn is_state(body: &Value) -> bool {
     let card = body.get("card").unwrap_or(body);
-    seen::card_type(card).is_some_and(|kind| kind.starts_with("state."))
+    message::card_type(card).is_some_and(|kind| kind.starts_with("state."))
 }
 
 fn state_refused() -> Refusal {

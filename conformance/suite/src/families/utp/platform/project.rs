@@ -8,8 +8,9 @@ use serde_json::{Value, json};
 use tokio::sync::watch;
 
 use super::children::{ChildOutcome, Children, is_token};
-use super::reply::{Refusal, Reply, bad_request};
-use crate::families::utp::judge::seen;
+use super::reply::{PlatformReply, Refusal, bad_request};
+use crate::families::utp::message;
+use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::tool::Role;
 use crate::families::utp::trace::Traceparent;
 use crate::families::utp::upstream::Script;
@@ -28,31 +29,6 @@ const MAX_NAME: usize = 2 * 1024;
 
 /// Bytes of the cards that all projects of a run hold whole.
 pub(super) type Stored = AtomicUsize;
-
-/// What the ids of one scenario are made of.
-///
-/// A target that remembers calls must not take one for another, not from scenario to scenario nor from run
-/// to run; reports must be the same in every run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ProjectName {
-    /// Part of every id that the suite makes in the project; different in every run.
-    pub unique: String,
-    /// Stands for `unique` in reports; the same in every run.
-    pub stable: String,
-    /// End of the project's id.
-    pub suffix: String,
-}
-
-impl ProjectName {
-    /// What the run adds to the stable part.
-    pub fn nonce(&self) -> &str {
-        self.unique.strip_prefix(&self.stable).unwrap_or(&self.unique)
-    }
-
-    fn id(&self) -> String {
-        format!("prj_{}{}", self.unique, self.suffix)
-    }
-}
 
 /// The world of one scenario as its target sees it.
 #[derive(Debug)]
@@ -255,10 +231,11 @@ impl Project {
     pub(super) async fn held(&self, request: &Value) {
         let mut held = self.held.subscribe();
         // The sender lives in `self`, so this ends only when nothing that is asked for is held.
-        let _ = held.wait_for(|held| held.as_ref().is_none_or(|card| !seen::mentions(request, card))).await;
+        let _ =
+            held.wait_for(|held| held.as_ref().is_none_or(|card| !message::mentions(request, card))).await;
     }
 
-    pub(super) fn cards_get(&self, body: &Value) -> Reply {
+    pub(super) fn cards_get(&self, body: &Value) -> PlatformReply {
         let ids = body
             .get("card_ids")
             .and_then(Value::as_array)
@@ -274,7 +251,7 @@ impl Project {
         Ok(json!({"cards": cards, "missing_card_ids": missing}))
     }
 
-    pub(super) fn card_save(&self, body: &Value, stored: &Arc<Stored>) -> Reply {
+    pub(super) fn card_save(&self, body: &Value, stored: &Arc<Stored>) -> PlatformReply {
         let card = body.get("card").filter(|card| card.is_object()).unwrap_or(body);
         let id = card
             .get("card_id")
@@ -290,7 +267,7 @@ impl Project {
         Ok(json!({"card_id": id}))
     }
 
-    pub(super) fn tools_get(&self, body: &Value) -> Reply {
+    pub(super) fn tools_get(&self, body: &Value) -> PlatformReply {
         let name = body.get("tool_name").and_then(Value::as_str).unwrap_or_default();
         lock(&self.rows).tools.get(name).map(|row| json!({"tool": row.value()})).ok_or_else(|| Refusal {
             status: 404,
@@ -304,7 +281,7 @@ impl Project {
         json!({"tools": tools})
     }
 
-    pub(super) fn roster_get(&self, body: &Value) -> Reply {
+    pub(super) fn roster_get(&self, body: &Value) -> PlatformReply {
         let agent = body.get("agent_id").and_then(Value::as_str).unwrap_or_default();
         lock(&self.rows).roster.get(agent).map(|row| json!({"agent": row.value()})).ok_or_else(|| Refusal {
             status: 404,
@@ -313,7 +290,7 @@ impl Project {
         })
     }
 
-    pub(super) fn roster_save(&self, body: &Value) -> Reply {
+    pub(super) fn roster_save(&self, body: &Value) -> PlatformReply {
         let row = body.get("agent").filter(|row| row.is_object()).unwrap_or(body);
         let id = row
             .get("agent_id")
@@ -380,7 +357,7 @@ mod tests {
         Project::new(name, Arc::default())
     }
 
-    fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> Reply {
+    fn save(project: &Project, stored: &Arc<Stored>, id: usize, size: usize) -> PlatformReply {
         let result = "x".repeat(size);
         project
             .card_save(&json!({"card": {"card_id": format!("c{id}"), "content": {"result": result}}}), stored)

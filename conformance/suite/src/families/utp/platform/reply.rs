@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 pub(super) const MAX_BODY: usize = 2 * 1024 * 1024;
 
 /// The platform's answer.
-pub type Reply = Result<Value, Refusal>;
+pub type PlatformReply = Result<Value, Refusal>;
 
 /// An error answer.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -11,8 +11,8 @@ use serde_json::Value;
 
 use super::exchange::PLACES;
 use crate::engine::pace::heartbeat;
-use crate::families::utp::judge::seen::mentions;
 use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
+use crate::families::utp::message::mentions;
 use crate::net::http_answer;
 use crate::net::wire::{CALL, EXCHANGE, PassthroughWire, SCENARIO, STATUS, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript};
@@ -95,7 +95,7 @@ impl Client {
     }
 
     /// A client of nobody, for a run that is judged again.
-    pub(super) fn of_nobody(table: &RegistryTable) -> Self {
+    pub(super) fn offline(table: &RegistryTable) -> Self {
         Self {
             http: None,
             base: String::new(),

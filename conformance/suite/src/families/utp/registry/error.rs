@@ -1,4 +1,4 @@
-//! Why a session with a registry cannot be opened.
+//! Why a session with a management API cannot be opened.
 
 use thiserror::Error;
 

@@ -9,9 +9,9 @@ const MADE_UP: [&str; 7] = ["_at", "At", "id", "Id", "time", "timestamp", "etag"
 
 /// Names for it. Its ids have none of their own.
 #[derive(Debug)]
-pub(crate) struct Made;
+pub(crate) struct RegistryNaming;
 
-impl Naming for Made {
+impl Naming for RegistryNaming {
     fn normalized(&self, body: &Value) -> Value {
         normalized_body(body)
     }

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::definition::Definition;
 use crate::engine::judge::Finding;
-use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::message::mentions;
 use crate::net::wire::{EXCHANGE, STATUS};
 use crate::transcript::{Frame, Kind};
 

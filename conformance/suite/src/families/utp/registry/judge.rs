@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::exchange::Reading;
 use super::upload::Upload;
 use super::world::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::reason::Alternative;
 
 /// Members that a stored row is known by (UTP §2). Whatever else a registry keeps is its own business.
 const ROW: [&str; 7] =
@@ -309,7 +310,7 @@ mod tests {
 
     use super::*;
     use crate::families::utp::registry::definition::Definition;
-    use crate::families::utp::registry::upload::Made;
+    use crate::families::utp::registry::upload::MadeUpload;
     use crate::net::wire::{EXCHANGE, STATUS};
     use crate::transcript::{Frame, Kind};
 
@@ -330,7 +331,7 @@ mod tests {
 
     #[test]
     fn that_nothing_is_stored_takes_a_reading_that_still_works() {
-        let made = Made {
+        let made = MadeUpload {
             definition: Definition::full("v1r3", "a_tool", "word"),
             post: 2,
             before: Some(1),

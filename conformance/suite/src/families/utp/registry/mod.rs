@@ -56,7 +56,7 @@ impl Family for Registry {
     }
 
     fn naming(&self) -> &'static dyn Naming {
-        &evidence::Made
+        &evidence::RegistryNaming
     }
 
     fn codec(&self) -> &'static dyn Codec {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::client::Caller;
 use super::definition::Definition;
 use super::session::ManagementSession;
-use super::upload::Made;
+use super::upload::MadeUpload;
 use crate::transcript::Transcript;
 
 /// What stands for the unique part in the texts of the features.
@@ -24,11 +24,11 @@ pub struct Scene {
     /// The definition that is being prepared.
     pub draft: Definition,
     /// The upload under test.
-    pub made: Option<Made>,
+    pub made: Option<MadeUpload>,
     /// The upload of an earlier version of the tool.
-    pub old: Option<Made>,
+    pub old: Option<MadeUpload>,
     /// Good definitions, uploaded before and after a bad one.
-    pub good: Vec<Made>,
+    pub good: Vec<MadeUpload>,
     /// What this run made up, and the stable name that stands for it in reports.
     pub names: Vec<(String, String)>,
     unique: String,

@@ -2,23 +2,25 @@
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::{Duration, Instant};
 
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use sha2::{Digest, Sha256};
 
 use super::client::{Caller, Client, Request};
 use super::definition::Definition;
 use super::error::ManagementError;
 use super::exchange::Exchange;
-use super::upload::{Made, Upload};
+use super::upload::{MadeUpload, Upload};
+use crate::engine::diagnosis::Check;
+use crate::engine::digest::{hash, nonce};
+use crate::engine::judge::Cause;
 use crate::engine::manifest::durations;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
-use crate::engine::session::Session;
+use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
@@ -44,7 +46,7 @@ const SHOWN_BASE: &str = "http://127.0.0.1:8080";
 #[derive(Clone)]
 pub struct ManagementPlan {
     /// As every session.
-    pub opening: OpenContext<RegistryTable>,
+    pub context: OpenContext<RegistryTable>,
     /// `<ver>` of the subjects.
     pub version: String,
     /// The broker, for a started registry that needs one.
@@ -78,7 +80,7 @@ impl std::fmt::Debug for ManagementSession {
 /// What was found out about a registry before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct ManagementFound {
+pub struct ManagementSnapshot {
     pace: Timeouts,
     base: String,
     works: bool,
@@ -86,7 +88,7 @@ pub struct ManagementFound {
     nonce: String,
 }
 
-impl ManagementFound {
+impl ManagementSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &RegistryTable) -> Option<String> {
         let base = table.base_url.as_deref().unwrap_or("http://{listen}");
@@ -99,8 +101,8 @@ impl ManagementSession {
     pub const FAMILY: &'static str = "utp.registry";
 
     /// What was found out.
-    pub fn found(&self) -> ManagementFound {
-        ManagementFound {
+    pub fn to_snapshot(&self) -> ManagementSnapshot {
+        ManagementSnapshot {
             pace: self.pace,
             base: self.base.clone(),
             works: self.works,
@@ -110,18 +112,23 @@ impl ManagementSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(table: RegistryTable, version: String, found: ManagementFound, seed: u64) -> Arc<Self> {
+    pub fn restore(
+        table: RegistryTable,
+        version: String,
+        snapshot: ManagementSnapshot,
+        seed: u64,
+    ) -> Arc<Self> {
         Arc::new(Self {
-            client: Client::of_nobody(&table),
+            client: Client::offline(&table),
             table,
             version,
-            pace: found.pace,
-            base: found.base,
-            works: found.works,
-            told: found.told,
+            pace: snapshot.pace,
+            base: snapshot.base,
+            works: snapshot.works,
+            told: snapshot.told,
             process: SharedProcess::default(),
             seed,
-            nonce: found.nonce,
+            nonce: snapshot.nonce,
         })
     }
 
@@ -130,19 +137,19 @@ impl ManagementSession {
     /// # Errors
     /// Why there is nothing to certify.
     pub fn open(plan: ManagementPlan) -> BoxFuture<'static, Result<Arc<Self>, ManagementError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
+    async fn open_inner(plan: ManagementPlan) -> Result<Arc<Self>, ManagementError> {
         let why = |error: &ManagementError| match error {
             ManagementError::Start(why) => why.clone(),
             _ => String::new(),
         };
-        target::opened(|handing| Self::opening_on(plan.clone(), handing), why).await
+        target::opened(|handing| Self::open_on(plan.clone(), handing), why).await
     }
 
-    async fn opening_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
-        let table = plan.opening.table.clone();
+    async fn open_on(plan: ManagementPlan, handing: Handing) -> Result<Arc<Self>, ManagementError> {
+        let table = plan.context.table.clone();
         let mut base = table.base_url.clone().unwrap_or_else(|| "http://{listen}".to_owned());
         let mut process = None;
         match &table.start {
@@ -154,25 +161,20 @@ impl ManagementSession {
             None if table.base_url.is_none() => return Err(ManagementError::NoRegistry),
             None => {}
         }
-        let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
         let mut session = Self {
-            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.opening.limits),
-            client: Client::new(&base, &table, plan.opening.wire).map_err(ManagementError::Config)?,
+            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
+            client: Client::new(&base, &table, plan.context.wire).map_err(ManagementError::Config)?,
             version: plan.version,
             base,
             works: false,
             told: String::new(),
             process: SharedProcess::new(process),
-            seed: plan.opening.seed,
-            nonce: format!("{now:x}{}", std::process::id()),
+            seed: plan.context.seed,
+            nonce: nonce(),
             table,
         };
-        let learned = session.learn(&plan.opening.limits).await;
-        if learned.is_err() {
-            session.close().await;
-        }
-        learned?;
-        Ok(Arc::new(session))
+        let calibrated = session.calibrate(&plan.context.limits).await;
+        established(session, calibrated).await
     }
 
     /// Whether an uploaded definition could be read back.
@@ -180,9 +182,11 @@ impl ManagementSession {
         self.works
     }
 
-    /// Why it could not.
-    pub fn why_idle(&self) -> &str {
-        &self.told
+    fn checks(&self) -> Vec<Check> {
+        if !self.works() {
+            return vec![Check::bad("registry", Cause::Implementation, &self.told)];
+        }
+        vec![Check::good("registry", "takes a definition and gives it back"), Check::pace(&self.pace)]
     }
 
     /// Says why the registry is gone, where the suite started it.
@@ -192,12 +196,7 @@ impl ManagementSession {
 
     /// What makes the words of a scenario unlike those of any other, in this run and in all others.
     pub fn unique(&self, scenario: &str, what: &str) -> String {
-        let mut hash = Sha256::new();
-        for part in [&self.seed.to_string(), scenario, &self.nonce, what] {
-            hash.update(part.as_bytes());
-            hash.update([0]);
-        }
-        crate::spec::library::hex(&hash.finalize())[..12].to_owned()
+        hash(&[&self.seed.to_string(), scenario, &self.nonce, what])[..12].to_owned()
     }
 
     /// The project of a scenario.
@@ -211,7 +210,7 @@ impl ManagementSession {
     }
 
     /// Uploads a definition, and looks for its row where it was taken.
-    pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> Made {
+    pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> MadeUpload {
         // One that never showed what it took shows nothing later.
         let patience = if self.works { self.pace.answer } else { Duration::ZERO };
         self.upload_and_look(caller, project, definition, patience).await
@@ -223,7 +222,7 @@ impl ManagementSession {
         project: &str,
         definition: &Definition,
         patience: Duration,
-    ) -> Made {
+    ) -> MadeUpload {
         let request = Request {
             method: "POST",
             path: tools_path(project),
@@ -233,8 +232,8 @@ impl ManagementSession {
             about: Vec::new(),
         };
         let post = self.client.send(caller, &request, self.pace.answer).await;
-        let mut made = Made { definition: definition.clone(), post, before: None, after: None };
-        let look = |made: &Made, look: fn(&Upload<'_>) -> bool| {
+        let mut made = MadeUpload { definition: definition.clone(), post, before: None, after: None };
+        let look = |made: &MadeUpload, look: fn(&Upload<'_>) -> bool| {
             caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
         };
         let began = Instant::now();
@@ -271,10 +270,9 @@ impl ManagementSession {
     }
 
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
-    async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
+    async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), ManagementError> {
         let caller = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        let within = durations::start_timeout(self.table.start_timeout_seconds)
-            .mul_f64(limits.scale.clamp(0.01, 1000.0));
+        let within = limits.scaled(durations::start_timeout(self.table.start_timeout_seconds));
         self.wait_for_it(&caller, within).await?;
         let mut slowest = Duration::ZERO;
         for (number, wait) in WARM_UP.into_iter().enumerate() {
@@ -284,7 +282,7 @@ impl ManagementSession {
                 Definition::full(&self.version, &format!("tide_{unique}"), &format!("w{unique}"));
             let project = self.project(&unique);
             let began = Instant::now();
-            let patience = FIRST_LOOK.mul_f64(limits.scale.clamp(0.01, 1000.0));
+            let patience = limits.scaled(FIRST_LOOK);
             let made = self.upload_and_look(&caller, &project, &definition, patience).await;
             // Two exchanges are more than one.
             slowest = began.elapsed();
@@ -377,7 +375,7 @@ impl ManagementSession {
 }
 
 fn start(plan: &ManagementPlan, command: &[String], listen: &str) -> Result<ChildProcess, ManagementError> {
-    let OpenContext { table, directory, log, .. } = &plan.opening;
+    let OpenContext { table, directory, log, .. } = &plan.context;
     log.clear();
     let launch = Launch {
         command: command.to_vec(),
@@ -429,7 +427,11 @@ impl Session for ManagementSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {

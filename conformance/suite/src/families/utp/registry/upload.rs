@@ -9,7 +9,7 @@ use crate::transcript::Frame;
 
 /// An upload that was made, by the numbers of its exchanges.
 #[derive(Clone, Debug)]
-pub struct Made {
+pub struct MadeUpload {
     /// What was uploaded.
     pub definition: Definition,
     /// The upload.
@@ -35,7 +35,7 @@ pub struct Upload<'a> {
 
 impl<'a> Upload<'a> {
     /// What the frames show of an upload.
-    pub fn of(frames: &'a [Frame], made: &'a Made) -> Option<Self> {
+    pub fn of(frames: &'a [Frame], made: &'a MadeUpload) -> Option<Self> {
         let exchange = |number: Option<u64>| number.and_then(|number| Exchange::of(frames, number));
         Some(Self {
             definition: &made.definition,

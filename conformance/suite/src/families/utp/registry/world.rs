@@ -25,7 +25,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let Some(scene) = &self.scene else { return ScenarioArtifacts::default() };
         let number = scene.made.as_ref().map(|made| made.post.to_string());
         let frames = scene.caller.transcript.frames();
@@ -64,7 +64,7 @@ impl World {
         let Some(session) = self.core.sessions.get::<ManagementSession>() else {
             return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
         };
-        self.goes_on(session.ended())?;
+        self.ensure_running(session.ended())?;
         Ok(session)
     }
 

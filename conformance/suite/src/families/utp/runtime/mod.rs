@@ -69,6 +69,6 @@ impl Family for Runtime {
     }
 
     fn naming(&self) -> &'static dyn Naming {
-        &super::naming::Made
+        &super::naming::UtpNaming
     }
 }

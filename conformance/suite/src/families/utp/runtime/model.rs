@@ -11,7 +11,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use crate::families::utp::platform::{PlatformService, Project};
-use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
+use crate::net::http_server::{HttpReply, HttpServer, ReceivedRequest};
 use crate::transcript::{Kind, Message, lock};
 
 /// The built-in workflow tool of a worker (UTP intro).
@@ -46,7 +46,7 @@ pub enum Ending {
 
 /// What the model does in one turn.
 #[derive(Clone, Debug)]
-pub struct Script {
+pub struct ModelScript {
     /// The turn's project.
     pub project: Arc<Project>,
     /// Tool calls, round by round.
@@ -67,7 +67,7 @@ pub struct Model {
 #[derive(Default)]
 struct ModelRouter {
     platform_service: OnceLock<Arc<PlatformService>>,
-    scripts: Mutex<BTreeMap<String, Script>>,
+    scripts: Mutex<BTreeMap<String, ModelScript>>,
 }
 
 impl std::fmt::Debug for Model {
@@ -89,7 +89,7 @@ impl Model {
     }
 
     /// A model that nobody asks, for a run that is judged again.
-    pub(super) fn unasked() -> Self {
+    pub(super) fn offline() -> Self {
         Self { server: None, router: Arc::default() }
     }
 
@@ -105,7 +105,7 @@ impl Model {
     }
 
     /// Says what the model does in the turn with this mark.
-    pub fn script(&self, mark: &str, script: Script) {
+    pub fn script(&self, mark: &str, script: ModelScript) {
         lock(&self.router.scripts).insert(mark.to_owned(), script);
     }
 }
@@ -116,22 +116,22 @@ pub fn mark(unique: &str, number: usize) -> String {
 }
 
 impl ModelRouter {
-    fn answer(&self, asked: &ReceivedRequest) -> Reply {
+    fn answer(&self, asked: &ReceivedRequest) -> HttpReply {
         let path = asked.bare_path();
         if path.ends_with("/models") {
-            return Reply::json(
+            return HttpReply::json(
                 200,
                 &json!({"object": "list", "data": [{"id": "suite", "object": "model"}]}),
             );
         }
         if !path.ends_with("/chat/completions") {
             let error = json!({"error": {"message": "the suite's model serves chat completions", "type": "not_found"}});
-            return Reply::json(404, &error);
+            return HttpReply::json(404, &error);
         }
         let Some((mark, script)) = self.find(&asked.body) else {
             return spoken(&asked.body, text("There is nothing to do."));
         };
-        let Some(platform_service) = self.platform_service.get() else { return Reply::Close };
+        let Some(platform_service) = self.platform_service.get() else { return HttpReply::Close };
         let round = rounds(&asked.body, &mark);
         let channel = format!("{} for {}", asked.channel(), script.project.id);
         let headers = BTreeMap::from([(TURN.to_owned(), mark), (ROUND.to_owned(), round.to_string())]);
@@ -143,7 +143,7 @@ impl ModelRouter {
             body: asked.body.clone(),
         };
         let Some(request) = platform_service.incoming(&script.project, request).into_iter().next() else {
-            return Reply::Hang;
+            return HttpReply::Hang;
         };
         let reply = Message {
             direction: Direction::ToTarget,
@@ -154,12 +154,12 @@ impl ModelRouter {
         };
         match platform_service.outgoing(&script.project, reply).pop() {
             Some(reply) => spoken(&asked.body, reply.body),
-            None => Reply::Hang,
+            None => HttpReply::Hang,
         }
     }
 
     /// The turn that a conversation belongs to: the one whose mark was said last.
-    fn find(&self, body: &Value) -> Option<(String, Script)> {
+    fn find(&self, body: &Value) -> Option<(String, ModelScript)> {
         let scripts = lock(&self.scripts);
         let messages = body.get("messages")?.as_array()?;
         messages.iter().rev().find_map(|message| {
@@ -171,7 +171,7 @@ impl ModelRouter {
 }
 
 /// The mark at the beginning of a text, if it is one of these.
-fn known(text: &str, scripts: &BTreeMap<String, Script>) -> Option<String> {
+fn known(text: &str, scripts: &BTreeMap<String, ModelScript>) -> Option<String> {
     let end =
         text.find(|letter: char| !letter.is_ascii_alphanumeric() && letter != '-').unwrap_or(text.len());
     let mark = text[..end].trim_end_matches('-');
@@ -193,7 +193,7 @@ fn rounds(body: &Value, mark: &str) -> usize {
 }
 
 /// What the model says next.
-fn next(script: &Script, round: usize, request: &Value) -> Value {
+fn next(script: &ModelScript, round: usize, request: &Value) -> Value {
     let offered = request.get("tools").and_then(Value::as_array);
     // A request without tools is for something else, such as a title.
     let Some(offered) = offered.filter(|tools| !tools.is_empty()) else { return text(&script.last_words) };
@@ -247,7 +247,7 @@ fn text(words: &str) -> Value {
 }
 
 /// The answer on the wire: whole, or in pieces where that was asked for.
-pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
+pub(crate) fn spoken(request: &Value, message: Value) -> HttpReply {
     let called = message.get("tool_calls").is_some();
     let reason = if called { "tool_calls" } else { "stop" };
     let head = json!({"id": "chatcmpl-suite", "created": 1_767_225_600, "model": "suite"});
@@ -261,7 +261,7 @@ pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
         let mut body =
             with("chat.completion", json!({"index": 0, "message": message, "finish_reason": reason}));
         body["usage"] = json!({"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2});
-        return Reply::json(200, &body);
+        return HttpReply::json(200, &body);
     }
     let mut delta = message;
     if let Some(calls) = delta.get_mut("tool_calls").and_then(Value::as_array_mut) {
@@ -280,7 +280,7 @@ pub(crate) fn spoken(request: &Value, message: Value) -> Reply {
         stream.push_str("\n\n");
     }
     stream.push_str("data: [DONE]\n\n");
-    Reply::text(200, "text/event-stream", &stream)
+    HttpReply::text(200, "text/event-stream", &stream)
 }
 
 #[cfg(test)]
@@ -301,7 +301,7 @@ mod tests {
     #[test]
     fn a_call_can_be_streamed() {
         let call = json!({"role": "assistant", "tool_calls": [{"id": "c", "function": {}}]});
-        let Reply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
+        let HttpReply::Response { body, .. } = spoken(&json!({"stream": true}), call) else {
             panic!("a response")
         };
         let text = String::from_utf8(body).expect("text");

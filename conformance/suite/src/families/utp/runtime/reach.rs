@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use crate::engine::environment;
 use crate::engine::pace::heartbeat;
+use crate::families::utp::message;
 use crate::families::utp::platform::nats;
 use crate::transcript::Message;
 
@@ -123,7 +124,7 @@ async fn over_nats(client: &Client, message: &Message, within: Duration) -> Opti
     let own = nats::headers(&reply);
     let code = own.get("nats-service-error-code").and_then(|code| code.parse().ok());
     let failed = code.is_some() || own.contains_key("nats-service-error");
-    let body = nats::body(&reply.payload);
+    let body = message::body(&reply.payload);
     Some(answered(code.unwrap_or(if failed { 500 } else { 200 }), body))
 }
 
@@ -149,7 +150,7 @@ async fn over_http(
                 return None;
             }
         }
-        Some(answered(status, nats::body(&bytes)))
+        Some(answered(status, message::body(&bytes)))
     };
     heartbeat::within(within, exchange).await.flatten()
 }

@@ -10,7 +10,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use super::model;
-use super::model::{Ending, PlannedCall, Script};
+use super::model::{Ending, ModelScript, PlannedCall};
 use super::reach::{Answered, RuntimeMessage, traced, whose_inbox};
 use super::seen;
 use super::seen::Behaviour;
@@ -148,7 +148,7 @@ impl Scene {
         })
     }
 
-    fn script(&self, turn: usize) -> Script {
+    fn script(&self, turn: usize) -> ModelScript {
         let mut rounds: Vec<Vec<PlannedCall>> = Vec::new();
         for call in self.calls.iter().filter(|call| call.turn == turn) {
             rounds.resize_with(rounds.len().max(call.round + 1), Vec::new);
@@ -157,7 +157,7 @@ impl Scene {
             rounds[call.round].push(PlannedCall { id: call.model_id.clone(), tool, arguments });
         }
         let project = Arc::clone(&self.project);
-        Script {
+        ModelScript {
             project,
             rounds,
             ending: self.ending,
@@ -348,7 +348,7 @@ impl Scene {
     }
 
     /// Whether the target did anything here.
-    pub fn stirs(&self) -> bool {
+    pub fn is_responsive(&self) -> bool {
         let stirs = |frames: &[Frame]| frames.iter().any(|frame| frame.direction == Direction::FromTarget);
         self.project.transcript.with(stirs)
     }

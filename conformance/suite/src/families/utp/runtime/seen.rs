@@ -5,7 +5,8 @@ use serde_json::Value;
 
 use super::model::{ROUND, TURN};
 use super::turn::{MODEL_ID, ToolCall, Turn};
-use crate::families::utp::judge::seen::{card_type, mentions, saved_cards};
+use crate::families::utp::judge::seen::saved_cards;
+use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
 

@@ -1,15 +1,17 @@
 //! A session with an agent runtime, and what was found out about it before the first scenario: that a tool call of the
 //! model comes out as a command, how fast that is, and what follows a plain `suspend` and a plain `terminate`.
 
+mod calibrate;
+mod diagnose;
+
 use std::collections::BTreeSet;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use super::model::Model;
 use super::reach::Reach;
-use super::scene::Scene;
-use super::seen;
 use super::seen::Behaviour;
+use crate::engine::diagnosis::Check;
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
@@ -18,14 +20,12 @@ use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::test_environment::TestEnvironment;
 use futures::FutureExt as _;
-use futures::future::BoxFuture;
+use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 /// Where a runtime's workers listen unless the manifest says otherwise.
 const WORKER_TARGET: &str = "worker_generic";
-/// Longest time between two turns that are started in the hope of a command.
-const RETRY: Duration = Duration::from_secs(4);
 
 /// What a session is opened with.
 pub struct RuntimePlan {
@@ -95,7 +95,7 @@ impl std::fmt::Debug for RuntimeSession {
 /// What was found out about a runtime before the first scenario.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct RuntimeFound {
+pub struct RuntimeSnapshot {
     pace: Timeouts,
     worker_target: String,
     secret: Option<String>,
@@ -106,7 +106,7 @@ pub struct RuntimeFound {
     works: bool,
 }
 
-impl RuntimeFound {
+impl RuntimeSnapshot {
     /// What of it cannot have been found out about the target of this table.
     pub(crate) fn contradiction(&self, table: &UtpTable) -> Option<String> {
         let declared = capabilities(table, self.secret.is_some());
@@ -126,8 +126,8 @@ impl RuntimeSession {
     pub const FAMILY: &'static str = "utp.runtime";
 
     /// What was found out.
-    pub fn found(&self) -> RuntimeFound {
-        RuntimeFound {
+    pub fn to_snapshot(&self) -> RuntimeSnapshot {
+        RuntimeSnapshot {
             pace: self.pace,
             worker_target: self.worker_target.clone(),
             secret: self.secret.clone(),
@@ -140,29 +140,29 @@ impl RuntimeSession {
     }
 
     /// The session of a run that is judged again.
-    pub fn again(test_environment: &Arc<TestEnvironment>, found: RuntimeFound) -> Arc<Self> {
+    pub fn restore(test_environment: &Arc<TestEnvironment>, snapshot: RuntimeSnapshot) -> Arc<Self> {
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
-            model: Arc::new(Model::unasked()),
-            pace: found.pace,
-            worker_target: found.worker_target,
-            secret: found.secret,
-            deadline: found.deadline,
-            reach: Reach::Nowhere { is_http: found.is_http },
-            capabilities: found.capabilities,
-            baseline: found.baseline,
+            model: Arc::new(Model::offline()),
+            pace: snapshot.pace,
+            worker_target: snapshot.worker_target,
+            secret: snapshot.secret,
+            deadline: snapshot.deadline,
+            reach: Reach::Nowhere { is_http: snapshot.is_http },
+            capabilities: snapshot.capabilities,
+            baseline: snapshot.baseline,
             ready_within: Duration::ZERO,
-            works: found.works,
+            works: snapshot.works,
             refusal: None,
         })
     }
 
     /// Waits for the runtime and learns how it behaves.
     pub fn open(plan: RuntimePlan) -> BoxFuture<'static, Result<Arc<Self>, SessionError>> {
-        Box::pin(Self::opening(plan))
+        Box::pin(Self::open_inner(plan))
     }
 
-    async fn opening(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
+    async fn open_inner(plan: RuntimePlan) -> Result<Arc<Self>, SessionError> {
         let execution = plan.table.execution.as_ref();
         let deadline = execution.and_then(|own| own.deadline_seconds);
         let mut session = Self {
@@ -200,7 +200,7 @@ impl RuntimeSession {
             (session.works, session.refusal) = session.takes_a_report(plan.ready_within).await?;
         }
         if session.works && session.resumes() {
-            Box::pin(session.learn(&plan.limits)).await;
+            Box::pin(session.calibrate(&plan.limits)).await;
         } else if session.works && session.calls() {
             session.baseline.parallel = session.side_by_side().await;
         }
@@ -242,134 +242,6 @@ impl RuntimeSession {
     pub fn baseline(&self, after_execution: &str) -> Behaviour {
         if after_execution == "terminate" { self.baseline.terminate } else { self.baseline.suspend }
     }
-
-    /// Starts turns until a command comes. How long that took, `None` when the target reacts and never sends one; and
-    /// how the last start was refused, if it was.
-    async fn await_command(
-        &self,
-        within: Duration,
-    ) -> Result<(Option<Duration>, Option<String>), SessionError> {
-        let began = Instant::now();
-        let start = self.test_environment.process.restarts();
-        let mut refusal = None;
-        let mut pause = Duration::from_millis(250);
-        let mut stirred = false;
-        for attempt in 1.. {
-            let project =
-                self.test_environment.project(&format!("readiness of the runtime {start}.{attempt}"));
-            let mut scene = Scene::bare(self, project);
-            let asked = Instant::now();
-            scene.plan_call(self, "suspend");
-            let started = scene.start_turn(self, 0, pause.max(Duration::from_secs(1))).await;
-            stirred |= started.is_ok() || scene.stirs();
-            refusal = started.is_err().then(|| scene.refusal()).flatten();
-            if started.is_ok() && scene.await_command(self, 0, pause.max(Duration::from_secs(2))).await {
-                return Ok((Some(asked.elapsed()), refusal));
-            }
-            stirred |= scene.stirs();
-            if let Some(ended) = self.test_environment.target_ended().await {
-                return Err(SessionError::Start(ended));
-            }
-            if began.elapsed() > within {
-                break;
-            }
-            if started.is_err() {
-                // Nobody answers yet: there is nothing to wait for but time.
-                tokio::time::sleep(pause.min(within.saturating_sub(began.elapsed()))).await;
-            }
-            pause = (pause * 2).min(RETRY);
-        }
-        if stirred {
-            return Ok((None, refusal));
-        }
-        let tool_name = "turns.start".to_owned();
-        let subject = "runtime.v1.<project_id>.<channel_id>.turns.start".to_owned();
-        Err(SessionError::Silent { tool_name, subject, seconds: within.as_secs() })
-    }
-
-    /// Whether an execution service takes a report, and how it refused the last, if it did.
-    async fn takes_a_report(&self, within: Duration) -> Result<(bool, Option<String>), SessionError> {
-        let began = Instant::now();
-        let start = self.test_environment.process.restarts();
-        let mut refusal = None;
-        for attempt in 1.. {
-            let project = self
-                .test_environment
-                .project(&format!("readiness of the execution service {start}.{attempt}"));
-            let mut scene = Scene::bare(self, project);
-            scene.plan_call(self, "suspend");
-            scene.make_up(0);
-            if scene.report(self, 0).await.is_some_and(|answer| answer.accepted) {
-                return Ok((true, None));
-            }
-            refusal = scene.refusal();
-            if let Some(ended) = self.test_environment.target_ended().await {
-                return Err(SessionError::Start(ended));
-            }
-            if began.elapsed() > within {
-                break;
-            }
-            tokio::time::sleep(Duration::from_millis(250)).await;
-        }
-        Ok((false, refusal))
-    }
-
-    /// What follows a plain call of each kind, and whether calls are made side by side.
-    async fn learn(&mut self, limits: &TimeoutLimits) {
-        let began = Instant::now();
-        let (suspend, terminate, parallel) =
-            futures::join!(self.plain("suspend"), self.plain("terminate"), self.side_by_side());
-        let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
-        self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
-        let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
-        self.pace = Timeouts::calibrated(slowest, limits);
-    }
-
-    async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
-        let project = self.test_environment.project(&format!("baseline of {after_execution}"));
-        let mut scene = Scene::bare(self, project);
-        let call = scene.plan_call(self, after_execution);
-        if scene.wait_for_commands(self).await.is_err() {
-            return (Behaviour::Stays, 1, true);
-        }
-        scene.report(self, call).await;
-        let behaviour = scene.behaviour(self, call).await;
-        let mut keeps_consumed = true;
-        if behaviour == Behaviour::Next {
-            scene.quiet(self).await;
-            if self.capabilities.contains("inbox") && scene.read_inbox(self, 0).await.is_some() {
-                let own = &scene.calls[call];
-                keeps_consumed =
-                    scene.project.transcript.with(|frames| !seen::records(frames, own).is_empty());
-            }
-        }
-        let own = scene.turns[0].clone();
-        let asks = scene.project.transcript.with(|frames| seen::nexts(frames, &own).count());
-        (behaviour, asks.max(1), keeps_consumed)
-    }
-
-    /// Whether two calls of one answer are made together, or the second only once the first has its result.
-    ///
-    /// A worker alone goes on for others, so that its second call does not come is all that there is to see.
-    async fn side_by_side(&self) -> Option<bool> {
-        let mut scene = Scene::bare(self, self.test_environment.project("two calls of one answer"));
-        scene.plan_call(self, "suspend");
-        scene.plan_call(self, "suspend");
-        scene.start_turn(self, 0, self.pace.answer).await.ok()?;
-        if !scene.await_command(self, 0, self.pace.answer).await {
-            return None;
-        }
-        if scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await {
-            return Some(true);
-        }
-        if !self.resumes() {
-            return Some(false);
-        }
-        scene.report(self, 0).await;
-        let comes_then = scene.await_command(self, 1, self.pace.answer).await;
-        // One that makes the first call only says so to the model.
-        (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
-    }
 }
 
 fn capabilities(table: &UtpTable, has_secret: bool) -> BTreeSet<String> {
@@ -405,7 +277,11 @@ impl Session for RuntimeSession {
     }
 
     fn snapshot(&self) -> Value {
-        protocol::snapshot(&self.found())
+        protocol::snapshot(&self.to_snapshot())
+    }
+
+    fn diagnose(self: Arc<Self>) -> LocalBoxFuture<'static, Vec<Check>> {
+        async move { self.checks() }.boxed_local()
     }
 
     fn process(&self) -> Option<&SharedProcess> {

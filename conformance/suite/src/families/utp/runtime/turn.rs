@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::families::utp::call::{AGENT, CHANNEL};
-use crate::families::utp::platform::ProjectName;
+use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::subject;
 use crate::families::utp::trace::Traceparent;
 

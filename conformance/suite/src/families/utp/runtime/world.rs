@@ -8,9 +8,10 @@ use serde_json::Value;
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
-use crate::engine::judge::{Alternative, Cause, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
-use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::message::mentions;
+use crate::families::utp::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// The state of one scenario.
@@ -23,7 +24,7 @@ pub struct World {
 has_core!(World);
 
 impl FamilyWorld for World {
-    fn remains(&self) -> ScenarioArtifacts {
+    fn artifacts(&self) -> ScenarioArtifacts {
         let project = self.scene.as_ref().map(|scene| &scene.project);
         ScenarioArtifacts {
             transcript: project.map(|project| Arc::clone(&project.transcript)),
@@ -34,7 +35,7 @@ impl FamilyWorld for World {
         }
     }
 
-    fn leave(&mut self) {
+    fn on_end(&mut self) {
         if let Some(scene) = &self.scene {
             scene.project.retire();
         }

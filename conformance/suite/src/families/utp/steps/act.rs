@@ -168,8 +168,7 @@ async fn card_asked_for(world: &mut World) -> Result<(), Abort> {
         frames
             .iter()
             .any(|frame| {
-                frame.kind == Kind::CardsGet
-                    && crate::families::utp::judge::seen::mentions(&frame.body, &card_id)
+                frame.kind == Kind::CardsGet && crate::families::utp::message::mentions(&frame.body, &card_id)
             })
             .then_some(())
     };

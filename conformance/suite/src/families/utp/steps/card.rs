@@ -2,9 +2,9 @@
 
 use cucumber::then;
 
-use crate::engine::judge::Alternative;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::{card, repeat, seen};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 
 #[then("a tool.result card is written for the call")]
@@ -21,7 +21,7 @@ async fn shows_work(world: &mut World) -> Step {
 #[then("the result shows nothing of the earlier arguments")]
 async fn shows_nothing_earlier(world: &mut World) -> Step {
     // A tool that needs arguments may refuse the call, with or without an answer.
-    world.settled_unmixed().await?;
+    world.settled_with_own_arguments().await?;
     // The call took over the token of the earlier one, whose arguments are the ones to look for.
     let token = world.call()?.token.clone();
     world.judge_call(|frames, calls| card::shows_nothing_of(frames, calls, &token))
@@ -64,7 +64,7 @@ async fn inherits(world: &mut World, member: String) -> Step {
 
 #[then(expr = "the tool.result card, if there is one, inherits {string}")]
 async fn any_inherits(world: &mut World, member: String) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => card::inherits(frames, calls, &member),
         None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),

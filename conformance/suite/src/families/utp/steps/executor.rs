@@ -13,7 +13,7 @@ use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{card, upstream};
 use crate::families::utp::tool::{Role, Tool};
-use crate::families::utp::upstream::{Key, Manner, Variable};
+use crate::families::utp::upstream::{Key, ResponseMode, Variable};
 use crate::families::utp::world::World;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
@@ -55,21 +55,21 @@ impl FromStr for KeyVariable {
     name = "manner",
     regex = r"answers with status \d+|redirects with status \d+ to \S+|never answers|closes the connection"
 )]
-struct UpstreamManner(Manner);
+struct UpstreamMode(ResponseMode);
 
-impl FromStr for UpstreamManner {
+impl FromStr for UpstreamMode {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         let number = |word: &str| word.parse().map_err(|_| format!("`{word}` is no status"));
         Ok(Self(match text.split(' ').collect::<Vec<_>>().as_slice() {
-            ["answers", .., "200"] => Manner::Answers,
-            ["answers", .., status] => Manner::Refuses(number(status)?),
+            ["answers", .., "200"] => ResponseMode::Answers,
+            ["answers", .., status] => ResponseMode::Refuses(number(status)?),
             ["redirects", "with", "status", status, "to", url] => {
-                Manner::Redirects(number(status)?, (*url).to_owned())
+                ResponseMode::Redirects(number(status)?, (*url).to_owned())
             }
-            ["never", "answers"] => Manner::Hangs,
-            ["closes", ..] => Manner::Closes,
+            ["never", "answers"] => ResponseMode::Hangs,
+            ["closes", ..] => ResponseMode::Closes,
             _ => return Err(format!("an upstream cannot do `{text}`")),
         }))
     }
@@ -136,27 +136,27 @@ fn card_argument(world: &mut World, name: String, text: String) -> Step {
 }
 
 #[given(expr = "the upstream {manner}")]
-fn upstream_does(world: &mut World, manner: UpstreamManner) -> Step {
+fn upstream_does(world: &mut World, mode: UpstreamMode) -> Step {
     let session = world.session()?;
-    let manner = match manner.0 {
-        Manner::Redirects(status, url) => {
+    let mode = match mode.0 {
+        ResponseMode::Redirects(status, url) => {
             let url = filled(world, &url)?;
             if let Some(host) = url.split('/').nth(2) {
                 world.scene()?.project.upstream.watch(host);
             }
-            Manner::Redirects(status, url)
+            ResponseMode::Redirects(status, url)
         }
         other => other,
     };
-    if manner == Manner::Hangs
+    if mode == ResponseMode::Hangs
         && let Some(timeout) = session.upstream().and_then(|upstream| upstream.plan.timeout)
     {
         world.scene()?.allow(timeout);
     }
     let call = world.call()?;
-    call.obstructed = manner != Manner::Answers;
+    call.obstructed = mode != ResponseMode::Answers;
     let token = call.token.clone();
-    world.scene()?.project.upstream.answer(&token, &manner);
+    world.scene()?.project.upstream.answer(&token, &mode);
     Ok(())
 }
 
@@ -207,7 +207,7 @@ async fn authenticates(world: &mut World, variable: KeyVariable) -> Step {
 #[then("no request is made with the literal key")]
 async fn uses_no_literal(world: &mut World) -> Step {
     // A target may refuse such a call, with or without an answer.
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     let literal = filled(world, "{literal}")?;
     world.judge_call(|frames, calls| upstream::uses_no_literal(frames, calls, &literal))
 }
@@ -241,7 +241,7 @@ async fn is_not_logged(world: &mut World, variable: KeyVariable) -> Step {
 
 #[then("no host is asked that is not allowed")]
 async fn stays_allowed(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(upstream::stays_allowed)?;
     world.judge_call(upstream::has_no_foreign_success)?;
     world.judge_later(LateCheck::StaysAllowed)
@@ -249,7 +249,7 @@ async fn stays_allowed(world: &mut World) -> Step {
 
 #[then("the redirect is not followed")]
 async fn follows_nothing(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     let landing = filled(world, "{landing}")?;
     world.judge_call(|frames, calls| upstream::follows_nothing(frames, calls, &landing))?;
     world.judge_later(LateCheck::FollowsNothing(landing))

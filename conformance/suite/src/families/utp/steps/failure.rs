@@ -2,9 +2,9 @@
 
 use cucumber::then;
 
-use crate::engine::judge::Alternative;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::{errors, seen, upstream};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
 
@@ -85,7 +85,7 @@ async fn all_refused(world: &mut World) -> Step {
 
 /// Waits for what may come; a refused command need not be answered.
 async fn any_failed_card(world: &mut World) -> Result<(), Abort> {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
         Some(_) => Ok(()),
         None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),

@@ -50,9 +50,9 @@ impl FromStr for Obstacle {
 /// Which of several children is done first.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(name = "order", regex = "first|last")]
-struct Ends(Order);
+struct ChildOrder(Order);
 
-impl FromStr for Ends {
+impl FromStr for ChildOrder {
     type Err = Infallible;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -110,7 +110,7 @@ fn decide(world: &mut World, child_outcome: ChildOutcome) -> Step {
 }
 
 #[when(expr = "the worker sends the command and the child that was started {order} ends first")]
-async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
+async fn send_and_end_children(world: &mut World, order: ChildOrder) -> Step {
     decide(world, ChildOutcome::Waits)?;
     world.send().await?;
     let session = world.session()?;
@@ -141,7 +141,7 @@ async fn send_and_end_children(world: &mut World, order: Ends) -> Step {
 
 #[then("the arguments of the card show in what the built-in does")]
 async fn shows_work(world: &mut World) -> Step {
-    world.worked().await?;
+    world.wait_for_effect().await?;
     world.judge_call(children::shows_work)
 }
 

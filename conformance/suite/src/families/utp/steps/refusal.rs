@@ -3,10 +3,10 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
-use crate::engine::judge::Alternative;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{refusal, seen};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 
 #[then("the tool does not run")]
@@ -57,7 +57,7 @@ async fn note_run(world: &mut World) -> Step {
 
 /// Waits for what may come; where nothing comes there is nothing to look at, which is permitted.
 pub(super) async fn any_callback(world: &mut World) -> Step {
-    world.lingered().await?;
+    world.wait_grace_period().await?;
     world.judge_call(|frames, calls| match seen::report(frames, calls) {
         Some(_) => Ok(()),
         None => Err(Alternative::UnansweredRefusal.seen_in(seen::life_after(frames, calls))),

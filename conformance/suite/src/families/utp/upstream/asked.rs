@@ -8,7 +8,8 @@ use callmark_reports::record::Direction;
 use serde_json::{Map, Value, json};
 use url::form_urlencoded;
 
-use super::script::tokens;
+use crate::families::utp::message;
+use crate::families::utp::token::tokens;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
 
@@ -51,7 +52,7 @@ impl ReceivedRequest {
         let text = format!("{path}?{query}\n{}", String::from_utf8_lossy(body));
         let form = headers.get("content-type").is_some_and(|kind| kind.contains("form-urlencoded"));
         let mut parameters: Map<String, Value> = pairs(query.as_bytes());
-        let body = crate::families::utp::platform::nats::body(body);
+        let body = message::body(body);
         match &body {
             Value::Object(members) => parameters.extend(members.clone()),
             Value::String(text) if form => parameters.extend(pairs(text.as_bytes())),

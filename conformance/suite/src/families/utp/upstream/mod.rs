@@ -22,7 +22,7 @@ use crate::net::http_connections;
 use crate::transcript::lock;
 
 pub use keys::{Key, Keys, Variable};
-pub use script::{Manner, Script, proof};
+pub use script::{ResponseMode, Script};
 
 /// The two hosts that an executor may ask (Guide §4).
 pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];
@@ -67,7 +67,7 @@ impl Upstream {
     }
 
     /// An upstream that does not listen, for a run that is judged again.
-    pub(in crate::families::utp) fn unheard(plan: UpstreamPlan) -> Arc<Self> {
+    pub(in crate::families::utp) fn offline(plan: UpstreamPlan) -> Arc<Self> {
         let address = SocketAddr::from(([127, 0, 0, 1], 0));
         Arc::new(Self { plan, address, platform_service: Arc::default(), _tasks: JoinSet::new() })
     }

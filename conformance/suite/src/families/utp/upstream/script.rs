@@ -3,20 +3,14 @@
 use std::sync::Mutex;
 
 use serde_json::{Value, json};
-use sha2::{Digest, Sha256};
 
 use super::asked::ReceivedRequest;
-use crate::spec::library::hex;
+use crate::families::utp::token::proof;
 use crate::transcript::lock;
-
-/// What a token begins with.
-const TOKEN: &str = "tok-";
-/// Characters of a token.
-const TOKEN_LENGTH: usize = 16;
 
 /// What the upstream does with the requests of a call.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Manner {
+pub enum ResponseMode {
     /// Answers, with a word that nobody else knows.
     #[default]
     Answers,
@@ -30,23 +24,18 @@ pub enum Manner {
     Closes,
 }
 
-/// What the upstream says to who asks for `token`: the sign that it was asked.
-pub fn proof(token: &str) -> String {
-    format!("{TOKEN}{}", &hex(&Sha256::digest(format!("found/{token}").as_bytes()))[..TOKEN_LENGTH - 4])
-}
-
 /// The calls of one project, and what the upstream does with their requests.
 #[derive(Debug, Default)]
 pub struct Script {
-    calls: Mutex<Vec<Known>>,
+    calls: Mutex<Vec<ExpectedCall>>,
     hosts: Mutex<Vec<String>>,
 }
 
 #[derive(Clone, Debug)]
-struct Known {
+struct ExpectedCall {
     token: String,
     call_id: String,
-    manner: Manner,
+    mode: ResponseMode,
     asked: u32,
 }
 
@@ -54,14 +43,14 @@ impl Script {
     /// A call of the project may ask.
     pub fn expect(&self, token: &str, call_id: &str) {
         let (token, call_id) = (token.to_owned(), call_id.to_owned());
-        let known = Known { token, call_id, manner: Manner::Answers, asked: 0 };
+        let known = ExpectedCall { token, call_id, mode: ResponseMode::Answers, asked: 0 };
         lock(&self.calls).push(known);
     }
 
     /// What becomes of a call's requests from now on.
-    pub fn answer(&self, token: &str, manner: &Manner) {
+    pub fn answer(&self, token: &str, mode: &ResponseMode) {
         for known in lock(&self.calls).iter_mut().filter(|known| known.token == token) {
-            manner.clone_into(&mut known.manner);
+            mode.clone_into(&mut known.mode);
         }
     }
 
@@ -76,24 +65,16 @@ impl Script {
     }
 
     /// The call that a request is for, what becomes of it, and how many came before it.
-    pub(super) fn find(&self, tokens: &[String]) -> Option<(String, Manner, u32)> {
+    pub(super) fn find(&self, tokens: &[String]) -> Option<(String, ResponseMode, u32)> {
         let mut calls = lock(&self.calls);
         let known = calls.iter_mut().find(|known| tokens.contains(&known.token))?;
         let before = known.asked;
         known.asked += 1;
-        Some((known.call_id.clone(), known.manner.clone(), before))
+        Some((known.call_id.clone(), known.mode.clone(), before))
     }
 }
 
-/// Every token in a text.
-pub(super) fn tokens(text: &str) -> impl Iterator<Item = String> + '_ {
-    text.match_indices(TOKEN).filter_map(|(at, _)| {
-        let token = text.get(at..at + TOKEN_LENGTH)?;
-        token[TOKEN.len()..].bytes().all(|byte| byte.is_ascii_hexdigit()).then(|| token.to_owned())
-    })
-}
-
-impl Manner {
+impl ResponseMode {
     /// The answer as a transcript shows it; `None` in place of the status for one that does not come.
     ///
     /// What a search finds differs from time to time, so that a call that is made again shows another result.
@@ -133,29 +114,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn tokens_are_found_in_any_text() {
-        let found: Vec<String> =
-            tokens("/a/tok-0123456789ab?q=xtok-ba9876543210&tok-nothex tok-0123").collect();
-        assert_eq!(found, ["tok-0123456789ab", "tok-ba9876543210"]);
-    }
-
-    #[test]
-    fn what_is_found_is_not_what_was_asked_for() {
-        let word = proof("tok-0123456789ab");
-        assert_ne!(word, "tok-0123456789ab");
-        assert_eq!(tokens(&word).collect::<Vec<_>>(), std::slice::from_ref(&word));
-    }
-
-    #[test]
     fn each_call_is_answered_in_its_own_manner() {
         let script = Script::default();
         script.expect("tok-0123456789ab", "call_1");
         script.expect("tok-ba9876543210", "call_2");
-        script.answer("tok-ba9876543210", &Manner::Refuses(503));
+        script.answer("tok-ba9876543210", &ResponseMode::Refuses(503));
         let find = |token: &str| script.find(&[token.to_owned()]);
-        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 0)));
-        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), Manner::Answers, 1)));
-        assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), Manner::Refuses(503), 0)));
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), ResponseMode::Answers, 0)));
+        assert_eq!(find("tok-0123456789ab"), Some(("call_1".to_owned(), ResponseMode::Answers, 1)));
+        assert_eq!(find("tok-ba9876543210"), Some(("call_2".to_owned(), ResponseMode::Refuses(503), 0)));
         assert_eq!(find("tok-ffffffffffff"), None);
     }
 }

@@ -12,7 +12,7 @@ use tokio::net::TcpListener;
 
 use super::ALLOWED;
 use super::asked::ReceivedRequest;
-use super::script::Manner;
+use super::script::ResponseMode;
 use crate::families::utp::platform::{PlatformService, Project};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
@@ -51,15 +51,15 @@ async fn answer(
     let bytes = http_connections::body(body, MAX_BODY).await.unwrap_or_default();
     let asked = ReceivedRequest::of(&parts, &bytes);
     let is_tunnel = parts.method == Method::CONNECT;
-    let mut reply = Manner::Answers.reply(&asked, 0);
-    for (project, call, manner, before) in
+    let mut reply = ResponseMode::Answers.reply(&asked, 0);
+    for (project, call, mode, before) in
         platform_service.iter().flat_map(|platform_service| owners(platform_service, &asked, &own))
     {
         let Some(platform_service) = &platform_service else { break };
         for message in platform_service.wire().incoming(asked.message(&project.id, &call)) {
             project.transcript.record(message);
         }
-        reply = told(platform_service, &project, &call, manner.reply(&asked, before), &own);
+        reply = told(platform_service, &project, &call, mode.reply(&asked, before), &own);
     }
     if is_tunnel {
         // What would come through it is TLS, which nobody here speaks.
@@ -76,14 +76,14 @@ fn owners(
     platform_service: &PlatformService,
     asked: &ReceivedRequest,
     own: &Own,
-) -> Vec<(Arc<Project>, String, Manner, u32)> {
+) -> Vec<(Arc<Project>, String, ResponseMode, u32)> {
     let tokens = asked.subjects();
     let projects = platform_service.projects();
     let named: Vec<_> = projects
         .iter()
         .filter_map(|project| {
-            let (call, manner, before) = project.upstream.find(&tokens)?;
-            Some((Arc::clone(project), call, manner, before))
+            let (call, mode, before) = project.upstream.find(&tokens)?;
+            Some((Arc::clone(project), call, mode, before))
         })
         .collect();
     let is_known =
@@ -94,7 +94,7 @@ fn owners(
     let watching: Vec<_> =
         projects.iter().filter(|project| project.upstream.watches(&asked.host)).cloned().collect();
     let everybody = if watching.is_empty() { projects } else { watching };
-    everybody.into_iter().map(|project| (project, String::new(), Manner::Answers, 0)).collect()
+    everybody.into_iter().map(|project| (project, String::new(), ResponseMode::Answers, 0)).collect()
 }
 
 /// What really arrives at the executor.

@@ -3,11 +3,12 @@
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
-use crate::families::breadcrumb::agent::said::Utterance;
-use crate::families::breadcrumb::agent::stock::meant;
-use crate::families::breadcrumb::agent::task::{Reply, number};
-use crate::families::breadcrumb::agent::told::{leaves, read};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::agent::agent_output::Utterance;
+use crate::families::breadcrumb::agent::conversation_reader::{leaves, read};
+use crate::families::breadcrumb::agent::seed_data::meant;
+use crate::families::breadcrumb::agent::task::{PlannedReply, number};
+use crate::families::breadcrumb::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// The first stage of the first task.
@@ -33,7 +34,11 @@ pub(in crate::families::breadcrumb::agent) fn returns(seen: &Seen<'_>, flag: boo
                 "set `return_to_llm` to `false` where nothing is left to do with the result",
             )
         };
-        let frame = seen.said.iter().find(|said| said.frame.n == call_record.frame).map(|said| said.frame);
+        let frame = seen
+            .utterances
+            .iter()
+            .find(|utterance| utterance.frame.n == call_record.frame)
+            .map(|utterance| utterance.frame);
         let finding = Finding::new(message, hint).expected(flag).actual(Some(&call_record.returns.into()));
         return Err(frame.into_iter().fold(finding, Finding::frame).into());
     }
@@ -51,8 +56,8 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
     let planned_calls = &seen.tasks[0].stages[0];
     let values = ["first", "second"].map(|what| number(mark, what).to_string());
     let (mut spoke, mut told) = (false, false);
-    for said in seen.after(last) {
-        let Some(message) = said.message() else { continue };
+    for utterance in seen.after(last) {
+        let Some(message) = utterance.message() else { continue };
         spoke = true;
         let message = digits_joined(&message);
         let mut tokens: Vec<(usize, bool, usize)> = Vec::new();
@@ -67,7 +72,7 @@ pub(in crate::families::breadcrumb::agent) fn pairs(seen: &Seen<'_>) -> Judgemen
             let finding = Finding::new("the answer to one call is told as that of another", hint)
                 .expected(format!("{}: {}", planned_calls[label].label, values[label]))
                 .actual(Some(&format!("{}: {}", planned_calls[label].label, values[value]).into()));
-            return Err(shown(finding).frame(said.frame).into());
+            return Err(shown(finding).frame(utterance.frame).into());
         }
     }
     if told {
@@ -126,7 +131,7 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
     for (task, own) in seen.tasks.iter().enumerate() {
         for (stage, planned_calls) in own.stages.iter().enumerate() {
             for (place, planned_call) in planned_calls.iter().enumerate() {
-                if matches!(planned_call.reply, Reply::Failure { .. }) {
+                if matches!(planned_call.reply, PlannedReply::Failure { .. }) {
                     match seen.answer((task, stage, place)) {
                         Ok(frame) => {
                             let decoy = number(&own.mark, "decoy");
@@ -148,16 +153,16 @@ fn failures<'s>(seen: &'s Seen<'_>) -> Result<Vec<Failed<'s>>, CheckFailure> {
 pub(in crate::families::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) -> Judgement {
     for Failed { frame, decoy, .. } in failures(seen)? {
         let decoy = decoy.to_string();
-        if let Some(said) = seen.after(frame.n).find(|said| text(said).contains(&decoy)) {
+        if let Some(utterance) = seen.after(frame.n).find(|utterance| text(utterance).contains(&decoy)) {
             return Err(Finding::new(
                 "what stood in an answer of status `error` is used as a result",
                 "look at `context.status` of a `tool.response.v1` before anything else in it, and take nothing but \
                  `context.error` from one that says `error`",
             )
             .expected(format!("nothing with {decoy}"))
-            .actual(Some(said.whole()))
+            .actual(Some(utterance.whole()))
             .frame(frame)
-            .frame(said.frame)
+            .frame(utterance.frame)
             .into());
         }
         if seen.after(frame.n).next().is_none() {
@@ -171,7 +176,8 @@ pub(in crate::families::breadcrumb::agent) fn heeds_the_status(seen: &Seen<'_>) 
 pub(in crate::families::breadcrumb::agent) fn reacts(seen: &Seen<'_>) -> Judgement {
     for failed in failures(seen)? {
         let frame = failed.frame;
-        let is_reaction = |said: &&Utterance<'_>| said.message().is_some() || !said.calls().is_empty();
+        let is_reaction =
+            |utterance: &&Utterance<'_>| utterance.message().is_some() || !utterance.calls().is_empty();
         if seen.after(frame.n).find(is_reaction).is_none() {
             let finding = Finding::new(
                 "nothing follows upon the failure of a tool",
@@ -208,14 +214,14 @@ fn kept_from_the_model<'s>(seen: &'s Seen<'_>, failed: &Failed<'_>) -> Option<(&
     let asked =
         later().filter(|frame| frame.kind == Kind::Model).find_map(|frame| Some((frame, told(&frame)?)));
     let (frame, words) = asked?;
-    let Reply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
+    let PlannedReply::Failure { error, .. } = &own.stages[stage][place].reply else { return None };
     let said_by_the_model = |message: &str| {
         let mut replies = later().filter(|frame| frame.kind == Kind::ModelReply);
         replies.any(|reply| reply.text("/content").is_some_and(|content| content.contains(message.trim())))
     };
     let mut after = seen.after(failed.frame.n);
-    let is_the_models = |said: &Utterance<'_>| {
-        said.calls().is_empty() && said.message().is_none_or(|message| said_by_the_model(&message))
+    let is_the_models = |utterance: &Utterance<'_>| {
+        utterance.calls().is_empty() && utterance.message().is_none_or(|message| said_by_the_model(&message))
     };
     // What brings a value breaks the rule on results, or that on matching.
     let is_empty = own.names().iter().all(|(number, _)| !words.contains(number));
@@ -238,7 +244,7 @@ fn is_rosy(words: &str) -> bool {
 pub(in crate::families::breadcrumb::agent) fn ends(seen: &Seen<'_>) -> Judgement {
     let answer = seen.answer(FIRST)?;
     // What nobody waits for may go with it.
-    let is_end = |said: &&Utterance<'_>| said.message().is_some() && !said.is_open();
+    let is_end = |utterance: &&Utterance<'_>| utterance.message().is_some() && !utterance.is_open();
     if seen.after(answer.n).find(is_end).is_some() {
         return Ok(());
     }
@@ -254,8 +260,8 @@ pub(in crate::families::breadcrumb::agent) fn builds_on_it(seen: &Seen<'_>) -> J
     let answer = seen.answer(FIRST)?;
     let mark = &seen.tasks[0].mark;
     let (first, second) = (number(mark, "first"), number(mark, "second"));
-    let uses = |said: &&Utterance<'_>| {
-        let text = text(said);
+    let uses = |utterance: &&Utterance<'_>| {
+        let text = text(utterance);
         let has = |number: u64| text.contains(&number.to_string());
         (has(first) && has(second)) || has(first + second)
     };
@@ -275,7 +281,7 @@ pub(in crate::families::breadcrumb::agent) fn builds_on_it(seen: &Seen<'_>) -> J
 /// The last word of the session leaves no call open.
 pub(in crate::families::breadcrumb::agent) fn closes(seen: &Seen<'_>) -> Judgement {
     let answer = seen.answer(FIRST)?;
-    if seen.said.last().is_some_and(|said| said.frame.n > answer.n && !said.is_open()) {
+    if seen.utterances.last().is_some_and(|utterance| utterance.frame.n > answer.n && !utterance.is_open()) {
         return Ok(());
     }
     let finding = Finding::new(
@@ -291,10 +297,12 @@ pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Jud
     let answer = seen.answer(FIRST)?;
     let stages = &seen.tasks[0].stages;
     let (primary, fallback) = (stages[0][0].tool, stages[1][0].tool);
-    let names =
-        |said: &&Utterance<'_>, tool: &str| said.calls().iter().any(|call| meant(call.tool()) == Some(tool));
-    let is_recovery =
-        |said: &&Utterance<'_>| names(said, fallback) || (said.message().is_some() && !names(said, primary));
+    let names = |utterance: &&Utterance<'_>, tool: &str| {
+        utterance.calls().iter().any(|call| meant(call.tool()) == Some(tool))
+    };
+    let is_recovery = |utterance: &&Utterance<'_>| {
+        names(utterance, fallback) || (utterance.message().is_some() && !names(utterance, primary))
+    };
     if seen.after(answer.n).find(is_recovery).is_some() {
         return Ok(());
     }
@@ -308,13 +316,14 @@ pub(in crate::families::breadcrumb::agent) fn falls_back(seen: &Seen<'_>) -> Jud
 /// What the fallback brought is reported.
 pub(in crate::families::breadcrumb::agent) fn tells_what_the_fallback_brought(seen: &Seen<'_>) -> Judgement {
     let first = seen.answer(FIRST)?;
-    if let (Err(_), Some(said)) = (seen.call(SECOND), seen.after(first.n).next()) {
-        return Err(Alternative::NoFallback.seen_in([said.frame]));
+    if let (Err(_), Some(utterance)) = (seen.call(SECOND), seen.after(first.n).next()) {
+        return Err(Alternative::NoFallback.seen_in([utterance.frame]));
     }
     let answer = seen.answer(SECOND)?;
     let brought = number(&seen.tasks[0].mark, "first").to_string();
-    let tells = |said: &&Utterance<'_>| {
-        !said.is_open() && said.message().is_some_and(|message| digits_joined(&message).contains(&brought))
+    let tells = |utterance: &&Utterance<'_>| {
+        !utterance.is_open()
+            && utterance.message().is_some_and(|message| digits_joined(&message).contains(&brought))
     };
     if seen.after(answer.n).find(tells).is_some() {
         return Ok(());
@@ -328,13 +337,13 @@ pub(in crate::families::breadcrumb::agent) fn tells_what_the_fallback_brought(se
 
 /// Everything that was said to the user and to tools, with plain numbers. What the agent has a language model think over
 /// is neither.
-fn text(said: &Utterance<'_>) -> String {
-    let calls = said.calls();
-    if calls.len() == said.requests().len() {
-        return digits_joined(&said.whole().to_string());
+fn text(utterance: &Utterance<'_>) -> String {
+    let calls = utterance.calls();
+    if calls.len() == utterance.requests().len() {
+        return digits_joined(&utterance.whole().to_string());
     }
     let calls = calls.iter().map(|call| call.value.to_string());
-    digits_joined(&said.message().into_iter().chain(calls).collect::<Vec<_>>().join("\n"))
+    digits_joined(&utterance.message().into_iter().chain(calls).collect::<Vec<_>>().join("\n"))
 }
 
 #[cfg(test)]

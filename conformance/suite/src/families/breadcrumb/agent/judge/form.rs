@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use super::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::ledger::belongs;
-use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::crumb::INVOCATION;
 
 /// The tag of what an agent says.
@@ -62,8 +62,8 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
         Part::Json => {
             seen.invocations()?;
             // A last word in plain words is none of the documents'; one that was to be JSON is.
-            let is_meant = |said: &&Utterance<'_>| !said.inner().is_string();
-            seen.said.iter().filter(is_meant).try_for_each(json)?;
+            let is_meant = |utterance: &&Utterance<'_>| !utterance.inner().is_string();
+            seen.utterances.iter().filter(is_meant).try_for_each(json)?;
             seen.each_form(json)
         }
         Part::Action => seen.each_form(action),
@@ -71,7 +71,7 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
         Part::SchemaName => {
             seen.invocations()?;
             // The user hears nothing of what the store refuses.
-            seen.said.iter().filter(|said| !said.is_envelope()).try_for_each(is_stored)?;
+            seen.utterances.iter().filter(|utterance| !utterance.is_envelope()).try_for_each(is_stored)?;
             seen.each_form(schema_name)
         }
         Part::Title => seen.each_form(title),
@@ -82,26 +82,30 @@ pub(in crate::families::breadcrumb::agent) fn has(seen: &Seen<'_>, part: Part) -
         Part::Session => {
             seen.invocations()?;
             // Who is answered first differs from run to run.
-            let mut said: Vec<_> = seen.said.iter().collect();
-            said.sort_by_key(|said| meant(seen, said).first().copied());
-            said.into_iter().try_for_each(|said| session(seen, said))
+            let mut utterance: Vec<_> = seen.utterances.iter().collect();
+            utterance.sort_by_key(|utterance| meant(seen, utterance).first().copied());
+            utterance.into_iter().try_for_each(|utterance| session(seen, utterance))
         }
         Part::KindOfMessage => {
             seen.invocations()?;
-            seen.said.iter().try_for_each(kind_of_message)
+            seen.utterances.iter().try_for_each(kind_of_message)
         }
     }
 }
 
 /// A finding about a member of the breadcrumb.
-fn of_member(said: &Utterance<'_>, name: &str, finding: Finding) -> CheckFailure {
-    let member = said.inner().get(name);
+fn of_member(utterance: &Utterance<'_>, name: &str, finding: Finding) -> CheckFailure {
+    let member = utterance.inner().get(name);
     let absent = Value::from("absent");
-    finding.actual(member.or(Some(&absent))).at(format!("{}/{name}", said.place())).frame(said.frame).into()
+    finding
+        .actual(member.or(Some(&absent)))
+        .at(format!("{}/{name}", utterance.place()))
+        .frame(utterance.frame)
+        .into()
 }
 
-fn json(said: &Utterance<'_>) -> Judgement {
-    if !said.frame.body.is_string() {
+fn json(utterance: &Utterance<'_>) -> Judgement {
+    if !utterance.frame.body.is_string() {
         return Ok(());
     }
     Err(Finding::new(
@@ -110,14 +114,14 @@ fn json(said: &Utterance<'_>) -> Judgement {
          words before or after it",
     )
     .expected("one JSON object")
-    .actual(Some(&said.frame.body))
-    .frame(said.frame)
+    .actual(Some(&utterance.frame.body))
+    .frame(utterance.frame)
     .into())
 }
 
-fn action(said: &Utterance<'_>) -> Judgement {
-    let is_list = said.frame.body.is_array();
-    let actual = said.whole().get("action");
+fn action(utterance: &Utterance<'_>) -> Judgement {
+    let is_list = utterance.frame.body.is_array();
+    let actual = utterance.whole().get("action");
     if actual.is_some_and(|action| action == "create") && !is_list {
         return Ok(());
     }
@@ -129,20 +133,20 @@ fn action(said: &Utterance<'_>) -> Judgement {
     .expected("create")
     .actual(actual.filter(|_| !is_list).or(Some(&absent)))
     .at("/action")
-    .frame(said.frame)
+    .frame(utterance.frame)
     .into())
 }
 
-fn breadcrumb(said: &Utterance<'_>) -> Judgement {
+fn breadcrumb(utterance: &Utterance<'_>) -> Judgement {
     let hint = "put everything but `action` into the one member `breadcrumb`";
-    let body = said.whole();
+    let body = utterance.whole();
     let beside = ["context", "tool_requests"].into_iter().find(|name| body.get(*name).is_some());
     if let Some(name) = beside {
         let finding = Finding::new(format!("`{name}` stands beside `action`, outside the breadcrumb"), hint);
-        return Err(finding.at(format!("/{name}")).actual(body.get(name)).frame(said.frame).into());
+        return Err(finding.at(format!("/{name}")).actual(body.get(name)).frame(utterance.frame).into());
     }
     // A breadcrumb that is a text was read all the same.
-    let sent = said.frame.body.get("breadcrumb").or_else(|| body.get("breadcrumb"));
+    let sent = utterance.frame.body.get("breadcrumb").or_else(|| body.get("breadcrumb"));
     if sent.is_some_and(Value::is_object) {
         return Ok(());
     }
@@ -150,13 +154,13 @@ fn breadcrumb(said: &Utterance<'_>) -> Judgement {
         .expected("an object")
         .actual(sent.or(Some(&Value::from("absent"))))
         .at("/breadcrumb")
-        .frame(said.frame)
+        .frame(utterance.frame)
         .into())
 }
 
 /// What goes to the store as a breadcrumb can be read there.
-fn is_stored(said: &Utterance<'_>) -> Judgement {
-    if said.frame.body.is_object() {
+fn is_stored(utterance: &Utterance<'_>) -> Judgement {
+    if utterance.frame.body.is_object() {
         return Ok(());
     }
     Err(Finding::new(
@@ -165,47 +169,47 @@ fn is_stored(said: &Utterance<'_>) -> Judgement {
          answer",
     )
     .expected("one JSON object")
-    .actual(Some(&said.frame.body))
-    .frame(said.frame)
+    .actual(Some(&utterance.frame.body))
+    .frame(utterance.frame)
     .into())
 }
 
-fn schema_name(said: &Utterance<'_>) -> Judgement {
-    if said.inner()["schema_name"] == INVOCATION {
+fn schema_name(utterance: &Utterance<'_>) -> Judgement {
+    if utterance.inner()["schema_name"] == INVOCATION {
         return Ok(());
     }
     let finding = Finding::new(
         "an invocation is a breadcrumb of another schema",
         format!("write `\"schema_name\": \"{INVOCATION}\"`"),
     );
-    Err(of_member(said, "schema_name", finding.expected(INVOCATION)))
+    Err(of_member(utterance, "schema_name", finding.expected(INVOCATION)))
 }
 
-fn title(said: &Utterance<'_>) -> Judgement {
-    if said.inner()["title"].as_str().is_some_and(|title| !title.trim().is_empty()) {
+fn title(utterance: &Utterance<'_>) -> Judgement {
+    if utterance.inner()["title"].as_str().is_some_and(|title| !title.trim().is_empty()) {
         return Ok(());
     }
     let finding = Finding::new(
         "an invocation has no title",
         "give every breadcrumb a `title`, a string with words of its own",
     );
-    Err(of_member(said, "title", finding.expected("a string that is not empty")))
+    Err(of_member(utterance, "title", finding.expected("a string that is not empty")))
 }
 
-fn tag(said: &Utterance<'_>) -> Judgement {
-    let tags = said.inner()["tags"].as_array();
+fn tag(utterance: &Utterance<'_>) -> Judgement {
+    let tags = utterance.inner()["tags"].as_array();
     if tags.is_some_and(|tags| tags.iter().all(Value::is_string) && tags.iter().any(|tag| tag == TAG)) {
         return Ok(());
     }
     let hint = format!("write `tags` as an array of strings, one of them `{TAG}`");
     let finding =
         Finding::new(format!("the tags of an invocation are no array of strings with `{TAG}`"), hint);
-    Err(of_member(said, "tags", finding.expected(TAG)))
+    Err(of_member(utterance, "tags", finding.expected(TAG)))
 }
 
 /// Tags, however they are written down.
-fn tags(said: &Utterance<'_>) -> Vec<String> {
-    match &said.inner()["tags"] {
+fn tags(utterance: &Utterance<'_>) -> Vec<String> {
+    match &utterance.inner()["tags"] {
         Value::Array(tags) => tags.iter().filter_map(Value::as_str).map(str::to_owned).collect(),
         Value::String(text) => serde_json::from_str(text)
             .unwrap_or_else(|_| text.split([',', ' ']).map(|tag| tag.trim().to_owned()).collect()),
@@ -214,18 +218,18 @@ fn tags(said: &Utterance<'_>) -> Vec<String> {
 }
 
 /// The tasks that something was said about, else those of the user to whom it was said.
-fn meant(seen: &Seen<'_>, said: &Utterance<'_>) -> Vec<usize> {
-    let text = said.whole().to_string();
+fn meant(seen: &Seen<'_>, utterance: &Utterance<'_>) -> Vec<usize> {
+    let text = utterance.whole().to_string();
     let all = 0..seen.tasks.len();
     let about: Vec<usize> = all.clone().filter(|task| text.contains(&seen.tasks[*task].mark)).collect();
-    if about.is_empty() { all.filter(|task| belongs(said, seen.tasks, *task)).collect() } else { about }
+    if about.is_empty() { all.filter(|task| belongs(utterance, seen.tasks, *task)).collect() } else { about }
 }
 
-fn session(seen: &Seen<'_>, said: &Utterance<'_>) -> Judgement {
-    let tags = tags(said);
+fn session(seen: &Seen<'_>, utterance: &Utterance<'_>) -> Judgement {
+    let tags = tags(utterance);
     let of = |own: &str| tags.iter().any(|tag| tag.strip_prefix(SESSION) == Some(own));
     let sessions: Vec<&str> = seen.tasks.iter().map(|task| task.session.as_str()).collect();
-    let meant = meant(seen, said);
+    let meant = meant(seen, utterance);
     let right = meant.iter().any(|task| of(sessions[*task]))
         || (meant.is_empty() && sessions.iter().any(|own| of(own)));
     let wrong = tags.iter().any(|tag| tag == PLACEHOLDER)
@@ -242,27 +246,27 @@ fn session(seen: &Seen<'_>, said: &Utterance<'_>) -> Judgement {
         "what the agent says does not carry the session of the user's message",
         "put the tag `session:<id>` of the user's message, with its id, on everything that answers it",
     );
-    Err(of_member(said, "tags", finding.expected(format!("{SESSION}{own}"))))
+    Err(of_member(utterance, "tags", finding.expected(format!("{SESSION}{own}"))))
 }
 
-fn calls(said: &Utterance<'_>) -> Judgement {
+fn calls(utterance: &Utterance<'_>) -> Judgement {
     let sent = |body: &Value| {
         let inner = body.get("breadcrumb").filter(|inner| inner.is_object()).unwrap_or(body);
         inner.pointer("/context/tool_requests").cloned()
     };
     // What was read from a text has no other form than the text's.
-    let is_renamed = said.place().is_empty() && !std::ptr::eq(said.inner(), said.whole());
-    let place = match &said.frame.body {
-        Value::Object(_) if is_renamed => sent(said.inner()),
+    let is_renamed = utterance.place().is_empty() && !std::ptr::eq(utterance.inner(), utterance.whole());
+    let place = match &utterance.frame.body {
+        Value::Object(_) if is_renamed => sent(utterance.inner()),
         body @ Value::Object(_) if !body.get("breadcrumb").is_some_and(Value::is_string) => sent(body),
-        _ => sent(said.whole()),
+        _ => sent(utterance.whole()),
     };
     let is_list =
         place.as_ref().and_then(Value::as_array).is_some_and(|all| all.iter().all(Value::is_object));
     // Calls that stand beside the breadcrumb break the rule on the breadcrumb.
-    let is_beside =
-        place.is_none() && ["context", "tool_requests"].iter().any(|name| said.whole().get(*name).is_some());
-    if is_list || (is_beside && said.is_envelope() && said.place() == "/breadcrumb") {
+    let is_beside = place.is_none()
+        && ["context", "tool_requests"].iter().any(|name| utterance.whole().get(*name).is_some());
+    if is_list || (is_beside && utterance.is_envelope() && utterance.place() == "/breadcrumb") {
         return Ok(());
     }
     Err(Finding::new(
@@ -271,13 +275,13 @@ fn calls(said: &Utterance<'_>) -> Judgement {
     )
     .expected("an array of objects")
     .actual(place.as_ref().or(Some(&Value::from("absent"))))
-    .at(format!("{}/context/tool_requests", said.place()))
-    .frame(said.frame)
+    .at(format!("{}/context/tool_requests", utterance.place()))
+    .frame(utterance.frame)
     .into())
 }
 
-fn kind_of_message(said: &Utterance<'_>) -> Judgement {
-    match said.context().get("message") {
+fn kind_of_message(utterance: &Utterance<'_>) -> Judgement {
+    match utterance.context().get("message") {
         // Typed clients write null for what they leave out.
         None | Some(Value::Null | Value::String(_)) => Ok(()),
         Some(other) => Err(Finding::new(
@@ -286,15 +290,15 @@ fn kind_of_message(said: &Utterance<'_>) -> Judgement {
         )
         .expected("a string")
         .actual(Some(other))
-        .at(format!("{}/context/message", said.place()))
-        .frame(said.frame)
+        .at(format!("{}/context/message", utterance.place()))
+        .frame(utterance.frame)
         .into()),
     }
 }
 
-fn message(said: &Utterance<'_>) -> Judgement {
+fn message(utterance: &Utterance<'_>) -> Judgement {
     // While it thinks, there is nothing to report.
-    if said.message().is_some() || said.calls().is_empty() {
+    if utterance.message().is_some() || utterance.calls().is_empty() {
         return Ok(());
     }
     Err(Finding::new(
@@ -302,8 +306,8 @@ fn message(said: &Utterance<'_>) -> Judgement {
         "say in `context.message` what is being done while the tool works",
     )
     .expected("a text")
-    .actual(said.context().get("message").or(Some(&Value::from("absent"))))
-    .at(format!("{}/context/message", said.place()))
-    .frame(said.frame)
+    .actual(utterance.context().get("message").or(Some(&Value::from("absent"))))
+    .at(format!("{}/context/message", utterance.place()))
+    .frame(utterance.frame)
     .into())
 }

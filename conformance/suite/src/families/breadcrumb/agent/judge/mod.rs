@@ -8,8 +8,8 @@ pub(super) mod request;
 
 use serde_json::Value;
 
+use super::agent_output::Utterance;
 use super::ledger::{CallRecord, Ledger, response};
-use super::said::Utterance;
 use super::task::Task;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::transcript::Frame;
@@ -18,13 +18,13 @@ use crate::transcript::Frame;
 pub(super) struct Seen<'a> {
     pub frames: &'a [Frame],
     pub tasks: &'a [Task],
-    pub said: Vec<Utterance<'a>>,
+    pub utterances: Vec<Utterance<'a>>,
     pub ledger: Ledger,
 }
 
 impl<'a> Seen<'a> {
     pub(super) fn of(frames: &'a [Frame], tasks: &'a [Task]) -> Self {
-        Self { frames, tasks, said: Utterance::all(frames), ledger: Ledger::of(frames, tasks) }
+        Self { frames, tasks, utterances: Utterance::all(frames), ledger: Ledger::of(frames, tasks) }
     }
 
     /// What was said with calls in it.
@@ -32,7 +32,8 @@ impl<'a> Seen<'a> {
     /// # Errors
     /// Not observed where there is nothing of the kind.
     fn invocations(&self) -> Result<Vec<&Utterance<'a>>, CheckFailure> {
-        let all: Vec<_> = self.said.iter().filter(|said| !said.requests().is_empty()).collect();
+        let all: Vec<_> =
+            self.utterances.iter().filter(|utterance| !utterance.requests().is_empty()).collect();
         if all.is_empty() {
             return Err(CheckFailure::NotObserved("the agent called no tool".to_owned()));
         }
@@ -43,7 +44,7 @@ impl<'a> Seen<'a> {
     /// invocations, and of a last word only by its examples.
     fn each_form(&self, judgement: impl Fn(&Utterance<'a>) -> Judgement) -> Judgement {
         self.invocations()?.into_iter().try_for_each(&judgement)?;
-        let others = self.said.iter().filter(|said| said.requests().is_empty());
+        let others = self.utterances.iter().filter(|utterance| utterance.requests().is_empty());
         others.map(judgement).find(Result::is_err).unwrap_or(Ok(())).map_err(|trouble| match trouble {
             CheckFailure::Broken(finding) => {
                 finding.recommended("the standard shows a last word by its examples only").into()
@@ -54,7 +55,7 @@ impl<'a> Seen<'a> {
 
     /// What was said after a frame.
     fn after(&self, n: u32) -> impl Iterator<Item = &Utterance<'a>> {
-        self.said.iter().filter(move |said| said.frame.n > n)
+        self.utterances.iter().filter(move |utterance| utterance.frame.n > n)
     }
 
     /// The first call of a planned one that the agent made.
@@ -84,8 +85,8 @@ impl<'a> Seen<'a> {
 
     /// A finding about what was said last.
     fn last(&self, finding: Finding) -> Finding {
-        match self.said.last() {
-            Some(said) => finding.actual(Some(said.whole())).frame(said.frame),
+        match self.utterances.last() {
+            Some(utterance) => finding.actual(Some(utterance.whole())).frame(utterance.frame),
             None => finding.actual(Some(&Value::from("nothing was said"))),
         }
     }

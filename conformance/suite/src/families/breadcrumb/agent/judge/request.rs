@@ -7,10 +7,11 @@ use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
-use crate::families::breadcrumb::agent::said::{Request, Utterance};
-use crate::families::breadcrumb::agent::stock::{TOOLS, meant, misfit};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::agent::agent_output::{ToolRequest, Utterance};
+use crate::families::breadcrumb::agent::seed_data::{TOOLS, meant, misfit};
 use crate::families::breadcrumb::crumb::CONFIG;
+use crate::families::breadcrumb::reason::Alternative;
 
 /// A member of a call, as features name it.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -40,29 +41,29 @@ impl FromStr for Member {
 
 /// One call and where it stands.
 struct Place<'a> {
-    said: &'a Utterance<'a>,
+    utterance: &'a Utterance<'a>,
     number: usize,
-    request: Request<'a>,
+    request: ToolRequest<'a>,
 }
 
 impl Place<'_> {
     /// A finding about one of its members.
     fn finding(&self, name: &str, finding: Finding) -> CheckFailure {
-        let Self { said, number, request } = self;
+        let Self { utterance, number, request } = self;
         let absent = Value::from("absent");
         finding
             .actual(request.value.get(name).or(Some(&absent)))
-            .at(format!("{}/context/tool_requests/{number}/{name}", said.place()))
-            .frame(said.frame)
+            .at(format!("{}/context/tool_requests/{number}/{name}", utterance.place()))
+            .frame(utterance.frame)
             .into()
     }
 }
 
 /// Judges every call of every message.
 fn each(seen: &Seen<'_>, judgement: impl Fn(&Place<'_>) -> Judgement) -> Judgement {
-    for said in seen.invocations()? {
-        for (number, request) in said.requests().into_iter().enumerate() {
-            judgement(&Place { said, number, request })?;
+    for utterance in seen.invocations()? {
+        for (number, request) in utterance.requests().into_iter().enumerate() {
+            judgement(&Place { utterance, number, request })?;
         }
     }
     Ok(())
@@ -167,8 +168,8 @@ pub(in crate::families::breadcrumb::agent) fn fits(seen: &Seen<'_>) -> Judgement
         )
         .expected(expected)
         .actual(Some(input))
-        .at(format!("{}/context/tool_requests/{number}/input{pointer}", place.said.place()))
-        .frame(place.said.frame)
+        .at(format!("{}/context/tool_requests/{number}/input{pointer}", place.utterance.place()))
+        .frame(place.utterance.frame)
         .into())
     })
 }
@@ -176,12 +177,12 @@ pub(in crate::families::breadcrumb::agent) fn fits(seen: &Seen<'_>) -> Judgement
 /// No two calls of one message have one id.
 pub(in crate::families::breadcrumb::agent) fn are_apart(seen: &Seen<'_>) -> Judgement {
     let mut several = false;
-    for said in seen.invocations()? {
-        let requests = said.requests();
+    for utterance in seen.invocations()? {
+        let requests = utterance.requests();
         several |= requests.len() > 1;
         let mut ids = BTreeSet::new();
         for (number, request) in requests.into_iter().enumerate() {
-            let place = Place { said, number, request };
+            let place = Place { utterance, number, request };
             if request.id().is_some_and(|id| !ids.insert(id.to_owned())) {
                 return Err(place.finding("requestId", repeated("two calls of one message have the same id")));
             }
@@ -191,23 +192,23 @@ pub(in crate::families::breadcrumb::agent) fn are_apart(seen: &Seen<'_>) -> Judg
         return Ok(());
     }
     // The user asked for one message; who makes two has nothing that distinguishes either.
-    Err(Alternative::OneCall.seen_in(seen.invocations()?.into_iter().map(|said| said.frame)))
+    Err(Alternative::OneCall.seen_in(seen.invocations()?.into_iter().map(|utterance| utterance.frame)))
 }
 
 /// No id is used again in its session.
 pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Judgement {
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
     let mut bodies: Vec<&Value> = Vec::new();
-    for (turn, said) in seen.invocations()?.into_iter().enumerate() {
+    for (turn, utterance) in seen.invocations()?.into_iter().enumerate() {
         // A message that is sent twice is one message.
-        if bodies.contains(&&said.frame.body) {
+        if bodies.contains(&&utterance.frame.body) {
             continue;
         }
-        bodies.push(&said.frame.body);
-        for (number, request) in said.requests().into_iter().enumerate() {
+        bodies.push(&utterance.frame.body);
+        for (number, request) in utterance.requests().into_iter().enumerate() {
             let Some(id) = request.id() else { continue };
             if used.insert(id.to_owned(), turn).is_some_and(|earlier| earlier != turn) {
-                let place = Place { said, number, request };
+                let place = Place { utterance, number, request };
                 return Err(place.finding("requestId", repeated("an id of an earlier message is used again")));
             }
         }
@@ -226,19 +227,20 @@ fn repeated(message: &str) -> Finding {
 /// Calls that name a configuration.
 fn configured(seen: &Seen<'_>, judgement: impl Fn(&Place<'_>, &Value) -> Judgement) -> Judgement {
     let mut any = false;
-    for said in seen.invocations()? {
-        for (number, request) in said.requests().into_iter().enumerate() {
+    for utterance in seen.invocations()? {
+        for (number, request) in utterance.requests().into_iter().enumerate() {
             // Typed clients write null for what they leave out.
             if let Some(id) = request.value.get("config_id").filter(|id| !id.is_null()) {
                 any = true;
-                judgement(&Place { said, number, request }, id)?;
+                judgement(&Place { utterance, number, request }, id)?;
             }
         }
     }
     if any {
         return Ok(());
     }
-    Err(Alternative::NoConfiguration.seen_in(seen.invocations()?.into_iter().map(|said| said.frame)))
+    Err(Alternative::NoConfiguration
+        .seen_in(seen.invocations()?.into_iter().map(|utterance| utterance.frame)))
 }
 
 /// A configuration is named by a UUID.

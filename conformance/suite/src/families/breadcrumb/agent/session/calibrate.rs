@@ -6,9 +6,9 @@ use std::time::{Duration, Instant};
 
 use super::{CrumbAgentError, CrumbAgentSession};
 use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
-use crate::families::breadcrumb::agent::said::Utterance;
 use crate::families::breadcrumb::agent::task::{Task, UserRequest};
 use crate::transcript::Frame;
 
@@ -28,13 +28,13 @@ struct Tried {
 
 impl CrumbAgentSession {
     /// Asks for a note and for a memo, or a sum: who always does the same does one of them wrong.
-    pub(super) async fn learn(
+    pub(super) async fn calibrate(
         &mut self,
         limits: &TimeoutLimits,
         within: Duration,
     ) -> Result<(), CrumbAgentError> {
         if matches!(self.around.driver.way, Way::Store) {
-            let mut listeners = self.around.driver.store.shelf.listeners();
+            let mut listeners = self.around.driver.store.contents.listeners();
             let someone = listeners.wait_for(|count| *count > 0);
             // Who reads lists in turn never listens.
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
@@ -86,10 +86,10 @@ impl CrumbAgentSession {
         patience: Duration,
     ) -> Result<Tried, CrumbAgentError> {
         let unique = self.unique(&format!("calibration {name}"));
-        let (play, _attending) = self.enter(&unique, Arc::default());
+        let (state, _attending) = self.enter(&unique, Arc::default());
         let task = Task::new(user_request, &unique, 1, format!("sess-{unique}"));
-        self.say(&play, task).map_err(CrumbAgentError::Reach)?;
-        let tasks = play.tasks();
+        self.say(&state, task).map_err(CrumbAgentError::Reach)?;
+        let tasks = state.tasks();
         let spoke = |frames: &[Frame]| (!Utterance::all(frames).is_empty()).then_some(());
         // The tool that it was asked to use, and what for.
         let called = |frames: &[Frame]| {
@@ -103,7 +103,7 @@ impl CrumbAgentSession {
             });
             (is_meant && ledger.made((0, 0, 0)).next().is_some()).then_some(())
         };
-        let transcript = &play.scenario_channel.transcript;
+        let transcript = &state.scenario_channel.transcript;
         let began = Instant::now();
         if transcript.wait(patience, spoke).await.is_none() {
             return Ok(Tried::default());
@@ -119,7 +119,7 @@ impl CrumbAgentSession {
             return CrumbAgentError::Reach(why);
         }
         let listens = !matches!(self.around.driver.way, Way::Store)
-            || *self.around.driver.store.shelf.listeners().borrow() > 0;
+            || *self.around.driver.store.contents.listeners().borrow() > 0;
         CrumbAgentError::Silent {
             seconds: within.as_secs(),
             what: if listens {

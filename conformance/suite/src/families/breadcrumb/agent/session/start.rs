@@ -3,25 +3,25 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 use std::sync::Arc;
-use std::time::{Duration, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
 use serde_json::Value;
 use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
+use crate::engine::digest::nonce;
 use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
 use crate::families::breadcrumb::agent::model::Model;
-use crate::families::breadcrumb::agent::play::Plays;
-use crate::families::breadcrumb::agent::stock;
+use crate::families::breadcrumb::agent::scenario_state::ScenarioStates;
+use crate::families::breadcrumb::agent::seed_data;
 use crate::families::breadcrumb::agent::tools::Around;
-use crate::families::breadcrumb::lines;
-use crate::families::breadcrumb::lines::Input;
+use crate::families::breadcrumb::json_lines;
+use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::ScenarioRouter;
-use crate::families::breadcrumb::runner::session::fixtures;
-use crate::families::breadcrumb::store::{Posting, Store};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures};
 use crate::net::http_server::HttpServer;
 use crate::transcript::Kind;
 
@@ -43,8 +43,8 @@ pub(super) async fn set_up(
     let store = store.map_err(CrumbAgentError::Listen)?;
     let held = fixtures(table.fixtures.as_deref(), &directory).map_err(CrumbAgentError::Config)?;
     stock_up(&store, &held)?;
-    let plays = Arc::<Plays>::default();
-    let model = Model::new(&router, &plays);
+    let states = Arc::<ScenarioStates>::default();
+    let model = Model::new(&router, &states);
     let speaking = Arc::clone(&model);
     let server =
         HttpServer::start(table.model_listen.as_deref(), Arc::new(move |asked| speaking.serve(&asked)));
@@ -70,12 +70,12 @@ pub(super) async fn set_up(
         };
         processes.push(process);
         let hearing = Arc::clone(&router);
-        listening.spawn(lines::read(output, move |text| {
-            hearing.heard(Kind::Said, "stdout", BTreeMap::new(), line(&text));
+        listening.spawn(json_lines::read(output, move |text| {
+            hearing.record_incoming(Kind::Said, "stdout", BTreeMap::new(), line(&text));
         }));
-        let input = Input::new(input);
+        let input = LineWriter::new(input);
         for crumb in store
-            .shelf
+            .contents
             .list(&crate::families::breadcrumb::in_memory_store::Filter {
                 limit: usize::MAX,
                 ..Default::default()
@@ -88,8 +88,7 @@ pub(super) async fn set_up(
         Way::Lines(input)
     } else if let Some(url) = &drive.http {
         let url = filled(url, &words);
-        let scale = limits.scale.clamp(0.01, 1000.0);
-        let (deadline, patience) = (table.deadline().mul_f64(scale), table.start_timeout().mul_f64(scale));
+        let (deadline, patience) = (limits.scaled(table.deadline()), limits.scaled(table.start_timeout()));
         Way::Http(Courier::new(&url, &router, deadline, patience).map_err(CrumbAgentError::Config)?)
     } else {
         Way::Store
@@ -97,15 +96,14 @@ pub(super) async fn set_up(
     if let Some(first) = processes.pop() {
         processes.push(first.on(port));
     }
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
     Ok(CrumbAgentSession {
         pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
         around: Arc::new(Around { router, driver: Driver { store, way }, model }),
-        plays,
+        states,
         further_tools: names(&held),
         works: false,
         process: SharedProcess::new(processes),
-        nonce: format!("{now:x}{}", std::process::id()),
+        nonce: nonce(),
         seed,
         table,
         _model: Some(server),
@@ -115,10 +113,10 @@ pub(super) async fn set_up(
 
 /// Puts into the store what it holds from the start.
 fn stock_up(store: &Store, fixtures: &[Value]) -> Result<(), CrumbAgentError> {
-    let own = stock::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
-    let further = fixtures.iter().map(|body| (store.shelf.fresh_id(), body.clone()));
+    let own = seed_data::breadcrumbs().into_iter().map(|(id, body)| (id.to_owned(), body));
+    let further = fixtures.iter().map(|body| (store.contents.fresh_id(), body.clone()));
     for (id, body) in own.chain(further) {
-        let stored = store.shelf.put(id, &body, None);
+        let stored = store.contents.put(id, &body, None);
         stored.map_err(|refused| {
             CrumbAgentError::Config(format!("`breadcrumb.agent.fixtures`: {refused:?}"))
         })?;

@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::model::{asked, unasked};
+use super::model::{asked, offline};
 use super::tool::is_number;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::{CUSTOM, Config};
+use crate::families::breadcrumb::runner::fixtures::{CUSTOM, Config};
 use crate::transcript::Frame;
 
 /// What is known of the configurations of a scenario.
@@ -41,7 +41,7 @@ impl Known<'_> {
 /// The provider gets the key of the configuration, and no other.
 pub fn has_key(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
     let asked = asked(frames, call);
-    let (Some(config), Some(first)) = (known.of(call), asked.first()) else { return Err(unasked(call)) };
+    let (Some(config), Some(first)) = (known.of(call), asked.first()) else { return Err(offline(call)) };
     match asked.iter().find(|frame| known.keys_in(frame) != [config.key]) {
         None => Ok(()),
         Some(frame) => {
@@ -63,7 +63,7 @@ pub fn has_key(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
 /// The provider is asked for the model of the configuration.
 pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
     let asked = asked(frames, call);
-    let Some(config) = known.of(call) else { return Err(unasked(call)) };
+    let Some(config) = known.of(call) else { return Err(offline(call)) };
     let answer = Answer::of(frames, call);
     let told = answer.and_then(|answer| answer.at("/model")).and_then(Value::as_str);
     let is_asked_for = |frame: &&Frame| frame.text("/model") == Some(&config.model);
@@ -87,7 +87,7 @@ pub fn has_model(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement 
 /// The provider gets the custom setting.
 pub fn has_custom(frames: &[Frame], call: &Call, known: &Known<'_>) -> Judgement {
     let asked = asked(frames, call);
-    let Some(frame) = asked.first() else { return Err(unasked(call)) };
+    let Some(frame) = asked.first() else { return Err(offline(call)) };
     // Providers know the same setting by several names.
     let usual = ["/max_completion_tokens", "/max_tokens", "/options/num_predict"];
     let pointers = std::iter::once(known.pointer).chain(usual.into_iter().filter(|_| !known.is_told));

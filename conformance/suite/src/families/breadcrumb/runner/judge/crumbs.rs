@@ -6,7 +6,7 @@ use super::tool::{is_number, output, wrong};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::FIRST;
+use crate::families::breadcrumb::runner::fixtures::FIRST;
 use crate::transcript::{Frame, Kind};
 
 /// The store holds the new breadcrumb, as it was asked for, under the id that the tool gives.

@@ -6,7 +6,7 @@ use super::tool::{is_number, output, wrong};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::sent;
+use crate::families::breadcrumb::runner::fixtures::sent;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::transcript::{Frame, Kind};
 
@@ -24,7 +24,7 @@ pub fn has_content(call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgeme
 pub fn has_model(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     output(call, answer)?;
     let reply = frames.iter().rev().find(|frame| frame.kind == Kind::UpstreamReply);
-    let model = reply.and_then(|frame| frame.text("/model")).ok_or_else(|| unasked(call))?;
+    let model = reply.and_then(|frame| frame.text("/model")).ok_or_else(|| offline(call))?;
     if answer.at("/model").and_then(Value::as_str) == Some(model) {
         return Ok(());
     }
@@ -98,7 +98,7 @@ pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &S
 /// All messages of the call reach the model, in their order.
 pub fn hands_on(frames: &[Frame], call: &Call) -> Judgement {
     let asked = asked(frames, call);
-    let Some(frame) = asked.first() else { return Err(unasked(call)) };
+    let Some(frame) = asked.first() else { return Err(offline(call)) };
     let sent = sent(call);
     let finding = |what: &str| {
         Finding::new(
@@ -157,7 +157,7 @@ pub fn asked<'a>(frames: &'a [Frame], call: &Call) -> Vec<&'a Frame> {
 }
 
 /// Nothing was asked of the provider.
-pub fn unasked(call: &Call) -> CheckFailure {
+pub fn offline(call: &Call) -> CheckFailure {
     let hint = match call.tool() {
         "ollama_local" => "ask the host at `CALLMARK_OLLAMA_URL`",
         "venice" => "ask the provider at `CALLMARK_VENICE_URL`",

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::manifest::STANDARD_TOOLS;
+use crate::families::breadcrumb::reason::Alternative;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::value::tells;

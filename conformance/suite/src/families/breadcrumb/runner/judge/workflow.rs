@@ -11,7 +11,7 @@ use super::utility::since_asked;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::props::{MEMO, MEMO_TITLE, Step};
+use crate::families::breadcrumb::runner::fixtures::{MEMO, MEMO_TITLE, Step};
 use crate::transcript::{Frame, Kind};
 
 /// What a workflow brought, step by step.

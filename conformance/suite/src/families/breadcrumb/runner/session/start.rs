@@ -1,46 +1,53 @@
 //! Opens the parties around a runner, and starts it with what it has to know of them.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::time::Duration;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 use tokio::sync::watch;
 use tokio::task::JoinSet;
 
-use super::{RETRY, RunnerError, RunnerSession, secret_id};
-use crate::engine::files;
-use crate::engine::pace::Timeouts;
-use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
-use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
-use crate::families::breadcrumb::lines;
-use crate::families::breadcrumb::lines::Input;
-use crate::families::breadcrumb::manifest::{BreadcrumbTable, Dispatch, LANGUAGE_MODELS};
-use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
-use crate::families::breadcrumb::runner::answer::Answer;
-use crate::families::breadcrumb::runner::call::Call;
-use crate::families::breadcrumb::runner::digest::hash;
+use crate::engine::digest::{hash, nonce};
+use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port};
+use crate::families::breadcrumb::external_store::ExternalStore;
+use crate::families::breadcrumb::json_lines;
+use crate::families::breadcrumb::json_lines::LineWriter;
+use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS};
+use crate::families::breadcrumb::router::ScenarioRouter;
+use crate::families::breadcrumb::runner::error::RunnerError;
 use crate::families::breadcrumb::runner::pages::Pages;
-use crate::families::breadcrumb::runner::upstream::Upstream;
-use crate::families::breadcrumb::store::{Posting, Store, is_blank};
+use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
+use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
-use crate::families::breadcrumb::system::System;
-use crate::transcript::{Frame, Kind, lock};
+use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
 const OPENING: Duration = Duration::from_secs(10);
 /// Keys of a run.
 const KEYS: usize = 2;
-/// Bytes of a file of fixtures.
-const MAX_FIXTURES: u64 = 8 * 1024 * 1024;
 
-/// A session before anything was learnt.
+/// The parties around a runner, and its process.
+pub(super) struct Parties {
+    pub(super) store_access: StoreAccess,
+    pub(super) router: Arc<ScenarioRouter>,
+    pub(super) upstream: Option<Upstream>,
+    pub(super) pages: Option<Pages>,
+    pub(super) keys: Vec<String>,
+    /// Where the runner runs.
+    pub(super) directory: PathBuf,
+    pub(super) process: Option<ChildProcess>,
+    pub(super) nonce: String,
+    pub(super) listening: JoinSet<()>,
+}
+
+/// Opens the parties, and starts the runner where the manifest says how.
 pub(super) async fn set_up(
     plan: OpenContext<BreadcrumbTable>,
     handing: Handing,
-) -> Result<RunnerSession, RunnerError> {
-    let OpenContext { table, directory, log, limits, wire, seed } = plan;
+) -> Result<Parties, RunnerError> {
+    let OpenContext { table, directory, log, wire, .. } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
@@ -56,103 +63,43 @@ pub(super) async fn set_up(
     } else {
         None
     };
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default().as_nanos();
-    let nonce = format!("{now:x}{}", std::process::id());
+    let nonce = nonce();
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
-    let door = if let Some(base) = &table.store {
-        StoreAccess::System(follow(&table, base, &router, &mut listening).await?)
+    let store_access = if let Some(base) = &table.store {
+        StoreAccess::External(follow(&table, base, &router, &mut listening).await?)
     } else {
         let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
             .await
             .map_err(RunnerError::Listen)?;
         for fixture in fixtures(table.fixtures.as_deref(), &directory).map_err(RunnerError::Config)? {
-            let stored = store.shelf.put(store.shelf.fresh_id(), &fixture, None);
+            let stored = store.contents.put(store.contents.fresh_id(), &fixture, None);
             stored.map_err(|refused| RunnerError::Config(format!("`breadcrumb.fixtures`: {refused:?}")))?;
         }
         log.hide(keys.iter().cloned());
         for (number, key) in keys.iter().enumerate() {
-            store.shelf.keep_secret(&secret_id(number), &format!("key-{number}"), key);
+            store.contents.keep_secret(&secret_id(number), &format!("key-{number}"), key);
         }
         let port = Port::take(handing).map_err(RunnerError::Start)?;
         process = start(&table, &directory, log, &store, upstream.as_ref(), &port.address())?
             .map(|process| process.on(port));
         match process.as_mut().filter(|_| table.lines).and_then(ChildProcess::pipes) {
             Some((input, output)) => {
-                let (router, shelf) = (Arc::clone(&router), Arc::clone(&store.shelf));
-                listening.spawn(lines::read(output, move |line| {
+                let (router, contents) = (Arc::clone(&router), Arc::clone(&store.contents));
+                listening.spawn(json_lines::read(output, move |line| {
                     let said = serde_json::from_str(&line).unwrap_or(Value::from(line));
-                    for body in router.heard(Kind::Crumb, "stdout", BTreeMap::new(), said) {
+                    for body in router.record_incoming(Kind::Crumb, "stdout", BTreeMap::new(), said) {
                         // What is no breadcrumb was written down, and is stored nowhere.
-                        let _ = shelf.put(shelf.fresh_id(), &body, None);
+                        let _ = contents.put(contents.fresh_id(), &body, None);
                     }
                 }));
-                StoreAccess::Lines { store, input: Input::new(input) }
+                StoreAccess::Lines { store, input: LineWriter::new(input) }
             }
             None => StoreAccess::Store(store),
         }
     };
-    Ok(RunnerSession {
-        runner: table.runner.clone().unwrap_or_default(),
-        tools: table.tools.clone().unwrap_or_default(),
-        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
-        door,
-        router,
-        upstream,
-        pages,
-        keys,
-        directory: table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own)),
-        works: false,
-        process: SharedProcess::new(process),
-        nonce,
-        seed,
-        table,
-        _listening: listening,
-    })
-}
-
-impl RunnerSession {
-    /// Makes first calls until one is answered, by whatever.
-    pub(super) async fn wait_for_it(&self, within: Duration) -> Result<(), String> {
-        let began = Instant::now();
-        for number in 1_u32.. {
-            let unique = self.unique(&format!("restart {}, {number}", self.process.restarts()));
-            let scenario_channel = self.router.enter(&unique);
-            let call = self.sentinel(&unique, "hello");
-            self.first_call(&scenario_channel, &unique, &call).await?;
-            let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
-            if scenario_channel.transcript.wait(RETRY * number.min(8), answered).await.is_some() {
-                return Ok(());
-            }
-            if let Some(ended) = self.ended() {
-                return Err(ended);
-            }
-            if began.elapsed() > within {
-                break;
-            }
-        }
-        Err(format!("it answers no call within {} s", within.as_secs()))
-    }
-
-    /// A call before the first scenario.
-    pub(super) async fn first_call(
-        &self,
-        scenario_channel: &ScenarioChannel,
-        unique: &str,
-        call: &Call,
-    ) -> Result<(), String> {
-        let session = format!("session:sess-{unique}");
-        let body = if self.runner.dispatch == Dispatch::Agent {
-            json!({"schema_name": INVOCATION, "title": "Response", "tags": ["agent:response", session],
-                "context": {"message": "Hello.", "tool_requests": [call.request()]}})
-        } else {
-            let mut tags = self.runner.request_tags.clone();
-            tags.push(session);
-            let title = format!("Tool Request: {}", call.tool());
-            json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(self.runner.routes())})
-        };
-        self.door.put(&self.router, scenario_channel, body).await.map(|_| ())
-    }
+    let directory = table.cwd.as_ref().map_or_else(|| directory.clone(), |own| directory.join(own));
+    Ok(Parties { store_access, router, upstream, pages, keys, directory, process, nonce, listening })
 }
 
 /// Follows the store of a system.
@@ -161,7 +108,7 @@ async fn follow(
     base: &str,
     router: &Arc<ScenarioRouter>,
     listening: &mut JoinSet<()>,
-) -> Result<System, RunnerError> {
+) -> Result<ExternalStore, RunnerError> {
     let token = match &table.token_env {
         Some(variable) => Some(std::env::var(variable).map_err(|_| {
             RunnerError::Config(format!(
@@ -170,7 +117,7 @@ async fn follow(
         })?),
         None => None,
     };
-    let system = System::new(base, token).map_err(RunnerError::Reach)?;
+    let system = ExternalStore::new(base, token).map_err(RunnerError::Reach)?;
     let (opened, mut is_open) = watch::channel(false);
     let router = Arc::clone(router);
     let blanks = Mutex::new(BTreeSet::new());
@@ -182,7 +129,7 @@ async fn follow(
             lock(&blanks).insert(id);
         }
         let kind = if version > 1 && !was_blank { Kind::CrumbChange } else { Kind::Crumb };
-        router.heard(kind, "event", BTreeMap::new(), crumb);
+        router.record_incoming(kind, "event", BTreeMap::new(), crumb);
     }));
     let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
     if !matches!(open, Ok(Ok(_))) {
@@ -221,20 +168,4 @@ fn start(
     let around: Vec<(&str, &str)> = around.iter().map(|(name, value)| (name.as_str(), *value)).collect();
     let pipes = if table.lines { Pipes::Both } else { Pipes::None };
     launch.spawn(&around, pipes).map(Some).map_err(RunnerError::Start)
-}
-
-/// Breadcrumbs that the store holds from the start.
-pub(in crate::families::breadcrumb) fn fixtures(
-    file: Option<&Path>,
-    directory: &Path,
-) -> Result<Vec<Value>, String> {
-    let Some(file) = file else { return Ok(Vec::new()) };
-    let path = directory.join(file);
-    let shown = file.display();
-    let text = files::read_text(&path, MAX_FIXTURES).map_err(|error| format!("`{shown}`: {error}"))?;
-    match serde_json::from_str(&text) {
-        Ok(Value::Array(all)) => Ok(all),
-        Ok(_) => Err(format!("`{shown}` is no JSON array of breadcrumbs")),
-        Err(error) => Err(format!("`{shown}`: {error}")),
-    }
 }

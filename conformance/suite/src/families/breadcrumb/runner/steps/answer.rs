@@ -15,7 +15,7 @@ use crate::families::breadcrumb::runner::world::World;
     regex = "is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id request_id|\
              repeats the id of the request|repeats the name of the tool|has success or error as its status"
 )]
-enum Virtue {
+enum AnswerPredicate {
     Schema,
     Context,
     Spelling,
@@ -24,7 +24,7 @@ enum Virtue {
     Status,
 }
 
-impl FromStr for Virtue {
+impl FromStr for AnswerPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -43,13 +43,13 @@ impl FromStr for Virtue {
 /// What is said of a success or a failure.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(name = "part", regex = "an object as its output|no error|a text as its error")]
-enum Part {
+enum AnswerPart {
     Output,
     NoError,
     Error,
 }
 
-impl FromStr for Part {
+impl FromStr for AnswerPart {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -66,24 +66,24 @@ impl FromStr for Part {
     regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
                 request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
 )]
-fn is(world: &mut World, virtue: Virtue) -> Step {
+fn is(world: &mut World, virtue: AnswerPredicate) -> Step {
     world.judge_answers(|call, given| match virtue {
-        Virtue::Schema => answer::schema(given),
-        Virtue::Context => answer::in_context(given),
-        Virtue::Spelling => answer::spelling(call, given),
-        Virtue::Id => answer::id(call, given),
-        Virtue::Tool => answer::tool(call, given),
-        Virtue::Status => answer::status(given),
+        AnswerPredicate::Schema => answer::schema(given),
+        AnswerPredicate::Context => answer::in_context(given),
+        AnswerPredicate::Spelling => answer::spelling(call, given),
+        AnswerPredicate::Id => answer::id(call, given),
+        AnswerPredicate::Tool => answer::tool(call, given),
+        AnswerPredicate::Status => answer::status(given),
     })
 }
 
 #[then(expr = "the success has {part}")]
 #[then(expr = "the failure has {part}")]
-fn has(world: &mut World, part: Part) -> Step {
+fn has(world: &mut World, part: AnswerPart) -> Step {
     world.judge_answers(|call, given| match part {
-        Part::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
-        Part::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
-        Part::Error => outcome::has_failed(call, given).and_then(|()| answer::error(given)),
+        AnswerPart::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
+        AnswerPart::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
+        AnswerPart::Error => outcome::has_failed(call, given).and_then(|()| answer::error(given)),
     })
 }
 

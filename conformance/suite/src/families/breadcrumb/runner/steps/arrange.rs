@@ -5,9 +5,9 @@ use std::str::FromStr;
 use cucumber::{Parameter, given};
 use serde_json::{Value, json};
 
-use crate::engine::judge::Undeclared;
 use crate::engine::parameters::Json;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::{Call, filled};
 use crate::families::breadcrumb::runner::world::World;
 
@@ -54,7 +54,7 @@ impl FromStr for Failing {
     regex = "llm-001|calc-1|search-abc|s1|a UUID|one with a colon|one in capitals|one with other letters|one of 120 signs|\
              one like a path"
 )]
-pub(super) enum Form {
+pub(super) enum CallForm {
     Llm,
     Calc,
     Search,
@@ -67,7 +67,7 @@ pub(super) enum Form {
     Path,
 }
 
-impl FromStr for Form {
+impl FromStr for CallForm {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -87,7 +87,7 @@ impl FromStr for Form {
     }
 }
 
-impl Form {
+impl CallForm {
     /// An id of the form. A target may remember ids, so each has the scenario's mark.
     fn id(self, mark: &str) -> String {
         match self {
@@ -197,7 +197,7 @@ fn no_member(world: &mut World, name: String) -> Step {
 }
 
 #[given(expr = "its id is {form}")]
-fn id_of_a_form(world: &mut World, form: Form) -> Step {
+fn id_of_a_form(world: &mut World, form: CallForm) -> Step {
     let id = form.id(&world.scene()?.unique);
     last(world)?.request_id = Some(id);
     Ok(())

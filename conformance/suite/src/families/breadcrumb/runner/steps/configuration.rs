@@ -6,9 +6,9 @@ use cucumber::{Parameter, given, then, when};
 
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::runner::fixtures::{Act, NOTHING};
 use crate::families::breadcrumb::runner::judge::config;
 use crate::families::breadcrumb::runner::judge::config::Known;
-use crate::families::breadcrumb::runner::props::{Act, NOTHING};
 use crate::families::breadcrumb::runner::world::World;
 
 /// What stands where a configuration should.
@@ -34,13 +34,13 @@ impl FromStr for StandIn {
 /// What a provider gets of a configuration.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(name = "part", regex = "key|model|custom setting")]
-enum Part {
+enum ConfigurationPredicate {
     Key,
     Model,
     Custom,
 }
 
-impl FromStr for Part {
+impl FromStr for ConfigurationPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -83,11 +83,11 @@ async fn in_turn(world: &mut World) -> Step {
 }
 
 #[then(expr = "the provider gets the {part} of the configuration of each")]
-fn gets(world: &mut World, part: Part) -> Step {
+fn gets(world: &mut World, part: ConfigurationPredicate) -> Step {
     judge(world, |frames, call, known| match part {
-        Part::Key => config::has_key(frames, call, known),
-        Part::Model => config::has_model(frames, call, known),
-        Part::Custom => config::has_custom(frames, call, known),
+        ConfigurationPredicate::Key => config::has_key(frames, call, known),
+        ConfigurationPredicate::Model => config::has_model(frames, call, known),
+        ConfigurationPredicate::Custom => config::has_custom(frames, call, known),
     })
 }
 
@@ -114,15 +114,15 @@ fn judge(
     ) -> Judgement,
 ) -> Step {
     let scene = world.scene()?;
-    let (props, session) = (scene.props.clone(), scene.session.clone());
-    if props.configs.is_empty() {
+    let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
+    if fixtures.configs.is_empty() {
         let message = "no configuration was stored".to_owned();
         return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Suite, message }));
     }
     let table = &session.tools.config;
     world.judge_calls(|frames, call| {
         let known = Known {
-            configs: &props.configs,
+            configs: &fixtures.configs,
             keys: &session.keys,
             pointer: table.pointer(call.tool()),
             is_told: table.custom_pointer.is_some(),

@@ -5,8 +5,8 @@ use std::str::FromStr;
 use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
-use crate::engine::judge::Undeclared;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::runner::judge::outcome;
 use crate::families::breadcrumb::runner::world::World;

@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use crate::engine::judge::Judgement;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::runner::call::Call;
+use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
-use crate::families::breadcrumb::runner::props::Act;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::families::breadcrumb::runner::world::World;
 
@@ -21,7 +21,7 @@ use crate::families::breadcrumb::runner::world::World;
     name = "claim",
     regex = "has the members of its schema|has the text of the reply|names the model|has the number of tokens|has a cost that is an amount|has a cost|has a number|is the message|says how long it waited|comes when the time is over|names a breadcrumb that the store holds|is a success|has the version of the store|has all that was stored|counts its results|is the page|has the text of the page|says that it clicked|names the file of an image|has the title of the page|is the work of the tool that was named"
 )]
-enum Claim {
+enum OutputPredicate {
     Schema,
     Content,
     Model,
@@ -45,7 +45,7 @@ enum Claim {
     Named,
 }
 
-impl FromStr for Claim {
+impl FromStr for OutputPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -148,40 +148,40 @@ fn push(world: &mut World, call: Call) -> Step {
 }
 
 #[then(expr = "the output {claim}")]
-async fn output(world: &mut World, claim: Claim) -> Step {
+async fn output(world: &mut World, claim: OutputPredicate) -> Step {
     look(world, claim).await?;
     let scene = world.scene()?;
     let frames = scene.frames();
     let (speech, page) = (Speech::of(&scene.unique), Page::of(&scene.unique));
-    let (props, session) = (scene.props.clone(), scene.session.clone());
+    let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
     let url = session.pages.as_ref().map(|pages| pages.url(&scene.unique)).unwrap_or_default();
     world.judge_answers(|call, answer| match claim {
-        Claim::Schema => {
+        OutputPredicate::Schema => {
             let own = session.table.extra.get(call.tool()).and_then(|extra| extra.output_schema.as_ref());
-            tool::fits_schema(call, answer, props.action.as_deref(), own)
+            tool::fits_schema(call, answer, fixtures.action.as_deref(), own)
         }
-        Claim::Content => model::has_content(call, answer, &speech),
-        Claim::Model => model::has_model(&frames, call, answer),
-        Claim::Tokens => model::has_tokens(call, answer, &speech),
-        Claim::CostIsAmount => model::cost_is_an_amount(call, answer),
-        Claim::Cost => model::has_cost(call, answer),
-        Claim::Number => utility::draws(call, answer),
-        Claim::Message => utility::echoes(call, answer),
-        Claim::Waited => utility::tells_time(&frames, call, answer),
-        Claim::OnTime => utility::waits(&frames, call, answer),
-        Claim::Created => crumbs::is_created(&frames, call, answer),
-        Claim::Success => crumbs::succeeds(call, answer),
-        Claim::Version => {
-            props.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
+        OutputPredicate::Content => model::has_content(call, answer, &speech),
+        OutputPredicate::Model => model::has_model(&frames, call, answer),
+        OutputPredicate::Tokens => model::has_tokens(call, answer, &speech),
+        OutputPredicate::CostIsAmount => model::cost_is_an_amount(call, answer),
+        OutputPredicate::Cost => model::has_cost(call, answer),
+        OutputPredicate::Number => utility::draws(call, answer),
+        OutputPredicate::Message => utility::echoes(call, answer),
+        OutputPredicate::Waited => utility::tells_time(&frames, call, answer),
+        OutputPredicate::OnTime => utility::waits(&frames, call, answer),
+        OutputPredicate::Created => crumbs::is_created(&frames, call, answer),
+        OutputPredicate::Success => crumbs::succeeds(call, answer),
+        OutputPredicate::Version => {
+            fixtures.stored.first().map_or(Ok(()), |id| crumbs::is_newer(&frames, call, answer, id))
         }
-        Claim::Found => crumbs::finds(call, answer, &props.stored),
-        Claim::Counted => crumbs::counts(call, answer),
-        Claim::Page => browser::arrives(call, answer, &url, &page),
-        Claim::PageText => browser::reads(call, answer, &page),
-        Claim::Clicked => browser::clicks(&frames, call, answer),
-        Claim::Image => browser::shoots(&frames, call, answer),
-        Claim::PageTitle => browser::evaluates(call, answer, &json!(page.title)),
-        Claim::Named => model_or_page(&frames, call, answer, &speech),
+        OutputPredicate::Found => crumbs::finds(call, answer, &fixtures.stored),
+        OutputPredicate::Counted => crumbs::counts(call, answer),
+        OutputPredicate::Page => browser::arrives(call, answer, &url, &page),
+        OutputPredicate::PageText => browser::reads(call, answer, &page),
+        OutputPredicate::Clicked => browser::clicks(&frames, call, answer),
+        OutputPredicate::Image => browser::shoots(&frames, call, answer),
+        OutputPredicate::PageTitle => browser::evaluates(call, answer, &json!(page.title)),
+        OutputPredicate::Named => model_or_page(&frames, call, answer, &speech),
     })
 }
 
@@ -201,13 +201,13 @@ fn model_or_page(
 }
 
 /// Has the suite look where a claim is seen.
-async fn look(world: &mut World, claim: Claim) -> Step {
+async fn look(world: &mut World, claim: OutputPredicate) -> Step {
     let scene = world.scene()?;
     match claim {
-        Claim::Created => scene.look_up_created().await,
-        Claim::Version => scene.look_up_stored().await,
-        Claim::Image => scene.look_at_image().await,
-        Claim::Clicked => {
+        OutputPredicate::Created => scene.look_up_created().await,
+        OutputPredicate::Version => scene.look_up_stored().await,
+        OutputPredicate::Image => scene.look_at_image().await,
+        OutputPredicate::Clicked => {
             // The tool may answer before the page has reported the click.
             let told =
                 |frames: &[crate::transcript::Frame]| frames.iter().any(browser::is_click).then_some(());

@@ -57,9 +57,9 @@ impl FromStr for WorkflowPredicate {
 /// What a step brings.
 #[derive(Clone, Debug, Parameter)]
 #[param(name = "gain", regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#)]
-struct Gain(Expected);
+struct StepOutputPredicate(Expected);
 
-impl FromStr for Gain {
+impl FromStr for StepOutputPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -111,7 +111,7 @@ async fn and_nothing(world: &mut World) -> Step {
 
 #[then(expr = "the workflow {workflow_predicate}")]
 fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
-    let steps = world.scene()?.props.steps.clone();
+    let steps = world.scene()?.fixtures.steps.clone();
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
         let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
@@ -139,9 +139,9 @@ fn tells(world: &mut World, id: String) -> Step {
 }
 
 #[then(expr = "step {word} brings {gain}")]
-fn brings(world: &mut World, id: String, gain: Gain) -> Step {
+fn brings(world: &mut World, id: String, gain: StepOutputPredicate) -> Step {
     let scene = world.scene()?;
-    let steps = scene.props.steps.clone();
+    let steps = scene.fixtures.steps.clone();
     let expected = match gain.0 {
         Expected::This(text) => Expected::This(scene.in_words(&text)),
         other => other,
@@ -172,7 +172,7 @@ fn waits(world: &mut World, seconds: f64) -> Step {
 
 #[then("it is noted whether independent steps run side by side")]
 fn noted(world: &mut World) -> Step {
-    let steps = world.scene()?.props.steps.clone();
+    let steps = world.scene()?.fixtures.steps.clone();
     // What is only noted breaks nothing: a workflow that does not do its work shows nothing to be noted.
     world.judge_calls(|frames, call| {
         let answer = Answer::of(frames, call);

@@ -19,7 +19,7 @@ pub const LOST: &str = "lost";
 
 /// What became of a call, as the agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Told<'a> {
+pub enum Reported<'a> {
     /// Nothing came.
     Missing,
     /// The hook or the chat failed; why.
@@ -37,7 +37,7 @@ pub enum Told<'a> {
     Chat(&'a Value),
 }
 
-impl<'a> Told<'a> {
+impl<'a> Reported<'a> {
     /// What was reported of a call.
     pub fn of(call_record: &CallRecord<'a>) -> Self {
         let Some(frame) = call_record.own(Kind::Outcome).last() else { return Self::Missing };
@@ -107,7 +107,7 @@ fn told_to_anyone(call_record: &CallRecord<'_>) -> String {
     if let Some(reply) = reply {
         gather(reply, &mut all);
     }
-    Told::of(call_record).text() + &all.replace("\\/", "/").to_lowercase()
+    Reported::of(call_record).text() + &all.replace("\\/", "/").to_lowercase()
 }
 
 /// Tools whose results the contract does not specify (resolution A12).
@@ -115,25 +115,27 @@ const WITHOUT_A_RESULT: [&str; 2] = ["calendar_update_event", "calendar_delete_e
 
 /// Whether the outcome holds a text, anywhere.
 pub fn holds(call_record: &CallRecord<'_>, text: &str) -> bool {
-    Told::of(call_record).text().contains(&text.to_lowercase())
+    Reported::of(call_record).text().contains(&text.to_lowercase())
 }
 
 /// The call succeeds. What a model reads has no flag for that: it holds the `mark` of the Hub's or the web's answer, or,
 /// of a local tool, does not speak of a failure.
 pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     let hint = "do what the call asks for and tell its outcome; if the agent has no such tool, or other inputs, say so in \
                 the manifest";
     let succeeds = match &told {
-        Told::Hook { ok, .. } => *ok,
-        Told::Chat(outcome) if WITHOUT_A_RESULT.contains(&call_record.tool()) => !says_failure(outcome),
-        Told::Chat(_)
+        Reported::Hook { ok, .. } => *ok,
+        Reported::Chat(outcome) if WITHOUT_A_RESULT.contains(&call_record.tool()) => !says_failure(outcome),
+        Reported::Chat(_)
             if call_record.own(Kind::HubResponse).chain(call_record.own(Kind::Web)).next().is_some() =>
         {
             told.text().contains(&mark.to_lowercase())
         }
-        Told::Chat(outcome) => !says_failure(outcome),
-        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(call_record, &told).into()),
+        Reported::Chat(outcome) => !says_failure(outcome),
+        Reported::Missing | Reported::Lost(_) | Reported::Other(_) => {
+            return Err(untold(call_record, &told).into());
+        }
     };
     if succeeds {
         return Ok(());
@@ -146,7 +148,7 @@ pub fn is_a_success(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
 }
 
 /// No outcome in a form that can be read.
-fn untold(call_record: &CallRecord<'_>, told: &Told<'_>) -> Finding {
+fn untold(call_record: &CallRecord<'_>, told: &Reported<'_>) -> Finding {
     call_record.finding(
         format!("the agent does not tell what became of its call of `{}`", call_record.tool()),
         "answer every call with `{\"ok\": true or false, \"outcome\": …}`; in a chat, bring the outcome to the model as the \
@@ -159,7 +161,7 @@ fn untold(call_record: &CallRecord<'_>, told: &Told<'_>) -> Finding {
 /// The outcome holds what the Hub's result holds, and is not the envelope.
 pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
     is_a_success(call_record, mark)?;
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     if !told.text().contains(&mark.to_lowercase()) {
         let sent = call_record.own(Kind::HubResponse).last();
         let Some(sent) = sent else {
@@ -179,7 +181,7 @@ pub fn is_the_result(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
                 .into());
         }
     }
-    let (Told::Hook { outcome, .. } | Told::Chat(outcome)) = told else { return Ok(()) };
+    let (Reported::Hook { outcome, .. } | Reported::Chat(outcome)) = told else { return Ok(()) };
     if is_envelope(&parsed(outcome)) {
         return Err(call_record
             .finding(
@@ -207,9 +209,9 @@ fn is_envelope(value: &Value) -> bool {
 
 /// The call fails, and nothing is made up in place of a result.
 pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     let outcome = match &told {
-        Told::Hook { ok: true, .. } => {
+        Reported::Hook { ok: true, .. } => {
             return Err(call_record
                 .finding(
                     format!(
@@ -222,13 +224,15 @@ pub fn is_a_failure(call_record: &CallRecord<'_>) -> Judgement {
                 .actual(Some(&told.shown()))
                 .into());
         }
-        Told::Hook { outcome, .. } | Told::Chat(outcome) => *outcome,
+        Reported::Hook { outcome, .. } | Reported::Chat(outcome) => *outcome,
         // A chat that ends in an error reports a failure, in its way.
-        Told::Lost(_) if is_chat(call_record) => return Ok(()),
-        Told::Missing | Told::Lost(_) | Told::Other(_) => return Err(untold(call_record, &told).into()),
+        Reported::Lost(_) if is_chat(call_record) => return Ok(()),
+        Reported::Missing | Reported::Lost(_) | Reported::Other(_) => {
+            return Err(untold(call_record, &told).into());
+        }
     };
     let outcome = parsed(outcome);
-    let is_read_by_a_model = matches!(told, Told::Chat(_));
+    let is_read_by_a_model = matches!(told, Reported::Chat(_));
     if is_read_by_a_model && hides_failure(&outcome) {
         return Err(call_record
             .finding(
@@ -279,7 +283,7 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
 /// The failure says what the Hub's error means. Where it does not, that is a warning.
 pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
     is_a_failure(call_record)?;
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     if means(&told_to_anyone(call_record), code) {
         return Ok(());
     }
@@ -296,9 +300,9 @@ pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
 
 /// An expired integration is reported as such, and not as a secret of the agent's own that is wrong.
 pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Told::of(call_record);
-    if matches!(told, Told::Missing | Told::Other(_))
-        || (matches!(told, Told::Lost(_)) && !is_chat(call_record))
+    let told = Reported::of(call_record);
+    if matches!(told, Reported::Missing | Reported::Other(_))
+        || (matches!(told, Reported::Lost(_)) && !is_chat(call_record))
     {
         return Err(untold(call_record, &told).into());
     }
@@ -320,7 +324,7 @@ pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
 
 /// The link under which a customer connects the integration reaches the user.
 pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     if told_to_anyone(call_record).contains(results::SETUP_URL) {
         return Ok(());
     }
@@ -336,11 +340,11 @@ pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
 
 /// After a failure the agent makes the next call as ever.
 pub fn still_works(call_record: &CallRecord<'_>, mark: &str) -> Judgement {
-    let told = Told::of(call_record);
+    let told = Reported::of(call_record);
     let works = match &told {
-        Told::Hook { ok, .. } => *ok && holds(call_record, mark),
-        Told::Chat(_) => holds(call_record, mark),
-        Told::Missing | Told::Lost(_) | Told::Other(_) => false,
+        Reported::Hook { ok, .. } => *ok && holds(call_record, mark),
+        Reported::Chat(_) => holds(call_record, mark),
+        Reported::Missing | Reported::Lost(_) | Reported::Other(_) => false,
     };
     if works {
         return Ok(());

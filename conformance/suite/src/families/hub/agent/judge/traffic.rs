@@ -5,8 +5,9 @@ use serde_json::Value;
 use super::inputs::ENVELOPE;
 use super::request::{Expected, Route};
 use super::{CallRecord, status};
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::contract::TOOLS;
+use crate::families::hub::reason::Alternative;
 use crate::transcript::{Frame, Kind};
 
 /// Requests that are taken for one call which cannot succeed (resolution A26).

@@ -16,11 +16,11 @@ use self::script::{Script, Wanted};
 use super::judge::request::{Expected, Route};
 use crate::families::hub::agent::asked::frame;
 use crate::families::hub::contract::STATUS_BASE;
-use crate::net::http_server::{HttpServer, ReceivedRequest, Reply};
+use crate::net::http_server::{HttpReply, HttpServer, ReceivedRequest};
 use crate::transcript::lock;
 
 /// What a mock Hub reports of every request: method and path, and what is wrong with it.
-pub type Told = Arc<dyn Fn(&ReceivedRequest, &[String]) + Send + Sync>;
+pub type OnRequest = Arc<dyn Fn(&ReceivedRequest, &[String]) + Send + Sync>;
 
 /// A mock Hub for people who write an agent.
 pub struct MockHub {
@@ -36,7 +36,7 @@ impl MockHub {
         listen: Option<&str>,
         script: Script,
         expected: Expected,
-        told: Told,
+        told: OnRequest,
     ) -> Result<Self, String> {
         let script = Mutex::new(script);
         let handler = move |asked: ReceivedRequest| {
@@ -54,7 +54,7 @@ impl MockHub {
 
 /// The answer to a request. It does not depend on whether the request is right, so that one fault breaks one rule: where
 /// the request names no tool, the one that the agent was asked to call is `meant`.
-pub(super) fn answer(asked: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> Reply {
+pub(super) fn answer(asked: &ReceivedRequest, script: &mut Script, mark: &str, meant: &str) -> HttpReply {
     let customer = customer(asked);
     match Route::of(&frame(asked)) {
         Route::Execute => {
@@ -73,21 +73,21 @@ fn customer(asked: &ReceivedRequest) -> Option<&str> {
 }
 
 /// What the original system's agents ask for beside the contract; it is answered plausibly and never judged.
-fn beside(asked: &ReceivedRequest) -> Reply {
+fn beside(asked: &ReceivedRequest) -> HttpReply {
     let path = asked.bare_path().trim_end_matches('/');
     match asked.method.as_str() {
         "GET" if path.ends_with("/config") => {
             let agent_id = path.rsplit('/').nth(1).unwrap_or_default();
-            Reply::json(
+            HttpReply::json(
                 200,
                 &json!({"agent_id": agent_id, "name": "Agent under test", "status": "active",
                                      "config": {}, "enabled_tools": crate::families::hub::contract::TOOLS}),
             )
         }
-        "GET" if path.ends_with("/validate-key") => Reply::json(200, &json!({"valid": true})),
+        "GET" if path.ends_with("/validate-key") => HttpReply::json(200, &json!({"valid": true})),
         "POST" if path.ends_with("/usage/batch") => {
-            Reply::json(200, &json!({"success": true, "accepted": 0}))
+            HttpReply::json(200, &json!({"success": true, "accepted": 0}))
         }
-        _ => Reply::json(404, &json!({"detail": "the mock Hub serves nothing at this path"})),
+        _ => HttpReply::json(404, &json!({"detail": "the mock Hub serves nothing at this path"})),
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 
 use super::results;
 use crate::families::hub::contract;
-use crate::net::http_server::Reply;
+use crate::net::http_server::HttpReply;
 
 /// How a mock Hub answers. The first rule that fits decides; without one a call succeeds.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, Serialize)]
@@ -189,10 +189,10 @@ impl Script {
 
 impl ScriptAnswer {
     /// The answer to an execute request for `tool`. `mark` shows in its values whose they are.
-    pub fn to_call(&self, tool: &str, mark: &str) -> Reply {
+    pub fn to_call(&self, tool: &str, mark: &str) -> HttpReply {
         match self {
             Self::Success => match results::result(tool, mark) {
-                Some(result) => Reply::json(200, &results::success(tool, &result)),
+                Some(result) => HttpReply::json(200, &results::success(tool, &result)),
                 None => Self::failure(tool, "TOOL_NOT_FOUND", None, None),
             },
             Self::Code { code, message, details } => {
@@ -203,29 +203,31 @@ impl ScriptAnswer {
     }
 
     /// The answer to a question about the status of a customer's integrations.
-    pub fn to_status(&self, customer_id: &str) -> Reply {
+    pub fn to_status(&self, customer_id: &str) -> HttpReply {
         match self {
             Self::Raw { .. } | Self::Hang | Self::Close => self.plain(),
             Self::Success | Self::Code { .. } => {
                 let missing = matches!(self, Self::Code { code, .. } if code == "INTEGRATION_NOT_CONNECTED");
-                Reply::json(200, &results::status(customer_id, !missing))
+                HttpReply::json(200, &results::status(customer_id, !missing))
             }
         }
     }
 
-    fn failure(tool: &str, code: &str, message: Option<&str>, details: Option<&Value>) -> Reply {
+    fn failure(tool: &str, code: &str, message: Option<&str>, details: Option<&Value>) -> HttpReply {
         let status = contract::status_of(code).unwrap_or(500);
-        Reply::json(status, &results::failure(tool, code, message, details))
+        HttpReply::json(status, &results::failure(tool, code, message, details))
     }
 
-    fn plain(&self) -> Reply {
+    fn plain(&self) -> HttpReply {
         match self {
-            Self::Hang => Reply::Hang,
+            Self::Hang => HttpReply::Hang,
             Self::Raw { status, body: Value::String(body), content_type } => {
-                Reply::text(*status, content_type, body)
+                HttpReply::text(*status, content_type, body)
             }
-            Self::Raw { status, body, content_type } => Reply::text(*status, content_type, &body.to_string()),
-            Self::Close | Self::Success | Self::Code { .. } => Reply::Close,
+            Self::Raw { status, body, content_type } => {
+                HttpReply::text(*status, content_type, &body.to_string())
+            }
+            Self::Close | Self::Success | Self::Code { .. } => HttpReply::Close,
         }
     }
 }

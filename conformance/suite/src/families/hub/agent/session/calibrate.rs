@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 use super::{AgentError, AgentSession, Liveness};
 use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::hub::agent::call::{Call, Choice, chosen};
-use crate::families::hub::agent::driver::{Answer, Unanswered};
+use crate::families::hub::agent::driver::{DriverResponse, Unanswered};
 use crate::families::hub::agent::judge::{CallRecord, Made, outcome};
 use crate::families::hub::agent::scene;
 
@@ -18,7 +18,11 @@ const AGAIN: Duration = Duration::from_millis(10);
 const AGAIN_AT_LAST: Duration = Duration::from_millis(250);
 
 impl AgentSession {
-    pub(super) async fn learn(&mut self, limits: &TimeoutLimits, within: Duration) -> Result<(), AgentError> {
+    pub(super) async fn calibrate(
+        &mut self,
+        limits: &TimeoutLimits,
+        within: Duration,
+    ) -> Result<(), AgentError> {
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         for number in 1..=ROUNDS {
@@ -51,7 +55,7 @@ impl AgentSession {
             let left = end.saturating_duration_since(began);
             let scenario_channel = &self.router.unattributed;
             let why = match scene::drive(self, scenario_channel, made, left).await {
-                Ok(Answer { status: Some(status @ (502 | 503)), .. }) => {
+                Ok(DriverResponse { status: Some(status @ (502 | 503)), .. }) => {
                     format!("it is not ready, and answers {status}")
                 }
                 Ok(_) => return Ok(began.elapsed()),

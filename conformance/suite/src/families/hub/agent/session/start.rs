@@ -9,7 +9,8 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 
-use super::{AgentError, AgentSession, Liveness, digest, nonce, uuid};
+use super::{AgentError, AgentSession, Liveness, uuid};
+use crate::engine::digest::{hash, nonce};
 use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
 use crate::families::hub::agent::call::filled;
@@ -124,12 +125,12 @@ pub(super) async fn set_up(
     let secret = secret(&table, &text, is_embedded)?;
     let key = chat_key(&table)?;
     let made_up = |what: &str| {
-        let digits = digest(&[what, &text]);
+        let digits = hash(&[what, &text]);
         uuid(&digits[..20], &digits[20..32])
     };
     let nonce = nonce();
-    let unique = digest(&["calibration", &nonce])[..12].to_owned();
-    let mark = format!("tok-{}", &digest(&["calibration mark", &nonce])[..12]);
+    let unique = hash(&["calibration", &nonce])[..12].to_owned();
+    let mark = format!("tok-{}", &hash(&["calibration mark", &nonce])[..12]);
     let router = Arc::new(ScenarioRouter::new(
         wire,
         table.drive.model.unwrap_or_default(),
@@ -232,7 +233,7 @@ fn secret(table: &AgentTable, seed: &str, is_embedded: bool) -> Result<String, A
         None => return Err(AgentError::Config("`hub.agent` names no secret".to_owned())),
     }
     // The same in every run, so that two reports of one target are the same.
-    Ok(format!("made-up-{}", &digest(&["secret", seed])[..24]))
+    Ok(format!("made-up-{}", &hash(&["secret", seed])[..24]))
 }
 
 fn from_environment(key: &str, variable: &str) -> Result<String, AgentError> {

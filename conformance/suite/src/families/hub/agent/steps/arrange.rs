@@ -3,7 +3,7 @@
 use cucumber::given;
 use serde_json::json;
 
-use super::{Called, Code, Odd};
+use super::{Called, Code, OddAnswer};
 use crate::engine::world::Step;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
 use crate::families::hub::agent::world::World;
@@ -32,7 +32,7 @@ fn hub_refuses(world: &mut World, code: Code) -> Step {
 }
 
 #[given(expr = "the Hub answers it with {odd}")]
-fn hub_misbehaves(world: &mut World, odd: Odd) -> Step {
+fn hub_misbehaves(world: &mut World, odd: OddAnswer) -> Step {
     hub_answers(world, odd.0)
 }
 

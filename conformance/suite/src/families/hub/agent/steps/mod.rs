@@ -73,9 +73,9 @@ impl Code {
     name = "odd",
     regex = "a page of HTML|an empty body|an empty list|half a document|a closed connection"
 )]
-pub(super) struct Odd(pub ScriptAnswer);
+pub(super) struct OddAnswer(pub ScriptAnswer);
 
-impl FromStr for Odd {
+impl FromStr for OddAnswer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {

@@ -3,10 +3,11 @@
 use cucumber::then;
 
 use super::RequestPart;
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::hub::agent::judge::{inputs, request, status, traffic};
 use crate::families::hub::agent::world::World;
+use crate::families::hub::reason::Alternative;
 
 #[then(expr = "every execute request has the right {part}")]
 fn has_part(world: &mut World, part: RequestPart) -> Step {

@@ -3,8 +3,9 @@
 use serde_json::Value;
 
 use super::shape::Shape;
-use crate::engine::judge::{Alternative, CheckFailure, Judgement, Undeclared};
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::hub::contract;
+use crate::families::hub::reason::{Alternative, Undeclared};
 use crate::families::hub::server::client::{CUSTOMER, MARKED, ODD};
 use crate::families::hub::server::reply::Reply;
 

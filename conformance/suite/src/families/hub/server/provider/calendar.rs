@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use super::busy;
 use super::context::RequestContext;
 use super::events::{Event, Identity, merge};
-use super::reply::{Answer, Done, Reply, failure, refuse};
+use super::free_busy;
+use super::response::{Done, Handled, ProviderResponse, failure, refuse};
 use super::times::{HOME, exact, in_zone, instant};
 
 /// Events in one answer, at most and unless something else is said.
@@ -20,10 +20,10 @@ const SETTINGS: [(&str, &str); 5] = [
 ];
 
 /// Answers a request.
-pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
-    let ask = context.ask;
-    match (ask.method.as_str(), &ask.path()[2..]) {
-        ("POST", ["freeBusy"]) => busy::query(context),
+pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
+    let request = context.request;
+    match (request.method.as_str(), &request.path()[2..]) {
+        ("POST", ["freeBusy"]) => free_busy::query(context),
         ("GET", ["calendars", id]) => Ok(Done::read(calendar(context, id))),
         ("GET", ["users", "me", "calendarList"]) => Ok(Done::read(json!({
             "kind": "calendar#calendarList", "etag": "\"1\"", "nextSyncToken": "1",
@@ -40,7 +40,7 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
         }
         ("GET", ["calendars", _, "events"]) => list(context),
         ("POST", ["calendars", _, "events"] | ["calendars", _, "events", "import"]) => {
-            let given = ask.object()?;
+            let given = request.object()?;
             insert(context, &given)
         }
         ("POST", ["calendars", _, "events", "quickAdd"]) => quick_add(context),
@@ -50,13 +50,13 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
             let notifies = notifies(context)?;
             check_tag(context, id)?;
             context.account.events.delete(id)?;
-            Ok(Done::with(Reply::empty(), vec![deleted(id, notifies)]))
+            Ok(Done::with(ProviderResponse::empty(), vec![deleted(id, notifies)]))
         }
         _ => Err(failure(404)),
     }
 }
 
-fn insert(context: &mut RequestContext<'_>, given: &serde_json::Map<String, Value>) -> Answer {
+fn insert(context: &mut RequestContext<'_>, given: &serde_json::Map<String, Value>) -> Handled {
     let notifies = notifies(context)?;
     let id = match given.get("id").and_then(Value::as_str) {
         None => context.ids.event_id(),
@@ -71,12 +71,12 @@ fn insert(context: &mut RequestContext<'_>, given: &serde_json::Map<String, Valu
     let (id, resource) = (event.id.clone(), event.value());
     let effect = written(context, &event, notifies);
     context.account.events.put(event);
-    Ok(Done::with(Reply::ok(resource), vec![effect]).making([id]))
+    Ok(Done::with(ProviderResponse::ok(resource), vec![effect]).making([id]))
 }
 
 /// An event of one sentence: the title is known, the time is the next hour.
-fn quick_add(context: &mut RequestContext<'_>) -> Answer {
-    let text = context.ask.parameter("text").ok_or_else(|| refuse(400, "required", "Missing text."))?;
+fn quick_add(context: &mut RequestContext<'_>) -> Handled {
+    let text = context.request.parameter("text").ok_or_else(|| refuse(400, "required", "Missing text."))?;
     let end = context.now + jiff::SignedDuration::from_hours(1);
     let given = json!({
         "summary": text, "start": {"dateTime": exact(context.now)}, "end": {"dateTime": exact(end)},
@@ -85,19 +85,19 @@ fn quick_add(context: &mut RequestContext<'_>) -> Answer {
 }
 
 /// PUT replaces an event, PATCH changes what is named.
-fn change(context: &mut RequestContext<'_>, id: &str) -> Answer {
+fn change(context: &mut RequestContext<'_>, id: &str) -> Handled {
     let notifies = notifies(context)?;
-    let given = context.ask.object()?;
+    let given = context.request.object()?;
     check_tag(context, id)?;
     let old = context.account.events.find(id)?;
     if given.get("status").and_then(Value::as_str) == Some("cancelled") {
         let mut resource = old.value();
         resource["status"] = json!("cancelled");
         context.account.events.delete(id)?;
-        return Ok(Done::with(Reply::ok(resource), vec![deleted(id, notifies)]));
+        return Ok(Done::with(ProviderResponse::ok(resource), vec![deleted(id, notifies)]));
     }
     let identity = old.identity(&context.account.address);
-    let event = if context.ask.method == "PUT" {
+    let event = if context.request.method == "PUT" {
         Event::compose(&given, identity, context.now)?
     } else {
         let mut members = old.resource.clone();
@@ -114,23 +114,23 @@ fn change(context: &mut RequestContext<'_>, id: &str) -> Answer {
     let resource = event.value();
     let effect = written(context, &event, notifies);
     context.account.events.put(event);
-    Ok(Done::with(Reply::ok(resource), vec![effect]))
+    Ok(Done::with(ProviderResponse::ok(resource), vec![effect]))
 }
 
-fn list(context: &RequestContext<'_>) -> Answer {
-    let ask = context.ask;
-    let bound = |name: &str| ask.parameter(name).map(|text| instant(text, name)).transpose();
+fn list(context: &RequestContext<'_>) -> Handled {
+    let request = context.request;
+    let bound = |name: &str| request.parameter(name).map(|text| instant(text, name)).transpose();
     let (from, to) = (bound("timeMin")?, bound("timeMax")?);
     if matches!((from, to), (Some(from), Some(to)) if to <= from) {
         return Err(refuse(400, "timeRangeEmpty", "The specified time range is empty."));
     }
-    let words = ask.parameter("q").map(str::to_lowercase);
-    let by_start = ask.parameter("orderBy") == Some("startTime");
-    if by_start && ask.parameter("singleEvents") != Some("true") {
+    let words = request.parameter("q").map(str::to_lowercase);
+    let by_start = request.parameter("orderBy") == Some("startTime");
+    if by_start && request.parameter("singleEvents") != Some("true") {
         let message = "The requested ordering is not available for the particular query.";
         return Err(refuse(400, "badRequest", message));
     }
-    let uid = ask.parameter("iCalUID");
+    let uid = request.parameter("iCalUID");
     let mut found: Vec<&Event> = context
         .account
         .events
@@ -143,8 +143,8 @@ fn list(context: &RequestContext<'_>) -> Answer {
     if by_start {
         found.sort_by_key(|event| event.start.at);
     }
-    let size = ask.number("maxResults")?.unwrap_or(PAGE).clamp(1, MAX_PAGE);
-    let skip = ask.number("pageToken")?.unwrap_or_default();
+    let size = request.number("maxResults")?.unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let skip = request.number("pageToken")?.unwrap_or_default();
     let items: Vec<Value> = found.iter().skip(skip).take(size).map(|event| event.value()).collect();
     let mut body = json!({
         "kind": "calendar#events", "etag": "\"1\"", "summary": context.account.address,
@@ -158,14 +158,14 @@ fn list(context: &RequestContext<'_>) -> Answer {
 }
 
 /// Whether attendees are notified; `None` if unspecified, which means no.
-fn notifies(context: &RequestContext<'_>) -> Result<Option<bool>, Reply> {
-    match context.ask.parameter("sendUpdates") {
+fn notifies(context: &RequestContext<'_>) -> Result<Option<bool>, ProviderResponse> {
+    match context.request.parameter("sendUpdates") {
         Some("all" | "externalOnly") => return Ok(Some(true)),
         Some("none") => return Ok(Some(false)),
         Some(_) => return Err(refuse(400, "invalidParameter", "Invalid value for sendUpdates")),
         None => {}
     }
-    match context.ask.parameter("sendNotifications").map(str::to_lowercase).as_deref() {
+    match context.request.parameter("sendNotifications").map(str::to_lowercase).as_deref() {
         Some("true") => Ok(Some(true)),
         Some("false") => Ok(Some(false)),
         Some(_) => Err(refuse(400, "invalidParameter", "Invalid value for sendNotifications")),
@@ -174,9 +174,9 @@ fn notifies(context: &RequestContext<'_>) -> Result<Option<bool>, Reply> {
 }
 
 /// A change that was meant for an earlier state of the event is refused.
-fn check_tag(context: &RequestContext<'_>, id: &str) -> Result<(), Reply> {
+fn check_tag(context: &RequestContext<'_>, id: &str) -> Result<(), ProviderResponse> {
     let current = context.account.events.find(id)?.text("etag");
-    match context.ask.if_match.as_deref() {
+    match context.request.if_match.as_deref() {
         Some(wanted) if wanted != "*" && wanted != current => {
             Err(refuse(412, "conditionNotMet", "Precondition Failed"))
         }
@@ -185,7 +185,7 @@ fn check_tag(context: &RequestContext<'_>, id: &str) -> Result<(), Reply> {
 }
 
 fn written(context: &RequestContext<'_>, event: &Event, notifies: Option<bool>) -> Value {
-    json!({"effect": "event", "notifies": notifies, "event": event.seen(), "request": context.ask.json})
+    json!({"effect": "event", "notifies": notifies, "event": event.seen(), "request": context.request.json})
 }
 
 fn deleted(id: &str, notifies: Option<bool>) -> Value {

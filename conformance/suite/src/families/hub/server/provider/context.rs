@@ -3,10 +3,10 @@
 use jiff::Timestamp;
 use sha2::{Digest as _, Sha256};
 
-use super::ask::Ask;
 use super::enclosed::Enclosed;
 use super::events::Events;
 use super::mailbox::Mailbox;
+use super::request::ProviderRequest;
 
 /// What one customer has.
 pub(super) struct Account {
@@ -18,7 +18,7 @@ pub(super) struct Account {
 
 /// What a handler works with.
 pub(super) struct RequestContext<'a> {
-    pub(super) ask: &'a Ask<'a>,
+    pub(super) request: &'a ProviderRequest<'a>,
     /// The mail in the request, if there is one.
     pub(super) enclosed: Option<&'a Enclosed>,
     pub(super) account: &'a mut Account,

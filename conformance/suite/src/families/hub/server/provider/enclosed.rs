@@ -5,8 +5,8 @@ use base64::alphabet;
 use base64::engine::{DecodePaddingMode, GeneralPurpose, GeneralPurposeConfig};
 use serde_json::Value;
 
-use super::ask::Ask;
-use super::letter::Letter;
+use super::mime_message::MimeMessage;
+use super::request::ProviderRequest;
 
 const TOLERANT: GeneralPurpose = GeneralPurpose::new(
     &alphabet::URL_SAFE,
@@ -20,38 +20,38 @@ pub(super) struct Enclosed {
     pub(super) raw: Vec<u8>,
     pub(super) thread_id: Option<String>,
     /// Nothing where it cannot be read.
-    pub(super) letter: Option<Letter>,
+    pub(super) mime_message: Option<MimeMessage>,
 }
 
 /// The mail in a request: `raw` in JSON, else the body or a part of it in an upload.
-pub(super) fn enclosed(ask: &Ask<'_>) -> Option<Enclosed> {
-    let (raw, about) = if ask.segments.first().is_some_and(|first| first == "upload") {
-        let (raw, about) = uploaded(ask)?;
+pub(super) fn enclosed(request: &ProviderRequest<'_>) -> Option<Enclosed> {
+    let (raw, about) = if request.segments.first().is_some_and(|first| first == "upload") {
+        let (raw, about) = uploaded(request)?;
         (Some(raw), about)
     } else {
-        let object = ask.json.as_ref()?;
+        let object = request.json.as_ref()?;
         let about = if object["message"].is_object() { &object["message"] } else { object };
         (decoded(about["raw"].as_str()?), about.clone())
     };
     let about = if about["message"].is_object() { &about["message"] } else { &about };
     let thread_id = about["threadId"].as_str().filter(|id| !id.is_empty()).map(str::to_owned);
     let raw = raw.unwrap_or_default();
-    let letter = Letter::read(&raw);
-    Some(Enclosed { raw, thread_id, letter })
+    let mime_message = MimeMessage::read(&raw);
+    Some(Enclosed { raw, thread_id, mime_message })
 }
 
 /// The mail of an upload, and what is said about it.
-fn uploaded(ask: &Ask<'_>) -> Option<(Vec<u8>, Value)> {
-    if !ask.content_type.to_ascii_lowercase().starts_with("multipart/") {
-        return (!ask.body.is_empty()).then(|| (ask.body.to_vec(), Value::Null));
+fn uploaded(request: &ProviderRequest<'_>) -> Option<(Vec<u8>, Value)> {
+    if !request.content_type.to_ascii_lowercase().starts_with("multipart/") {
+        return (!request.body.is_empty()).then(|| (request.body.to_vec(), Value::Null));
     }
-    let boundary = ask.content_type.split(';').find_map(|parameter| {
+    let boundary = request.content_type.split(';').find_map(|parameter| {
         let (name, value) = parameter.split_once('=')?;
         name.trim().eq_ignore_ascii_case("boundary").then(|| value.trim().trim_matches(['"', '\'']))
     })?;
     let mut about = Value::Null;
     let mut raw = None;
-    for part in parts(ask.body, boundary) {
+    for part in parts(request.body, boundary) {
         let (head, content) = split_head(part);
         let head = String::from_utf8_lossy(head).to_lowercase();
         if head.contains("application/json") {

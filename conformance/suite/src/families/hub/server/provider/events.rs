@@ -5,7 +5,7 @@ use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::reply::{Reply, failure, refuse};
+use super::response::{ProviderResponse, failure, refuse};
 use super::times::{Moment, exact, moment};
 
 /// Events of one account; the oldest that were made go first.
@@ -70,7 +70,7 @@ impl Event {
         given: &Map<String, Value>,
         identity: Identity,
         now: Timestamp,
-    ) -> Result<Self, Reply> {
+    ) -> Result<Self, ProviderResponse> {
         let start = moment(given.get("start"), "start")?;
         let end = moment(given.get("end"), "end")?;
         if start.is_date != end.is_date {
@@ -175,7 +175,7 @@ impl Events {
     }
 
     /// Finds an event.
-    pub(super) fn find(&self, id: &str) -> Result<&Event, Reply> {
+    pub(super) fn find(&self, id: &str) -> Result<&Event, ProviderResponse> {
         self.live.iter().find(|event| event.id == id).ok_or_else(|| self.missing(id))
     }
 
@@ -199,7 +199,7 @@ impl Events {
     }
 
     /// Deletes an event.
-    pub(super) fn delete(&mut self, id: &str) -> Result<Event, Reply> {
+    pub(super) fn delete(&mut self, id: &str) -> Result<Event, ProviderResponse> {
         let at = self.live.iter().position(|event| event.id == id).ok_or_else(|| self.missing(id))?;
         if self.deleted.len() >= MAX_EVENTS {
             self.deleted.remove(0);
@@ -208,7 +208,7 @@ impl Events {
         Ok(self.live.remove(at))
     }
 
-    fn missing(&self, id: &str) -> Reply {
+    fn missing(&self, id: &str) -> ProviderResponse {
         failure(if self.deleted.iter().any(|deleted| deleted == id) { 410 } else { 404 })
     }
 }
@@ -238,7 +238,7 @@ pub(super) fn merge(members: &mut Map<String, Value>, changes: &Map<String, Valu
     }
 }
 
-fn attendees(given: Option<&Value>, owner: &str) -> Result<Vec<Value>, Reply> {
+fn attendees(given: Option<&Value>, owner: &str) -> Result<Vec<Value>, ProviderResponse> {
     let given = match given {
         None | Some(Value::Null) => return Ok(Vec::new()),
         Some(Value::Array(given)) => given,

@@ -7,8 +7,8 @@ use serde_json::{Value, json};
 use super::context::RequestContext;
 use super::mailbox::{Mail, OWN_LABEL, SYSTEM_LABELS};
 use super::outgoing;
-use super::reply::{Answer, Done, Reply, failure, refuse};
 use super::resource::{Format, attachment, brief, message, snippet};
+use super::response::{Done, Handled, ProviderResponse, failure, refuse};
 use super::search::{Query, reaches_hidden};
 
 /// Mails in one answer, at most and unless something else is said.
@@ -18,18 +18,18 @@ const PAGE: usize = 100;
 const MAX_BATCH: usize = 1_000;
 
 /// Answers a request.
-pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
-    let ask = context.ask;
-    let path = ask.path();
+pub(super) fn answer(context: &mut RequestContext<'_>) -> Handled {
+    let request = context.request;
+    let path = request.path();
     if path[0] == "upload" {
-        return match (ask.method.as_str(), &path[5..]) {
+        return match (request.method.as_str(), &path[5..]) {
             ("POST", ["messages", "send"]) => outgoing::send(context),
             ("POST", ["drafts"]) => outgoing::draft(context),
             ("POST", ["drafts", "send"]) => outgoing::send_draft(context),
             _ => Err(failure(404)),
         };
     }
-    match (ask.method.as_str(), &path[4..]) {
+    match (request.method.as_str(), &path[4..]) {
         ("GET", ["profile"]) => {
             let (messages, threads) = context.account.mailbox.counts();
             Ok(Done::read(json!({
@@ -40,18 +40,18 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
         ("GET", ["messages"]) => messages(context),
         ("POST", ["messages", "send"]) => outgoing::send(context),
         ("POST", ["messages", "batchModify"]) => {
-            let ids: Vec<String> = strings(&ask.object()?, "ids")?;
+            let ids: Vec<String> = strings(&request.object()?, "ids")?;
             if ids.len() > MAX_BATCH {
                 return Err(refuse(400, "invalidArgument", "Too many ids"));
             }
-            relabel(context, &ids, None).map(|done| Done { reply: Reply::empty(), ..done })
+            relabel(context, &ids, None).map(|done| Done { reply: ProviderResponse::empty(), ..done })
         }
         ("GET", ["messages", id]) => {
-            Ok(Done::read(message(context.account.mailbox.find(id)?, &Format::of(ask)?)))
+            Ok(Done::read(message(context.account.mailbox.find(id)?, &Format::of(request)?)))
         }
         ("POST", ["messages", id, verb @ ("modify" | "trash" | "untrash")]) => {
             let done = relabel(context, &[(*id).to_owned()], Some(verb))?;
-            Ok(Done { reply: Reply::ok(brief(context.account.mailbox.find(id)?)), ..done })
+            Ok(Done { reply: ProviderResponse::ok(brief(context.account.mailbox.find(id)?)), ..done })
         }
         ("GET", ["messages", id, "attachments", attached]) => {
             let found = attachment(context.account.mailbox.find(id)?, attached);
@@ -59,7 +59,7 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
         }
         ("GET", ["threads"]) => threads(context),
         ("GET", ["threads", id]) => {
-            let format = Format::of(ask)?;
+            let format = Format::of(request)?;
             let mails = context.account.mailbox.thread(id)?;
             let history = mails.iter().map(|mail| mail.history).max().unwrap_or_default();
             let shown: Vec<Value> = mails.into_iter().map(|mail| message(mail, &format)).collect();
@@ -70,7 +70,7 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
                 context.account.mailbox.thread(id)?.into_iter().map(|mail| mail.id.clone()).collect();
             let done = relabel(context, &ids, Some(verb))?;
             let shown: Vec<Value> = context.account.mailbox.thread(id)?.into_iter().map(brief).collect();
-            Ok(Done { reply: Reply::ok(json!({"id": id, "messages": shown})), ..done })
+            Ok(Done { reply: ProviderResponse::ok(json!({"id": id, "messages": shown})), ..done })
         }
         ("GET", ["labels"]) => Ok(Done::read(json!({"labels": labels()}))),
         ("GET", ["labels", id]) => {
@@ -89,12 +89,12 @@ pub(super) fn answer(context: &mut RequestContext<'_>) -> Answer {
 
 /// The mails that a request asks for, the newest first.
 fn found<'d>(context: &'d RequestContext<'_>) -> Vec<&'d Mail> {
-    let ask = context.ask;
-    let text = ask.parameter("q").unwrap_or_default();
+    let request = context.request;
+    let text = request.parameter("q").unwrap_or_default();
     let query = Query::parse(text, context.now);
-    let labels = ask.parameters("labelIds");
+    let labels = request.parameters("labelIds");
     let is_hidden = |label: &str| matches!(label, "SPAM" | "TRASH");
-    let shows_hidden = ask.parameter("includeSpamTrash") == Some("true")
+    let shows_hidden = request.parameter("includeSpamTrash") == Some("true")
         || labels.iter().any(|label| is_hidden(label))
         || reaches_hidden(text);
     let mut mails = context.account.mailbox.newest_first();
@@ -106,13 +106,13 @@ fn found<'d>(context: &'d RequestContext<'_>) -> Vec<&'d Mail> {
     mails
 }
 
-fn messages(context: &RequestContext<'_>) -> Answer {
+fn messages(context: &RequestContext<'_>) -> Handled {
     let found = found(context);
     let shown = |mail: &&Mail| json!({"id": mail.id, "threadId": mail.thread_id});
     page(context, "messages", found.iter().map(shown).collect())
 }
 
-fn threads(context: &RequestContext<'_>) -> Answer {
+fn threads(context: &RequestContext<'_>) -> Handled {
     let mut order: Vec<&str> = Vec::new();
     let mut newest: BTreeMap<&str, &Mail> = BTreeMap::new();
     for mail in found(context) {
@@ -129,9 +129,9 @@ fn threads(context: &RequestContext<'_>) -> Answer {
 }
 
 /// One page; where nothing is found, the list is left out.
-fn page(context: &RequestContext<'_>, name: &str, all: Vec<Value>) -> Answer {
-    let size = context.ask.number("maxResults")?.unwrap_or(PAGE).clamp(1, MAX_PAGE);
-    let skip = context.ask.number("pageToken")?.unwrap_or_default();
+fn page(context: &RequestContext<'_>, name: &str, all: Vec<Value>) -> Handled {
+    let size = context.request.number("maxResults")?.unwrap_or(PAGE).clamp(1, MAX_PAGE);
+    let skip = context.request.number("pageToken")?.unwrap_or_default();
     let total = all.len();
     let shown: Vec<Value> = all.into_iter().skip(skip).take(size).collect();
     let mut body = json!({"resultSizeEstimate": total});
@@ -146,8 +146,8 @@ fn page(context: &RequestContext<'_>, name: &str, all: Vec<Value>) -> Answer {
 }
 
 /// Changes labels as a verb or the body says.
-fn relabel(context: &mut RequestContext<'_>, ids: &[String], verb: Option<&str>) -> Answer {
-    let object = context.ask.object()?;
+fn relabel(context: &mut RequestContext<'_>, ids: &[String], verb: Option<&str>) -> Handled {
+    let object = context.request.object()?;
     let (added, removed) = match verb {
         Some("trash") => (vec!["TRASH".to_owned()], vec!["INBOX".to_owned()]),
         Some("untrash") => (Vec::new(), vec!["TRASH".to_owned()]),
@@ -169,10 +169,10 @@ fn relabel(context: &mut RequestContext<'_>, ids: &[String], verb: Option<&str>)
         context.account.mailbox.find_mut(id)?.relabel(&added, &removed, history);
         effects.push(json!({"effect": "labels", "message_id": id, "added": added, "removed": removed}));
     }
-    Ok(Done::with(Reply::empty(), effects))
+    Ok(Done::with(ProviderResponse::empty(), effects))
 }
 
-fn strings(object: &serde_json::Map<String, Value>, name: &str) -> Result<Vec<String>, Reply> {
+fn strings(object: &serde_json::Map<String, Value>, name: &str) -> Result<Vec<String>, ProviderResponse> {
     match object.get(name) {
         None | Some(Value::Null) => Ok(Vec::new()),
         Some(Value::Array(items)) => Ok(items.iter().filter_map(Value::as_str).map(str::to_owned).collect()),

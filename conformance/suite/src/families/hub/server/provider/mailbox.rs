@@ -2,9 +2,9 @@
 
 use jiff::Timestamp;
 
-use super::letter::Letter;
-use super::reply::{Reply, refuse};
-use super::search::Index;
+use super::index::Index;
+use super::mime_message::MimeMessage;
+use super::response::{ProviderResponse, refuse};
 
 /// Mails of one account; the oldest that arrived or were sent go first.
 const MAX_MAILS: usize = 2_000;
@@ -38,7 +38,7 @@ pub(super) struct Mail {
     pub(super) at: Timestamp,
     pub(super) history: u64,
     pub(super) raw: Vec<u8>,
-    pub(super) letter: Letter,
+    pub(super) mime_message: MimeMessage,
     pub(super) index: Index,
 }
 
@@ -89,15 +89,15 @@ impl Mailbox {
         raw: Vec<u8>,
         history: u64,
     ) -> &Mail {
-        let letter = Letter::read(&raw).unwrap_or_default();
-        let thread_id = thread_id.or_else(|| self.thread_of(&letter)).unwrap_or_else(|| id.clone());
+        let mime_message = MimeMessage::read(&raw).unwrap_or_default();
+        let thread_id = thread_id.or_else(|| self.thread_of(&mime_message)).unwrap_or_else(|| id.clone());
         self.bytes += raw.len();
         while (self.mails.len() >= MAX_MAILS || self.bytes > MAX_BYTES) && self.mails.len() > self.seeds {
             self.bytes -= self.mails.remove(self.seeds).raw.len();
         }
         let labels = labels.iter().map(|label| (*label).to_owned()).collect();
-        let index = Index::of(&letter);
-        self.mails.push(Mail { id, thread_id, labels, at, history, raw, letter, index });
+        let index = Index::of(&mime_message);
+        self.mails.push(Mail { id, thread_id, labels, at, history, raw, mime_message, index });
         &self.mails[self.mails.len() - 1]
     }
 
@@ -114,19 +114,19 @@ impl Mailbox {
     }
 
     /// The mails of a thread, the oldest first; an error where there are none.
-    pub(super) fn thread(&self, id: &str) -> Result<Vec<&Mail>, Reply> {
+    pub(super) fn thread(&self, id: &str) -> Result<Vec<&Mail>, ProviderResponse> {
         let mut mails: Vec<&Mail> = self.mails.iter().filter(|mail| mail.thread_id == id).collect();
         mails.sort_by_key(|mail| mail.at);
         if mails.is_empty() { Err(missing(id)) } else { Ok(mails) }
     }
 
     /// Finds a mail.
-    pub(super) fn find(&self, id: &str) -> Result<&Mail, Reply> {
+    pub(super) fn find(&self, id: &str) -> Result<&Mail, ProviderResponse> {
         self.mails.iter().find(|mail| mail.id == id).ok_or_else(|| missing(id))
     }
 
     /// Finds a mail, to change it.
-    pub(super) fn find_mut(&mut self, id: &str) -> Result<&mut Mail, Reply> {
+    pub(super) fn find_mut(&mut self, id: &str) -> Result<&mut Mail, ProviderResponse> {
         self.mails.iter_mut().find(|mail| mail.id == id).ok_or_else(|| missing(id))
     }
 
@@ -146,16 +146,16 @@ impl Mailbox {
     }
 
     /// The thread of the mail that a letter answers.
-    pub(super) fn thread_of(&self, letter: &Letter) -> Option<String> {
-        letter.ancestors().find_map(|ancestor| {
-            let known = |mail: &&Mail| mail.letter.message_id.as_deref() == Some(ancestor);
+    pub(super) fn thread_of(&self, mime_message: &MimeMessage) -> Option<String> {
+        mime_message.ancestors().find_map(|ancestor| {
+            let known = |mail: &&Mail| mail.mime_message.message_id.as_deref() == Some(ancestor);
             self.mails.iter().find(known).map(|mail| mail.thread_id.clone())
         })
     }
 }
 
 /// Ids that no mail can have are wrong, others are unknown.
-fn missing(id: &str) -> Reply {
+fn missing(id: &str) -> ProviderResponse {
     if (12..=16).contains(&id.len()) && id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
         refuse(404, "notFound", "Requested entity was not found.")
     } else {

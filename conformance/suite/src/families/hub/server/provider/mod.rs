@@ -1,11 +1,11 @@
 //! The calendar and mail provider behind a Hub under test, played by the suite: what Google Calendar v3, Gmail v1
 //! and their OAuth 2 token endpoint answer, as far as a Hub of the nine tools asks.
 //!
-//! `ask` takes a request apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it,
-//! `token` knows who may what, `marks` whose scenario it belongs to. `context` is what the handlers work with.
-//! `calendar` with `events`, `times` and `busy` is the calendar; `mail` with
-//! `mailbox`, `letter`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
-//! `reply` has the form of answers and errors.
+//! `request` takes one apart and `enclosed` the mail in it, `state` decides whose it is and what becomes of it,
+//! `token` knows who may what, `correlation` whose scenario it belongs to. `context` is what the handlers work with.
+//! `calendar` with `events`, `times` and `free_busy` is the calendar; `mail` with
+//! `mailbox`, `mime_message`, `index`, `resource`, `outgoing` and `search` is the mailbox; `seed` is what is in both at first.
+//! `response` has the form of answers and errors.
 //!
 //! What a Hub asks is written into the transcripts of the scenarios that it concerns, after it has passed the wire.
 //! Tokens never are: they are the Hub's secrets.
@@ -14,19 +14,20 @@
 //! account's own), batch requests, push channels, history, resumable uploads, and the
 //! delivery of mail from one account to another.
 
-mod ask;
-mod busy;
 mod calendar;
 mod context;
+mod correlation;
 mod enclosed;
 mod events;
-mod letter;
+mod free_busy;
+mod index;
 mod mail;
 mod mailbox;
-mod marks;
+mod mime_message;
 mod outgoing;
-mod reply;
+mod request;
 mod resource;
+mod response;
 mod search;
 mod seed;
 mod state;
@@ -49,9 +50,9 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
-use self::ask::Ask;
-use self::reply::Reply;
-use self::state::State;
+use self::request::ProviderRequest;
+use self::response::ProviderResponse;
+use self::state::ProviderState;
 use crate::families::hub::manifest::{Customer, FixturesTable};
 use crate::net::http_connections;
 use crate::net::http_connections::Closed;
@@ -97,7 +98,7 @@ pub struct Subjects {
 /// The provider, listening.
 pub struct Provider {
     url: String,
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProviderState>>,
     /// Ends with the provider.
     serving: tokio::sync::Mutex<JoinSet<()>>,
 }
@@ -112,7 +113,7 @@ impl Provider {
         let failed = |error: std::io::Error| format!("the provider cannot listen on `{address}`: {error}");
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let url = format!("http://{}", listener.local_addr().map_err(failed)?);
-        let state = Arc::new(Mutex::new(State::new(Timestamp::now())));
+        let state = Arc::new(Mutex::new(ProviderState::new(Timestamp::now())));
         let router = Router { state: Arc::clone(&state), wire };
         let mut serving = JoinSet::new();
         serving.spawn(http_connections::serve(listener, move |request| {
@@ -123,10 +124,10 @@ impl Provider {
     }
 
     /// A provider that does not listen, for a run that is judged again.
-    pub(in crate::families::hub) fn unheard() -> Arc<Self> {
+    pub(in crate::families::hub) fn offline() -> Arc<Self> {
         Arc::new(Self {
             url: String::new(),
-            state: Arc::new(Mutex::new(State::new(Timestamp::now()))),
+            state: Arc::new(Mutex::new(ProviderState::new(Timestamp::now()))),
             serving: tokio::sync::Mutex::default(),
         })
     }
@@ -161,17 +162,17 @@ impl Provider {
     /// A request concerns a mark when its address, its body or a mail in it has the mark as a word of its own, in
     /// whatever case, or when it names an event, message, thread or draft that was made by such a request.
     pub fn follow(&self, mark: &str, scenario: &str, transcript: &Arc<Transcript>) {
-        lock(&self.state).marks.follow(mark, scenario, transcript);
+        lock(&self.state).correlation.follow(mark, scenario, transcript);
     }
 
     /// Ends what [`Self::follow`] and [`Self::fail`] began.
     pub fn forget(&self, mark: &str) {
-        lock(&self.state).marks.forget(mark);
+        lock(&self.state).correlation.forget(mark);
     }
 
     /// Requests that concern a mark are answered with this status and have no effect.
     pub fn fail(&self, mark: &str, status: u16) {
-        lock(&self.state).marks.fail(mark, status);
+        lock(&self.state).correlation.fail(mark, status);
     }
 
     /// Puts a fresh unread message into the mailbox of the customer `connected`, with the mark in its subject.
@@ -199,7 +200,7 @@ impl std::fmt::Debug for Provider {
 /// Answers requests, one at a time.
 #[derive(Clone)]
 struct Router {
-    state: Arc<Mutex<State>>,
+    state: Arc<Mutex<ProviderState>>,
     wire: Arc<dyn Wire>,
 }
 
@@ -212,11 +213,11 @@ impl Router {
             parts.headers.remove(CONTENT_ENCODING);
             body = inflated;
         }
-        self.reply(&Ask::read(&parts, &body)).response()
+        self.reply(&ProviderRequest::read(&parts, &body)).response()
     }
 
-    fn reply(&self, ask: &Ask<'_>) -> Reply {
-        let (reply, notes) = lock(&self.state).answer(ask, Timestamp::now());
+    fn reply(&self, request: &ProviderRequest<'_>) -> ProviderResponse {
+        let (reply, notes) = lock(&self.state).answer(request, Timestamp::now());
         for note in notes {
             for message in self.wire.incoming(note.message) {
                 note.transcript.record(message);
@@ -234,7 +235,7 @@ fn inflated(parts: &Parts, body: &[u8]) -> Option<Bytes> {
     }
     let mut inflated = Vec::new();
     // One byte more than may be looked at, so that what is too large is seen to be.
-    let limit = u64::try_from(ask::MAX_BODY).unwrap_or(u64::MAX).saturating_add(1);
+    let limit = u64::try_from(request::MAX_BODY).unwrap_or(u64::MAX).saturating_add(1);
     GzDecoder::new(body).take(limit).read_to_end(&mut inflated).ok()?;
     Some(inflated.into())
 }

@@ -4,31 +4,31 @@ use serde_json::{Value, json};
 
 use super::context::RequestContext;
 use super::enclosed::Enclosed;
-use super::letter::Letter;
 use super::mailbox::{Draft, Mail};
-use super::reply::{Answer, Done, Reply, refuse};
+use super::mime_message::MimeMessage;
 use super::resource::{Format, brief, message};
+use super::response::{Done, Handled, ProviderResponse, refuse};
 
 /// Drafts of one account.
 const MAX_DRAFTS: usize = 500;
 
 /// `messages.send`.
-pub(super) fn send(context: &mut RequestContext<'_>) -> Answer {
-    let (enclosed, letter) = readable(context)?;
-    if !letter.has_recipient() {
+pub(super) fn send(context: &mut RequestContext<'_>) -> Handled {
+    let (enclosed, mime_message) = readable(context)?;
+    if !mime_message.has_recipient() {
         return Err(refuse(400, "invalidArgument", "Recipient address required"));
     }
-    let seen = letter.seen(enclosed.thread_id.as_deref());
-    let (reply, made) = post(context, enclosed, letter, &["SENT"])?;
+    let seen = mime_message.seen(enclosed.thread_id.as_deref());
+    let (reply, made) = post(context, enclosed, mime_message, &["SENT"])?;
     let effect = json!({"effect": "mail", "mail": seen});
-    Ok(Done::with(Reply::ok(reply), vec![effect]).making(made))
+    Ok(Done::with(ProviderResponse::ok(reply), vec![effect]).making(made))
 }
 
 /// `drafts.create`.
-pub(super) fn draft(context: &mut RequestContext<'_>) -> Answer {
-    let (enclosed, letter) = readable(context)?;
+pub(super) fn draft(context: &mut RequestContext<'_>) -> Handled {
+    let (enclosed, mime_message) = readable(context)?;
     let id = format!("r{}", context.ids.history());
-    let (shown, mut made) = post(context, enclosed, letter, &["DRAFT"])?;
+    let (shown, mut made) = post(context, enclosed, mime_message, &["DRAFT"])?;
     let message_id = shown["id"].as_str().unwrap_or_default().to_owned();
     let drafts = &mut context.account.mailbox.drafts;
     if drafts.len() >= MAX_DRAFTS {
@@ -41,8 +41,8 @@ pub(super) fn draft(context: &mut RequestContext<'_>) -> Answer {
 }
 
 /// `drafts.send`: a draft that is there, or the mail in the request.
-pub(super) fn send_draft(context: &mut RequestContext<'_>) -> Answer {
-    let asked = context.ask.json.as_ref().and_then(|json| json["id"].as_str()).map(str::to_owned);
+pub(super) fn send_draft(context: &mut RequestContext<'_>) -> Handled {
+    let asked = context.request.json.as_ref().and_then(|json| json["id"].as_str()).map(str::to_owned);
     let Some(id) = asked else { return send(context) };
     let draft = find_draft(context, &id)?;
     context.account.mailbox.drafts.retain(|each| each.id != id);
@@ -52,13 +52,13 @@ pub(super) fn send_draft(context: &mut RequestContext<'_>) -> Answer {
     }
     let history = context.ids.history();
     let mail = context.account.mailbox.find_mut(&draft.message_id)?;
-    if !mail.letter.has_recipient() {
+    if !mail.mime_message.has_recipient() {
         return Err(refuse(400, "invalidArgument", "Recipient address required"));
     }
     mail.relabel(&["SENT".to_owned()], &["DRAFT".to_owned()], history);
     mail.at = context.now;
-    let effect = json!({"effect": "mail", "mail": mail.letter.seen(draft.thread_id.as_deref())});
-    Ok(Done::with(Reply::ok(brief(mail)), vec![effect]))
+    let effect = json!({"effect": "mail", "mail": mail.mime_message.seen(draft.thread_id.as_deref())});
+    Ok(Done::with(ProviderResponse::ok(brief(mail)), vec![effect]))
 }
 
 /// `drafts.list`.
@@ -76,69 +76,77 @@ pub(super) fn drafts(context: &RequestContext<'_>) -> Done {
 }
 
 /// `drafts.get`.
-pub(super) fn one_draft(context: &RequestContext<'_>, id: &str) -> Answer {
+pub(super) fn one_draft(context: &RequestContext<'_>, id: &str) -> Handled {
     let draft = find_draft(context, id)?;
     let mail = context.account.mailbox.find(&draft.message_id)?;
-    Ok(Done::read(json!({"id": draft.id, "message": message(mail, &Format::of(context.ask)?)})))
+    Ok(Done::read(json!({"id": draft.id, "message": message(mail, &Format::of(context.request)?)})))
 }
 
-fn find_draft(context: &RequestContext<'_>, id: &str) -> Result<Draft, Reply> {
+fn find_draft(context: &RequestContext<'_>, id: &str) -> Result<Draft, ProviderResponse> {
     let found = context.account.mailbox.drafts.iter().find(|draft| draft.id == id).cloned();
     found.ok_or_else(|| refuse(404, "notFound", "Requested entity was not found."))
 }
 
 /// The mail in the request, which must be one.
-fn readable<'d>(context: &RequestContext<'d>) -> Result<(&'d Enclosed, &'d Letter), Reply> {
-    let is_upload = context.ask.segments.first().is_some_and(|first| first == "upload");
-    if is_upload && context.ask.parameter("uploadType") == Some("resumable") {
+fn readable<'d>(context: &RequestContext<'d>) -> Result<(&'d Enclosed, &'d MimeMessage), ProviderResponse> {
+    let is_upload = context.request.segments.first().is_some_and(|first| first == "upload");
+    if is_upload && context.request.parameter("uploadType") == Some("resumable") {
         return Err(refuse(400, "badRequest", "Resumable uploads are not supported"));
     }
     let Some(enclosed) = context.enclosed else {
         if !is_upload {
-            context.ask.object()?;
+            context.request.object()?;
         }
         let message = "'raw' RFC822 payload message string or uploading message via /upload/* URL required";
         return Err(refuse(400, "invalidArgument", message));
     };
     let invalid = || refuse(400, "invalidArgument", "Invalid value at 'message.raw' (TYPE_BYTES)");
-    let letter = enclosed.letter.as_ref().ok_or_else(invalid)?;
-    Ok((enclosed, letter))
+    let mime_message = enclosed.mime_message.as_ref().ok_or_else(invalid)?;
+    Ok((enclosed, mime_message))
 }
 
 /// Puts a mail into the mailbox; how it is shown, and what was made.
 fn post(
     context: &mut RequestContext<'_>,
     enclosed: &Enclosed,
-    letter: &Letter,
+    mime_message: &MimeMessage,
     labels: &[&str],
-) -> Result<(Value, Vec<String>), Reply> {
+) -> Result<(Value, Vec<String>), ProviderResponse> {
     let mailbox = &mut context.account.mailbox;
     if let Some(thread_id) = &enclosed.thread_id {
         mailbox.thread(thread_id).map_err(|_| refuse(404, "notFound", "Requested entity was not found."))?;
     }
     let id = context.ids.message_id();
     let history = context.ids.history();
-    let raw = completed(enclosed, letter, &id, &context.account.address, context.now);
+    let raw = completed(enclosed, mime_message, &id, &context.account.address, context.now);
     let mut labels = labels.to_vec();
     let owner = &context.account.address;
-    if labels == ["SENT"] && letter.to.iter().chain(&letter.cc).any(|to| to.eq_ignore_ascii_case(owner)) {
+    if labels == ["SENT"]
+        && mime_message.to.iter().chain(&mime_message.cc).any(|to| to.eq_ignore_ascii_case(owner))
+    {
         labels.extend(["INBOX", "UNREAD"]);
     }
     let mail: &Mail = mailbox.arrive(id, enclosed.thread_id.clone(), &labels, context.now, raw, history);
     let mut made = vec![mail.id.clone()];
-    made.extend(mail.letter.message_id.clone());
+    made.extend(mail.mime_message.message_id.clone());
     Ok((brief(mail), made))
 }
 
 /// With the headers that the service adds where they are missing.
-fn completed(enclosed: &Enclosed, letter: &Letter, id: &str, owner: &str, now: jiff::Timestamp) -> Vec<u8> {
+fn completed(
+    enclosed: &Enclosed,
+    mime_message: &MimeMessage,
+    id: &str,
+    owner: &str,
+    now: jiff::Timestamp,
+) -> Vec<u8> {
     let message_id = || format!("Message-ID: <CA{id}@mail.gmail.com>\r\n");
     let date = || format!("Date: {}\r\n", now.strftime("%a, %d %b %Y %H:%M:%S +0000"));
     let from = || format!("From: {owner}\r\n");
     let missing = [
-        letter.message_id.is_none().then(message_id),
-        letter.date.is_none().then(date),
-        letter.from.is_empty().then(from),
+        mime_message.message_id.is_none().then(message_id),
+        mime_message.date.is_none().then(date),
+        mime_message.from.is_empty().then(from),
     ];
     let head: String = missing.into_iter().flatten().collect();
     let mut raw = head.into_bytes();

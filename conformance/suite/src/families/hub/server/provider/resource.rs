@@ -6,9 +6,9 @@ use mail_parser::parsers::MessageStream;
 use mail_parser::{HeaderValue, Message, MessageParser, MimeHeaders as _, PartType};
 use serde_json::{Value, json};
 
-use super::ask::Ask;
 use super::mailbox::Mail;
-use super::reply::{Reply, refuse};
+use super::request::ProviderRequest;
+use super::response::{ProviderResponse, refuse};
 
 /// How deep parts are shown within parts.
 const MAX_DEPTH: usize = 20;
@@ -28,11 +28,11 @@ pub(super) enum Format {
 
 impl Format {
     /// What a request asks for.
-    pub(super) fn of(ask: &Ask<'_>) -> Result<Self, Reply> {
-        match ask.parameter("format").map(str::to_lowercase).as_deref() {
+    pub(super) fn of(request: &ProviderRequest<'_>) -> Result<Self, ProviderResponse> {
+        match request.parameter("format").map(str::to_lowercase).as_deref() {
             None | Some("full") => Ok(Self::Full),
             Some("metadata") => {
-                let named = ask.parameters("metadataHeaders");
+                let named = request.parameters("metadataHeaders");
                 Ok(Self::Metadata(
                     named.into_iter().flat_map(|each| each.split(',')).map(str::to_owned).collect(),
                 ))
@@ -74,8 +74,8 @@ pub(super) fn brief(mail: &Mail) -> Value {
 
 /// The beginning of the text, with the entities that Gmail puts there.
 pub(super) fn snippet(mail: &Mail) -> String {
-    let html = || mail.letter.html.as_deref().map(without_tags);
-    let text = mail.letter.text.clone().or_else(html).unwrap_or_default();
+    let html = || mail.mime_message.html.as_deref().map(without_tags);
+    let text = mail.mime_message.text.clone().or_else(html).unwrap_or_default();
     let words: Vec<&str> = text.split_whitespace().take(SNIPPET).collect();
     let short: String = words.join(" ").chars().take(SNIPPET).collect();
     let escaped = short.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");

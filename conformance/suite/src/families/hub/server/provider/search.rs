@@ -5,7 +5,7 @@
 use jiff::civil::Date;
 use jiff::{Span, Timestamp};
 
-use super::letter::Letter;
+use super::index::words;
 use super::mailbox::{Mail, OWN_LABEL};
 use super::times::{midnight, zone};
 
@@ -13,8 +13,6 @@ use super::times::{midnight, zone};
 const MAX_QUERY: usize = 4_096;
 /// How deep groups lie in groups.
 const MAX_DEPTH: usize = 20;
-/// Bytes of a text whose words can be found.
-const MAX_TEXT: usize = 64 * 1024;
 /// Where the day begins for the search (Gmail API guide, "Searching for messages").
 const ZONE: &str = "America/Los_Angeles";
 const OPERATORS: [&str; 18] = [
@@ -37,16 +35,6 @@ const OPERATORS: [&str; 18] = [
     "older_than",
     "rfc822msgid",
 ];
-
-/// The words of a mail.
-pub(super) struct Index {
-    from: Vec<String>,
-    to: Vec<String>,
-    cc: Vec<String>,
-    bcc: Vec<String>,
-    subject: Vec<String>,
-    all: Vec<String>,
-}
 
 /// What is searched for.
 #[derive(Debug)]
@@ -72,24 +60,6 @@ pub(super) enum Field {
     Cc,
     Bcc,
     Subject,
-}
-
-impl Index {
-    /// Of a letter.
-    pub(super) fn of(letter: &Letter) -> Self {
-        let people = |addresses: &[String], names: &str| words(&format!("{} {names}", addresses.join(" ")));
-        let all = letter.everything();
-        let end =
-            (0..=MAX_TEXT.min(all.len())).rev().find(|at| all.is_char_boundary(*at)).unwrap_or_default();
-        Self {
-            from: people(&letter.from, &letter.names[0]),
-            to: people(&letter.to, &letter.names[1]),
-            cc: people(&letter.cc, ""),
-            bcc: people(&letter.bcc, ""),
-            subject: words(&letter.subject),
-            all: words(&all[..end]),
-        }
-    }
 }
 
 impl Query {
@@ -119,10 +89,10 @@ impl Query {
             }
             Self::Label(label) => mail.has(label),
             Self::Read => !mail.has("UNREAD"),
-            Self::Attachment => !mail.letter.files.is_empty(),
+            Self::Attachment => !mail.mime_message.files.is_empty(),
             Self::From(at) => mail.at >= *at,
             Self::Until(at) => mail.at < *at,
-            Self::MessageId(id) => mail.letter.message_id.as_deref() == Some(id),
+            Self::MessageId(id) => mail.mime_message.message_id.as_deref() == Some(id),
         }
     }
 }
@@ -330,13 +300,6 @@ fn day(text: &str) -> Option<Timestamp> {
     };
     let date = Date::new(year, i8::try_from(month).ok()?, i8::try_from(day).ok()?).ok()?;
     midnight(date, &zone(ZONE)?)
-}
-
-fn words(text: &str) -> Vec<String> {
-    text.split(|character: char| !character.is_alphanumeric())
-        .filter(|word| !word.is_empty())
-        .map(str::to_lowercase)
-        .collect()
 }
 
 /// Whether the words follow each other in a text; no words are in every text.

@@ -202,7 +202,7 @@ pub(super) fn subjects() -> Subjects {
 }
 
 /// A fresh mail to somebody, with a mark in it.
-pub(super) fn letter(mark: &str, id: &str, to: &str, at: Timestamp) -> Vec<u8> {
+pub(super) fn mime_message(mark: &str, id: &str, to: &str, at: Timestamp) -> Vec<u8> {
     // A mark is a line at most.
     let mark: String = mark.chars().filter(|character| !character.is_control()).collect();
     let head = head(ANA, to, &mark, id, at);

@@ -8,11 +8,11 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::Delivered;
-use super::ask::{Ask, MAX_BODY};
 use super::context::{Account, IdGenerator, RequestContext};
+use super::correlation::Correlation;
 use super::enclosed::{Enclosed, enclosed};
-use super::marks::Marks;
-use super::reply::{Answer, Done, Reply, failure};
+use super::request::{MAX_BODY, ProviderRequest};
+use super::response::{Done, Handled, ProviderResponse, failure};
 use super::token::{Tokens, scope};
 use super::{calendar, mail, seed};
 use crate::families::hub::manifest::Customer;
@@ -20,9 +20,9 @@ use crate::net::wire::SCENARIO;
 use crate::transcript::{Kind, Message, Transcript};
 
 /// Everything behind one lock.
-pub(super) struct State {
+pub(super) struct ProviderState {
     pub(super) tokens: Tokens,
-    pub(super) marks: Marks,
+    pub(super) correlation: Correlation,
     pub(super) was_asked: bool,
     accounts: BTreeMap<Customer, Account>,
     ids: IdGenerator,
@@ -44,13 +44,13 @@ enum Area {
     Nothing,
 }
 
-impl State {
+impl ProviderState {
     /// Everything as it is at first.
     pub(super) fn new(now: Timestamp) -> Self {
         let salt = format!("{:x}", now.as_nanosecond().unsigned_abs());
         Self {
             tokens: Tokens::new(salt.clone()),
-            marks: Marks::default(),
+            correlation: Correlation::default(),
             was_asked: false,
             accounts: Customer::ALL.into_iter().map(|customer| (customer, seed::account(customer))).collect(),
             ids: IdGenerator::new(salt),
@@ -58,47 +58,51 @@ impl State {
     }
 
     /// Answers a request; and what is to be written down.
-    pub(super) fn answer(&mut self, ask: &Ask<'_>, now: Timestamp) -> (Reply, Vec<Note>) {
+    pub(super) fn answer(
+        &mut self,
+        request: &ProviderRequest<'_>,
+        now: Timestamp,
+    ) -> (ProviderResponse, Vec<Note>) {
         self.was_asked = true;
-        if ask.body.len() > MAX_BODY {
+        if request.body.len() > MAX_BODY {
             return (failure(413), Vec::new());
         }
-        if ask.is_encoded {
+        if request.is_encoded {
             return (failure(415), Vec::new());
         }
-        let area = area(ask);
+        let area = area(request);
         if area == Area::Token {
-            return (self.tokens.grant(ask), Vec::new());
+            return (self.tokens.grant(request), Vec::new());
         }
-        let enclosed = if area == Area::Mail { enclosed(ask) } else { None };
-        let letter = enclosed.as_ref().and_then(|enclosed| enclosed.letter.as_ref());
-        let marks = self.marks.concerned(ask, letter);
-        let failing = self.marks.failure(&marks);
-        let outcome = self.admit(ask, area).and_then(|customer| match failing {
+        let enclosed = if area == Area::Mail { enclosed(request) } else { None };
+        let mime_message = enclosed.as_ref().and_then(|enclosed| enclosed.mime_message.as_ref());
+        let correlation = self.correlation.concerned(request, mime_message);
+        let failing = self.correlation.failure(&correlation);
+        let outcome = self.admit(request, area).and_then(|customer| match failing {
             Some(status) => Err(failure(status)),
-            None => self.carry_out(ask, enclosed.as_ref(), customer, area, now),
+            None => self.carry_out(request, enclosed.as_ref(), customer, area, now),
         });
         let (reply, frames) = match outcome {
             Ok(done) => {
-                for mark in &marks {
-                    self.marks.remember(mark, done.made.iter().cloned());
+                for mark in &correlation {
+                    self.correlation.remember(mark, done.made.iter().cloned());
                 }
-                let read = || vec![json!({"effect": "read", "request": ask.json})];
+                let read = || vec![json!({"effect": "read", "request": request.json})];
                 let frames = if done.effects.is_empty() { read() } else { done.effects };
                 (done.reply, frames)
             }
             Err(reply) => {
-                let frame = json!({"effect": "read", "request": ask.json, "refused": reply.status});
+                let frame = json!({"effect": "read", "request": request.json, "refused": reply.status});
                 (reply, vec![frame])
             }
         };
         let notes = self
-            .marks
-            .followers(&marks)
+            .correlation
+            .followers(&correlation)
             .flat_map(|follower| {
                 frames.iter().map(|body| Note {
                     transcript: Arc::clone(&follower.transcript),
-                    message: frame(ask, &follower.scenario, body.clone()),
+                    message: frame(request, &follower.scenario, body.clone()),
                 })
             })
             .collect();
@@ -112,22 +116,22 @@ impl State {
         let Some(account) = self.accounts.get_mut(&Customer::Connected) else {
             return Delivered { message_id: id.clone(), thread_id: id };
         };
-        let raw = seed::letter(mark, &id, &account.address, now);
+        let raw = seed::mime_message(mark, &id, &account.address, now);
         let arrived = account.mailbox.arrive(id, None, &["UNREAD", "INBOX"], now, raw, history);
-        let made = arrived.letter.message_id.clone().unwrap_or_default();
+        let made = arrived.mime_message.message_id.clone().unwrap_or_default();
         let delivered = Delivered { message_id: arrived.id.clone(), thread_id: arrived.thread_id.clone() };
-        self.marks.remember(mark, [delivered.message_id.clone(), made]);
+        self.correlation.remember(mark, [delivered.message_id.clone(), made]);
         delivered
     }
 
     /// Whose request it is, unless it is refused before it is looked at.
-    fn admit(&mut self, ask: &Ask<'_>, area: Area) -> Result<Customer, Reply> {
+    fn admit(&mut self, request: &ProviderRequest<'_>, area: Area) -> Result<Customer, ProviderResponse> {
         if area == Area::Nothing {
             return Err(failure(404));
         }
-        let token = ask.token.as_deref().ok_or_else(|| failure(401))?;
+        let token = request.token.as_deref().ok_or_else(|| failure(401))?;
         let customer = self.tokens.customer(token)?;
-        let writes = ask.method != "GET" && ask.segments.last().is_none_or(|last| last != "freeBusy");
+        let writes = request.method != "GET" && request.segments.last().is_none_or(|last| last != "freeBusy");
         match customer {
             _ if area == Area::Identity => Ok(customer),
             Customer::UpstreamDown => Err(failure(503)),
@@ -138,14 +142,14 @@ impl State {
 
     fn carry_out(
         &mut self,
-        ask: &Ask<'_>,
+        request: &ProviderRequest<'_>,
         enclosed: Option<&Enclosed>,
         customer: Customer,
         area: Area,
         now: Timestamp,
-    ) -> Answer {
+    ) -> Handled {
         let account = self.accounts.get_mut(&customer).ok_or_else(|| failure(404))?;
-        let mut context = RequestContext { ask, enclosed, account, ids: &mut self.ids, now };
+        let mut context = RequestContext { request, enclosed, account, ids: &mut self.ids, now };
         match area {
             Area::Calendar => calendar::answer(&mut context),
             Area::Mail => mail::answer(&mut context),
@@ -159,8 +163,8 @@ impl State {
     }
 }
 
-fn area(ask: &Ask<'_>) -> Area {
-    match ask.path().as_slice() {
+fn area(request: &ProviderRequest<'_>) -> Area {
+    match request.path().as_slice() {
         ["token"] | ["oauth2", "token"] | ["oauth2", "v3" | "v4", "token"] | ["o", "oauth2", "token"] => {
             Area::Token
         }
@@ -173,11 +177,11 @@ fn area(ask: &Ask<'_>) -> Area {
     }
 }
 
-fn frame(ask: &Ask<'_>, scenario: &str, body: Value) -> Message {
+fn frame(request: &ProviderRequest<'_>, scenario: &str, body: Value) -> Message {
     Message {
         direction: Direction::FromTarget,
         kind: Kind::Provider,
-        channel: ask.channel.clone(),
+        channel: request.channel.clone(),
         headers: BTreeMap::from([(SCENARIO.to_owned(), scenario.to_owned())]),
         body,
     }

@@ -5,7 +5,7 @@ use jiff::civil::{Date, DateTime};
 use jiff::tz::TimeZone;
 use serde_json::{Value, json};
 
-use super::reply::{Reply, refuse};
+use super::response::{ProviderResponse, refuse};
 
 /// The zone of every calendar here.
 pub(super) const HOME: &str = "Europe/Madrid";
@@ -50,7 +50,7 @@ pub(super) fn midnight(date: Date, zone: &TimeZone) -> Option<Timestamp> {
 }
 
 /// Reads `start` or `end` of an event.
-pub(super) fn moment(value: Option<&Value>, which: &str) -> Result<Moment, Reply> {
+pub(super) fn moment(value: Option<&Value>, which: &str) -> Result<Moment, ProviderResponse> {
     let invalid = |what: &str| refuse(400, "invalid", &format!("Invalid {what} for {which} time."));
     let Some(value) = value.filter(|value| value.is_object()) else {
         return Err(refuse(400, "required", &format!("Missing {which} time.")));
@@ -87,6 +87,6 @@ pub(super) fn moment(value: Option<&Value>, which: &str) -> Result<Moment, Reply
 }
 
 /// A parameter or member that is an instant.
-pub(super) fn instant(text: &str, name: &str) -> Result<Timestamp, Reply> {
+pub(super) fn instant(text: &str, name: &str) -> Result<Timestamp, ProviderResponse> {
     text.parse().map_err(|_| refuse(400, "badRequest", &format!("Invalid value for {name}")))
 }

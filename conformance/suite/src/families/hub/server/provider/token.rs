@@ -7,8 +7,8 @@ use std::collections::{BTreeSet, HashMap};
 use base64::Engine as _;
 use serde_json::{Value, json};
 
-use super::ask::{Ask, find};
-use super::reply::{Reply, failure};
+use super::request::{ProviderRequest, find};
+use super::response::{ProviderResponse, failure};
 use crate::families::hub::manifest::Customer;
 
 /// Tokens that are remembered; a Hub has a handful.
@@ -57,7 +57,7 @@ impl Tokens {
     }
 
     /// Whose request it is, if its access token is good.
-    pub(super) fn customer(&mut self, token: &str) -> Result<Customer, Reply> {
+    pub(super) fn customer(&mut self, token: &str) -> Result<Customer, ProviderResponse> {
         self.correct(token);
         let customer = self.owner(token);
         let is_good = match customer {
@@ -69,11 +69,11 @@ impl Tokens {
     }
 
     /// The token endpoint (RFC 6749 §5, RFC 7523 for service accounts).
-    pub(super) fn grant(&mut self, ask: &Ask<'_>) -> Reply {
-        if ask.method != "POST" {
-            return Reply { status: 405, body: json!({"error": "invalid_request"}) };
+    pub(super) fn grant(&mut self, request: &ProviderRequest<'_>) -> ProviderResponse {
+        if request.method != "POST" {
+            return ProviderResponse { status: 405, body: json!({"error": "invalid_request"}) };
         }
-        let form = ask.form();
+        let form = request.form();
         let kind = find(&form, "grant_type").unwrap_or_default();
         let given = match kind {
             "refresh_token" => find(&form, "refresh_token").map(str::to_owned),
@@ -103,7 +103,7 @@ impl Tokens {
         if kind == "authorization_code" {
             body["refresh_token"] = Value::from(self.ids("1//0", customer));
         }
-        Reply::ok(body)
+        ProviderResponse::ok(body)
     }
 
     /// A Hub that refreshes all tokens by itself does so while another customer is learnt. Whose a token is shows
@@ -172,6 +172,6 @@ fn bearer_of(assertion: &str) -> String {
         .to_owned()
 }
 
-fn refused(error: &str, description: &str) -> Reply {
-    Reply { status: 400, body: json!({"error": error, "error_description": description}) }
+fn refused(error: &str, description: &str) -> ProviderResponse {
+    ProviderResponse { status: 400, body: json!({"error": error, "error_description": description}) }
 }

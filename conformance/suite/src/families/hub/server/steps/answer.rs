@@ -5,8 +5,9 @@ use std::str::FromStr;
 use cucumber::{Parameter, then};
 
 use super::Code;
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::judge::shape::Shape;
@@ -18,7 +19,7 @@ use crate::families::hub::server::world::World;
     name = "property",
     regex = "shows that the path is served|takes the secret|is a success over HTTP|repeats the tool|is JSON|has a code that fits its status|names the integration"
 )]
-enum Property {
+enum AnswerPredicate {
     Served,
     TakesSecret,
     Success,
@@ -28,7 +29,7 @@ enum Property {
     NamesIntegration,
 }
 
-impl FromStr for Property {
+impl FromStr for AnswerPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -61,16 +62,18 @@ fn has_error(world: &mut World) -> Step {
 }
 
 #[then(expr = "the answer {property}")]
-fn has_property(world: &mut World, property: Property) -> Step {
+fn has_property(world: &mut World, property: AnswerPredicate) -> Step {
     let session = world.session()?;
     world.judge_reply(|reply| match property {
-        Property::Served => envelope::is_served(reply),
-        Property::TakesSecret => envelope::takes_the_secret(reply),
-        Property::Success => envelope::is_success_over_http(reply),
-        Property::RepeatsTool => envelope::repeats_the_tool(reply),
-        Property::Json => envelope::is_json(reply),
-        Property::CodeFits => envelope::code_fits_status(reply),
-        Property::NamesIntegration => envelope::names_integration(reply, session.integration(reply.tool())),
+        AnswerPredicate::Served => envelope::is_served(reply),
+        AnswerPredicate::TakesSecret => envelope::takes_the_secret(reply),
+        AnswerPredicate::Success => envelope::is_success_over_http(reply),
+        AnswerPredicate::RepeatsTool => envelope::repeats_the_tool(reply),
+        AnswerPredicate::Json => envelope::is_json(reply),
+        AnswerPredicate::CodeFits => envelope::code_fits_status(reply),
+        AnswerPredicate::NamesIntegration => {
+            envelope::names_integration(reply, session.integration(reply.tool()))
+        }
     })
 }
 

@@ -8,10 +8,10 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::{Code, Customer};
-use crate::engine::judge::Undeclared;
 use crate::engine::parameters::Json;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::manifest;
+use crate::families::hub::reason::Undeclared;
 use crate::families::hub::server::world::World;
 
 /// Something in the mailbox of the customer `connected`.

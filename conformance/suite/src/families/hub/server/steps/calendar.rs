@@ -16,14 +16,14 @@ use crate::families::hub::server::world::World;
     name = "busy",
     regex = "start before they end|overlap the range|are in the time zone asked for|list what the calendar holds"
 )]
-enum Busy {
+enum FreeBusyPredicate {
     Ordered,
     Overlap,
     Zone,
     Complete,
 }
 
-impl FromStr for Busy {
+impl FromStr for FreeBusyPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -43,7 +43,7 @@ impl FromStr for Busy {
     name = "suggested",
     regex = "last as long as asked for|lie in the range of dates|have scores of at most 1|have conflicts of attendees|avoid Mondays|keep the preferred hours"
 )]
-enum Suggested {
+enum SuggestionPredicate {
     Duration,
     Range,
     Scores,
@@ -52,7 +52,7 @@ enum Suggested {
     Hours,
 }
 
-impl FromStr for Suggested {
+impl FromStr for SuggestionPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -69,14 +69,14 @@ impl FromStr for Suggested {
 }
 
 #[then(expr = "the busy periods {busy}")]
-fn busy(world: &mut World, property: Busy) -> Step {
+fn busy(world: &mut World, property: FreeBusyPredicate) -> Step {
     let empty = Empty::at(world.session()?.table.stub);
     world.judge_reply(|reply| match property {
-        Busy::Ordered => calendar::are_periods(reply, empty),
-        Busy::Overlap => calendar::overlap_the_range(reply, empty),
-        Busy::Zone => calendar::are_in_the_zone(reply, empty),
+        FreeBusyPredicate::Ordered => calendar::are_periods(reply, empty),
+        FreeBusyPredicate::Overlap => calendar::overlap_the_range(reply, empty),
+        FreeBusyPredicate::Zone => calendar::are_in_the_zone(reply, empty),
         // What the suite's calendar holds in the range of every availability request.
-        Busy::Complete => {
+        FreeBusyPredicate::Complete => {
             let [start, end] = ["2031-03-05T11:00:00+01:00", "2031-03-05T11:45:00+01:00"];
             calendar::lists(reply, start, end, "2031-03-04T10:00:00+01:00")
         }
@@ -115,14 +115,14 @@ fn confirmed(world: &mut World) -> Step {
 }
 
 #[then(expr = "the suggestions {suggested}")]
-fn suggested(world: &mut World, property: Suggested) -> Step {
+fn suggested(world: &mut World, property: SuggestionPredicate) -> Step {
     let empty = Empty::at(world.session()?.table.stub);
     world.judge_reply(|reply| match property {
-        Suggested::Duration => calendar::last_as_asked(reply),
-        Suggested::Range => calendar::lie_in_the_range(reply),
-        Suggested::Scores => calendar::have_scores_up_to_one(reply, empty),
-        Suggested::Conflicts => calendar::have_conflicts_of_attendees(reply),
-        Suggested::NoMondays => calendar::avoid_mondays(reply),
-        Suggested::Hours => calendar::keep_preferred_hours(reply),
+        SuggestionPredicate::Duration => calendar::last_as_asked(reply),
+        SuggestionPredicate::Range => calendar::lie_in_the_range(reply),
+        SuggestionPredicate::Scores => calendar::have_scores_up_to_one(reply, empty),
+        SuggestionPredicate::Conflicts => calendar::have_conflicts_of_attendees(reply),
+        SuggestionPredicate::NoMondays => calendar::avoid_mondays(reply),
+        SuggestionPredicate::Hours => calendar::keep_preferred_hours(reply),
     })
 }

@@ -16,7 +16,7 @@ use crate::families::hub::server::world::World;
     name = "listed",
     regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|match the query|are none|have no body|have a body|tell of their attachments"
 )]
-enum Listed {
+enum ListingPredicate {
     Limited,
     Total,
     Sender,
@@ -28,7 +28,7 @@ enum Listed {
     Attachments,
 }
 
-impl FromStr for Listed {
+impl FromStr for ListingPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -53,7 +53,7 @@ impl FromStr for Listed {
     name = "found",
     regex = "is the message asked for|has no attachments|has attachments|says whether there are new replies|lists replies|lists no replies|lists only newer replies"
 )]
-enum Found {
+enum SearchPredicate {
     Message,
     NoAttachments,
     Attachments,
@@ -63,7 +63,7 @@ enum Found {
     Newer,
 }
 
-impl FromStr for Found {
+impl FromStr for SearchPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -81,21 +81,23 @@ impl FromStr for Found {
 }
 
 #[then(expr = "the messages {listed}")]
-fn listed(world: &mut World, property: Listed) -> Step {
+fn listed(world: &mut World, property: ListingPredicate) -> Step {
     let fixtures = world.session()?.fixtures.clone();
     let known = world.scene()?.known.clone();
     world.judge_refusal(|reply, after| match property {
-        Listed::Limited => mail::are_at_most_as_asked(reply),
-        Listed::Total => mail::total_covers_the_list(reply),
-        Listed::Sender => mail::all_match(reply, "from", fixtures.sender.as_deref().unwrap_or_default()),
-        Listed::Subject => {
+        ListingPredicate::Limited => mail::are_at_most_as_asked(reply),
+        ListingPredicate::Total => mail::total_covers_the_list(reply),
+        ListingPredicate::Sender => {
+            mail::all_match(reply, "from", fixtures.sender.as_deref().unwrap_or_default())
+        }
+        ListingPredicate::Subject => {
             mail::all_match(reply, "subject", fixtures.subject_word.as_deref().unwrap_or_default())
         }
-        Listed::None => mail::is_empty(reply, after, &known),
-        Listed::Known => mail::all_match(reply, known.member, &known.text),
-        Listed::NoBody => mail::have_no_body(reply),
-        Listed::Body => mail::have_a_body(reply),
-        Listed::Attachments => mail::tell_of_attachments(
+        ListingPredicate::None => mail::is_empty(reply, after, &known),
+        ListingPredicate::Known => mail::all_match(reply, known.member, &known.text),
+        ListingPredicate::NoBody => mail::have_no_body(reply),
+        ListingPredicate::Body => mail::have_a_body(reply),
+        ListingPredicate::Attachments => mail::tell_of_attachments(
             reply,
             fixtures.message_with_attachment_id.as_deref(),
             fixtures.message_id.as_deref(),
@@ -110,15 +112,15 @@ fn mail_is_listed(world: &mut World) -> Step {
 }
 
 #[then(expr = "the result {found}")]
-fn found(world: &mut World, property: Found) -> Step {
+fn found(world: &mut World, property: SearchPredicate) -> Step {
     world.judge_reply(|reply| match property {
-        Found::Message => mail::is_the_message(reply),
-        Found::NoAttachments => mail::has_no_attachments(reply),
-        Found::Attachments => mail::has_attachments(reply),
-        Found::Says => mail::says_whether_there_are(reply),
-        Found::Replies => mail::finds_replies(reply),
-        Found::NoReplies => mail::finds_no_replies(reply),
-        Found::Newer => mail::are_newer(reply),
+        SearchPredicate::Message => mail::is_the_message(reply),
+        SearchPredicate::NoAttachments => mail::has_no_attachments(reply),
+        SearchPredicate::Attachments => mail::has_attachments(reply),
+        SearchPredicate::Says => mail::says_whether_there_are(reply),
+        SearchPredicate::Replies => mail::finds_replies(reply),
+        SearchPredicate::NoReplies => mail::finds_no_replies(reply),
+        SearchPredicate::Newer => mail::are_newer(reply),
     })
 }
 

@@ -15,7 +15,7 @@ use crate::families::hub::server::world::World;
     name = "refusal",
     regex = "is refused for its secret|is refused|does not succeed at all|does not succeed|is not answered 2xx"
 )]
-enum Refusal {
+enum RefusalPredicate {
     ForItsSecret,
     Refused,
     NoSuccess,
@@ -23,7 +23,7 @@ enum Refusal {
     Not2xx,
 }
 
-impl FromStr for Refusal {
+impl FromStr for RefusalPredicate {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -39,13 +39,13 @@ impl FromStr for Refusal {
 }
 
 #[then(expr = "the request {refusal}")]
-fn ends(world: &mut World, end: Refusal) -> Step {
+fn ends(world: &mut World, end: RefusalPredicate) -> Step {
     world.judge_refusal(|reply, after| match end {
-        Refusal::ForItsSecret => refusal::is_refused_for_its_secret(reply, after),
-        Refusal::Refused => refusal::is_refused(reply, after),
-        Refusal::NoSuccess => refusal::is_refused_somehow(reply, after),
-        Refusal::NoSuccessAtAll => refusal::does_not_succeed(reply, after),
-        Refusal::Not2xx => refusal::is_not_2xx(reply, after),
+        RefusalPredicate::ForItsSecret => refusal::is_refused_for_its_secret(reply, after),
+        RefusalPredicate::Refused => refusal::is_refused(reply, after),
+        RefusalPredicate::NoSuccess => refusal::is_refused_somehow(reply, after),
+        RefusalPredicate::NoSuccessAtAll => refusal::does_not_succeed(reply, after),
+        RefusalPredicate::Not2xx => refusal::is_not_2xx(reply, after),
     })
 }
 

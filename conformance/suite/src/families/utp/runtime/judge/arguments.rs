@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::command;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
-use crate::families::utp::judge::seen::{mentions, saved_cards};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::judge::seen::saved_cards;
+use crate::families::utp::message::mentions;
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::Turn;
 use crate::families::utp::runtime::world::View;

@@ -4,7 +4,9 @@ use serde_json::Value;
 
 use super::command;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::utp::judge::seen::{card_type, mentions, saved_cards};
+use crate::families::utp::judge::seen::saved_cards;
+use crate::families::utp::message;
+use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::{ToolCall, Turn};
 use crate::families::utp::runtime::world::View;
@@ -149,7 +151,7 @@ fn meaningless(frame: &Frame, member: &str, value: Option<&Value>) -> Finding {
 fn names_its_call(frames: &[Frame], view: View<'_>, frame: &Frame) -> Judgement {
     let id = frame.text("/tool_call_id");
     let card = frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
-    let of_card = card.and_then(crate::families::utp::judge::seen::call_id);
+    let of_card = card.and_then(message::call_id);
     if id == Some(view.call.model_id.as_str()) || (id.is_some() && id == of_card) {
         return Ok(());
     }
@@ -210,7 +212,7 @@ pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
             .frame(frame)
             .into());
     };
-    let own = crate::families::utp::judge::seen::call_id(card);
+    let own = message::call_id(card);
     if own == frame.text("/tool_call_id") && card_type(card) == Some("tool.call") {
         return Ok(());
     }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::with;
 use crate::engine::judge::{Finding, Judgement};
-use crate::families::utp::judge::seen::mentions;
+use crate::families::utp::message::mentions;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::View;

@@ -3,8 +3,10 @@
 use serde_json::Value;
 
 use super::with;
-use crate::engine::judge::{Alternative, CheckFailure, Finding, Judgement};
-use crate::families::utp::judge::seen::{call_id, card_type, mentions, saved_cards};
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::utp::judge::seen::saved_cards;
+use crate::families::utp::message::{call_id, card_type, mentions};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::turn::{ToolCall, Turn};

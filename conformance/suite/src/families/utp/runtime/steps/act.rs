@@ -3,8 +3,9 @@
 use cucumber::{given, when};
 use serde_json::json;
 
-use crate::engine::judge::{Alternative, Cause, CheckFailure};
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::World;

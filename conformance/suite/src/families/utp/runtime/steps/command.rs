@@ -2,9 +2,9 @@
 
 use cucumber::then;
 
-use crate::engine::judge::Alternative;
 use crate::engine::parameters::Json;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{arguments, command};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;

@@ -2,8 +2,8 @@
 
 use cucumber::{Parameter, then, when};
 
-use crate::engine::judge::Alternative;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::inbox;
 use crate::families::utp::runtime::judge::inbox::TraceProperty;
 use crate::families::utp::runtime::judge::{turn, wakeup};

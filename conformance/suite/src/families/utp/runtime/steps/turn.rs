@@ -5,8 +5,9 @@ use std::time::Duration;
 use cucumber::then;
 
 use super::CallKind;
-use crate::engine::judge::{Alternative, CheckFailure};
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;

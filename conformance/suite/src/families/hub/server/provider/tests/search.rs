@@ -15,7 +15,7 @@ fn found(mailbox: &Mailbox, query: &str) -> Vec<String> {
     let query = Query::parse(query, now());
     let fits = mailbox.newest_first().into_iter().filter(|mail| query.fits(mail));
     fits.map(|mail| {
-        let subject = mail.letter.subject.trim_start_matches("Re: ");
+        let subject = mail.mime_message.subject.trim_start_matches("Re: ");
         subject.split(' ').next().unwrap_or_default().to_lowercase()
     })
     .collect()
@@ -66,7 +66,7 @@ fn queries_find_what_they_say() {
     ] {
         assert_eq!(found(&mailbox, query).join(" "), expected, "{query}");
     }
-    let id = mailbox.newest_first()[0].letter.message_id.clone().expect("an id");
+    let id = mailbox.newest_first()[0].mime_message.message_id.clone().expect("an id");
     assert_eq!(found(&mailbox, &format!("rfc822msgid:<{id}>")), ["moss"]);
     assert_eq!(found(&mailbox, &format!("rfc822msgid:{id}")), ["moss"]);
 }

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 
 use serde_json::Value;
 
-use super::stock::meant;
+use super::seed_data::meant;
 use crate::families::breadcrumb::crumb::REQUEST;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::transcript::{Frame, Kind};
@@ -27,13 +27,14 @@ impl<'a> Utterance<'a> {
     /// All that was said, in order.
     pub(super) fn all(frames: &'a [Frame]) -> Vec<Self> {
         let mut made = HashSet::new();
-        let told = |mut said: Self| {
+        let told = |mut utterance: Self| {
             let ids: Vec<String> =
-                said.requests().iter().filter_map(|request| request.id().map(str::to_owned)).collect();
+                utterance.requests().iter().filter_map(|request| request.id().map(str::to_owned)).collect();
             // Under a name of its own, an agent may list what it did.
-            said.retold = !ids.is_empty() && !said.lists_calls() && ids.iter().all(|id| made.contains(id));
+            utterance.retold =
+                !ids.is_empty() && !utterance.lists_calls() && ids.iter().all(|id| made.contains(id));
             made.extend(ids);
-            said
+            utterance
         };
         frames.iter().filter_map(Self::of).map(told).collect()
     }
@@ -103,7 +104,7 @@ impl<'a> Utterance<'a> {
     }
 
     /// The calls that it makes, wherever they stand and however they are called.
-    pub(super) fn requests(&self) -> Vec<Request<'_>> {
+    pub(super) fn requests(&self) -> Vec<ToolRequest<'_>> {
         if self.retold {
             return Vec::new();
         }
@@ -112,15 +113,15 @@ impl<'a> Utterance<'a> {
         let found = places.iter().find_map(|place| names.iter().find_map(|name| place.get(*name)));
         match found {
             Some(Value::Array(all)) => {
-                all.iter().filter(|one| one.is_object()).map(|value| Request { value }).collect()
+                all.iter().filter(|one| one.is_object()).map(|value| ToolRequest { value }).collect()
             }
-            Some(value @ Value::Object(_)) => vec![Request { value }],
+            Some(value @ Value::Object(_)) => vec![ToolRequest { value }],
             _ => Vec::new(),
         }
     }
 
     /// Its calls but for those by which the agent thinks, and whether it makes any.
-    pub(super) fn calls(&self) -> Vec<Request<'_>> {
+    pub(super) fn calls(&self) -> Vec<ToolRequest<'_>> {
         self.requests().into_iter().filter(|request| !request.is_thought()).collect()
     }
 
@@ -132,11 +133,11 @@ impl<'a> Utterance<'a> {
 
 /// One call of an invocation.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Request<'a> {
+pub(super) struct ToolRequest<'a> {
     pub value: &'a Value,
 }
 
-impl<'a> Request<'a> {
+impl<'a> ToolRequest<'a> {
     fn any(self, names: &[&str]) -> Option<&'a Value> {
         names.iter().find_map(|name| self.value.get(*name)).filter(|value| !value.is_null())
     }
@@ -289,14 +290,16 @@ mod tests {
     fn calls_that_are_told_of_are_not_made_again() {
         let call = json!({"tool": "calculator", "id": "calculator-1"});
         let again = json!({"tool": "calculator", "id": "calculator-2"});
-        let said = |context: Value| frame(json!({"schema_name": "agent.response.v1", "context": context}));
+        let utterance =
+            |context: Value| frame(json!({"schema_name": "agent.response.v1", "context": context}));
         let frames = [
-            said(json!({"tool_requests": [call]})),
-            said(json!({"message": "42", "tool_calls": [call]})),
-            said(json!({"tool_requests": null, "tool_calls": [call]})),
-            said(json!({"tool_calls": [again]})),
+            utterance(json!({"tool_requests": [call]})),
+            utterance(json!({"message": "42", "tool_calls": [call]})),
+            utterance(json!({"tool_requests": null, "tool_calls": [call]})),
+            utterance(json!({"tool_calls": [again]})),
         ];
-        let counts: Vec<usize> = Utterance::all(&frames).iter().map(|said| said.requests().len()).collect();
+        let counts: Vec<usize> =
+            Utterance::all(&frames).iter().map(|utterance| utterance.requests().len()).collect();
         assert_eq!(counts, [1, 0, 0, 1]);
     }
 
@@ -310,7 +313,7 @@ mod tests {
         let call = json!({"tool": "calculator", "requestId": "calculator-1"});
         let check = |body: Value, expect: usize| {
             let frame = frame(body.clone());
-            let found = Utterance::of(&frame).map(|said| said.requests().len());
+            let found = Utterance::of(&frame).map(|utterance| utterance.requests().len());
             assert_eq!(found, Some(expect), "{body}");
         };
         check(json!({"action": "create", "breadcrumb": {"context": {"tool_requests": [call]}}}), 1);

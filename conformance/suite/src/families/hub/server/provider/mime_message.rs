@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 /// A mail that was read.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Letter {
+pub(super) struct MimeMessage {
     /// Bare addresses, as in all lists here.
     pub(super) from: Vec<String>,
     pub(super) to: Vec<String>,
@@ -31,7 +31,7 @@ pub(super) struct Letter {
     pub(super) files: Vec<String>,
 }
 
-impl Letter {
+impl MimeMessage {
     /// Reads a mail; nothing where it has no headers.
     pub(super) fn read(raw: &[u8]) -> Option<Self> {
         let message = MessageParser::default().parse(raw)?;

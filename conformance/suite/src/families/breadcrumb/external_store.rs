@@ -22,7 +22,7 @@ const LISTED: usize = 500;
 
 /// A client of the target's store.
 #[derive(Clone)]
-pub(super) struct System {
+pub(super) struct ExternalStore {
     http: reqwest::Client,
     base: String,
     token: Option<String>,
@@ -32,7 +32,7 @@ pub(super) struct System {
     storing: Arc<tokio::sync::RwLock<()>>,
 }
 
-impl System {
+impl ExternalStore {
     pub(super) fn new(base: &str, token: Option<String>) -> Result<Self, String> {
         let http = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
         Ok(Self {

@@ -1,16 +1,51 @@
-//! Whether a probe does what the manifest says of it, for who asks before a run.
+//! What the doctor asks of a server: whether each probe does what the manifest says of it.
 
 use serde_json::Value;
 
 use super::{RootKind, ToolbusSession};
+use crate::engine::diagnosis::{Check, NOT_DECLARED};
+use crate::engine::judge::Cause;
+use crate::engine::session::Session as _;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call::Probe;
 use crate::transcript::shorten;
 
 impl ToolbusSession {
+    /// What the calibration of a tool bus session found, and what each probe answers.
+    pub(super) async fn checks(&self) -> Vec<Check> {
+        if let Some(why) = self.why_idle() {
+            let text = format!("the echo probe does not give back what it is given: {why}");
+            return vec![Check::bad("server", Cause::Fixture, text)];
+        }
+        let found = format!("echoes a value, results at `{}`", self.result_pointer);
+        let mut checks = vec![Check::good("server", found), Check::pace(&self.pace)];
+        let declared = self.capabilities();
+        for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
+            let name = probe.capability();
+            checks.push(match self.try_probe(probe).await {
+                Some(Ok(told)) => Check::good(&name, told),
+                Some(Err(why)) => Check::bad(&name, Cause::Fixture, format!("`{}`: {why}", probe.key())),
+                None => Check::note(&name, NOT_DECLARED),
+            });
+        }
+        for (name, what) in [
+            ("root", "a context root"),
+            ("root.none", "a server without a context root"),
+            ("restart", "a restart"),
+        ] {
+            if !declared.contains(name) {
+                checks.push(Check::note(
+                    name,
+                    format!("{what} cannot be had: what needs it will be not-applicable"),
+                ));
+            }
+        }
+        checks
+    }
+
     /// Makes a plain call of a probe, and says what it did, or what is wrong with that; nothing where the manifest does
     /// not name the probe.
-    pub async fn try_probe(&self, probe: Probe) -> Option<Result<String, String>> {
+    async fn try_probe(&self, probe: Probe) -> Option<Result<String, String>> {
         probe.table(&self.table)?;
         let server = match self.server(RootKind::First, 0).await {
             Ok(server) => server,

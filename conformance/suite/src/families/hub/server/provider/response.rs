@@ -8,7 +8,7 @@ use crate::net::http_connections::Closed;
 
 /// What is sent back.
 #[derive(Clone, Debug)]
-pub(super) struct Reply {
+pub(super) struct ProviderResponse {
     /// HTTP status.
     pub(super) status: u16,
     /// Nothing where there is no body.
@@ -19,7 +19,7 @@ pub(super) struct Reply {
 #[derive(Debug)]
 pub(super) struct Done {
     /// What is sent back.
-    pub(super) reply: Reply,
+    pub(super) reply: ProviderResponse,
     /// What it changed, one entry for each thing: bodies of frames.
     pub(super) effects: Vec<Value>,
     /// Ids of what it made.
@@ -27,9 +27,9 @@ pub(super) struct Done {
 }
 
 /// What becomes of a request.
-pub(super) type Answer = Result<Done, Reply>;
+pub(super) type Handled = Result<Done, ProviderResponse>;
 
-impl Reply {
+impl ProviderResponse {
     pub(super) fn ok(body: Value) -> Self {
         Self { status: 200, body }
     }
@@ -59,11 +59,11 @@ impl Reply {
 impl Done {
     /// An answer to a question.
     pub(super) fn read(body: Value) -> Self {
-        Self { reply: Reply::ok(body), effects: Vec::new(), made: Vec::new() }
+        Self { reply: ProviderResponse::ok(body), effects: Vec::new(), made: Vec::new() }
     }
 
     /// An answer to a request that changed something.
-    pub(super) fn with(reply: Reply, effects: Vec<Value>) -> Self {
+    pub(super) fn with(reply: ProviderResponse, effects: Vec<Value>) -> Self {
         Self { reply, effects, made: Vec::new() }
     }
 
@@ -74,7 +74,7 @@ impl Done {
 }
 
 /// An error with a reason of the service.
-pub(super) fn refuse(status: u16, reason: &str, message: &str) -> Reply {
+pub(super) fn refuse(status: u16, reason: &str, message: &str) -> ProviderResponse {
     let mut error = json!({
         "code": status,
         "message": message,
@@ -88,11 +88,11 @@ pub(super) fn refuse(status: u16, reason: &str, message: &str) -> Reply {
             "domain": "googleapis.com",
         }]);
     }
-    Reply { status, body: json!({"error": error}) }
+    ProviderResponse { status, body: json!({"error": error}) }
 }
 
 /// The usual error of a status.
-pub(super) fn failure(status: u16) -> Reply {
+pub(super) fn failure(status: u16) -> ProviderResponse {
     let (reason, message) = match status {
         400 => ("badRequest", "Bad Request"),
         401 => ("authError", "Invalid Credentials"),

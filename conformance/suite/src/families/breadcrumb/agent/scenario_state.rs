@@ -3,19 +3,19 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 
+use super::conversation_reader::KnownId;
 use super::ledger::Ledger;
 use super::task::Task;
-use super::told::Known;
 use crate::families::breadcrumb::router::ScenarioChannel;
 use crate::transcript::{Frame, lock};
 
 /// A scenario's tasks and messages.
-pub(super) struct Play {
+pub(super) struct ScenarioState {
     pub scenario_channel: Arc<ScenarioChannel>,
     tasks: Mutex<Vec<Task>>,
 }
 
-impl Play {
+impl ScenarioState {
     pub(super) fn new(scenario_channel: Arc<ScenarioChannel>) -> Arc<Self> {
         Arc::new(Self { scenario_channel, tasks: Mutex::default() })
     }
@@ -38,7 +38,7 @@ impl Play {
     }
 
     /// Under which ids the calls of a task are known.
-    pub(super) fn known(&self, task: usize) -> Vec<Known> {
+    pub(super) fn known(&self, task: usize) -> Vec<KnownId> {
         let tasks = self.tasks();
         self.ledger(&tasks).known(task)
     }
@@ -46,24 +46,24 @@ impl Play {
 
 /// All scenarios, by their marks.
 #[derive(Default)]
-pub(super) struct Plays(Mutex<HashMap<String, Arc<Play>>>);
+pub(super) struct ScenarioStates(Mutex<HashMap<String, Arc<ScenarioState>>>);
 
-impl Plays {
-    pub(super) fn add(&self, play: &Arc<Play>) {
-        lock(&self.0).insert(play.scenario_channel.unique.clone(), Arc::clone(play));
+impl ScenarioStates {
+    pub(super) fn add(&self, state: &Arc<ScenarioState>) {
+        lock(&self.0).insert(state.scenario_channel.unique.clone(), Arc::clone(state));
     }
 
     /// The play of a scenario.
-    pub(super) fn of(&self, unique: &str) -> Option<Arc<Play>> {
+    pub(super) fn of(&self, unique: &str) -> Option<Arc<ScenarioState>> {
         lock(&self.0).get(unique).cloned()
     }
 
     /// The play in which somebody used one of the ids that stand in a text.
-    pub(super) fn by_request(&self, text: &str) -> Option<Arc<Play>> {
-        let all: Vec<Arc<Play>> = lock(&self.0).values().cloned().collect();
-        all.into_iter().find(|play| {
-            let count = play.tasks().len();
-            (0..count).any(|task| play.known(task).iter().any(|known| text.contains(&known.id)))
+    pub(super) fn by_request(&self, text: &str) -> Option<Arc<ScenarioState>> {
+        let all: Vec<Arc<ScenarioState>> = lock(&self.0).values().cloned().collect();
+        all.into_iter().find(|state| {
+            let count = state.tasks().len();
+            (0..count).any(|task| state.known(task).iter().any(|known| text.contains(&known.id)))
         })
     }
 }

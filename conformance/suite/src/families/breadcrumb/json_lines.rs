@@ -11,9 +11,9 @@ const MAX_LINE: usize = 1024 * 1024;
 const UNREAD: usize = 4_096;
 
 /// Standard input of a process, written by a task of its own: a target that reads nothing holds up nobody.
-pub(super) struct Input(mpsc::Sender<String>);
+pub(super) struct LineWriter(mpsc::Sender<String>);
 
-impl Input {
+impl LineWriter {
     pub(super) fn new(mut input: ChildStdin) -> Self {
         let (lines, mut rest) = mpsc::channel::<String>(UNREAD);
         tokio::spawn(async move {

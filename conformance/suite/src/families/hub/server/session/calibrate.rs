@@ -12,7 +12,7 @@ use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
-use crate::families::hub::server::client::{Agent, Request};
+use crate::families::hub::server::client::{Caller, Request};
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::reply::Reply;
 
@@ -29,10 +29,9 @@ const CALIBRATION: Duration = Duration::from_secs(300);
 type Signature = (Option<u16>, bool, Option<String>, BTreeSet<String>);
 
 impl HubSession {
-    pub(super) async fn learn(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
-        let agent = Agent { scenario: "calibration".to_owned(), transcript: Arc::default() };
-        let within = self.table.start_timeout().mul_f64(limits.scale.clamp(0.01, 1000.0));
-        self.wait_for_it(&agent, within).await?;
+    pub(super) async fn calibrate(&mut self, limits: &TimeoutLimits) -> Result<(), HubError> {
+        let agent = Caller { scenario: "calibration".to_owned(), transcript: Arc::default() };
+        self.wait_for_it(&agent, limits.scaled(self.table.start_timeout())).await?;
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         let mut signatures = Vec::new();
@@ -65,7 +64,7 @@ impl HubSession {
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
         self.pace = Timeouts::calibrated(slowest, limits);
-        self.expiry_told = self.meet_the_others(&agent, began).await;
+        self.expiry_told = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
     }
@@ -88,7 +87,7 @@ impl HubSession {
     }
 
     /// Asks for each tool without inputs, so that nothing is done: a tool that is there refuses its inputs.
-    async fn find_missing(&self, agent: &Agent) -> BTreeSet<String> {
+    async fn find_missing(&self, agent: &Caller) -> BTreeSet<String> {
         let mut missing = BTreeSet::new();
         for tool in contract::TOOLS {
             let request = self.request(tool, Customer::Connected, &json!({}));
@@ -104,7 +103,7 @@ impl HubSession {
     }
 
     /// Asks the Hub for its own ids of what is in the provider's mailbox: it may have others than the provider.
-    async fn find_fixtures(&mut self, agent: &Agent) {
+    async fn find_fixtures(&mut self, agent: &Caller) {
         let Some(provider) = self.provider.clone() else { return };
         let subjects = provider.subjects();
         let found = futures::future::join_all([
@@ -132,7 +131,7 @@ impl HubSession {
     }
 
     /// Ids of a message with these words in its subject and of its thread, as the Hub's own search gives them.
-    pub(in crate::families::hub) async fn find(&self, agent: &Agent, subject: &str) -> Option<[String; 2]> {
+    pub(in crate::families::hub) async fn find(&self, agent: &Caller, subject: &str) -> Option<[String; 2]> {
         let inputs =
             json!({"query": format!("subject:\"{subject}\""), "max_results": 5, "include_body": false});
         let request = self.request("email_search", Customer::Connected, &inputs);
@@ -154,7 +153,7 @@ impl HubSession {
     /// # Errors
     /// What came in place of what was expected.
     pub async fn try_customer(&self, customer: Customer) -> Result<String, String> {
-        let agent = Agent { scenario: "doctor".to_owned(), transcript: Arc::default() };
+        let agent = Caller { scenario: "doctor".to_owned(), transcript: Arc::default() };
         let tool = if customer == Customer::ReadOnly {
             "calendar_create_event"
         } else {
@@ -188,7 +187,7 @@ impl HubSession {
     }
 
     /// Waits until something answers over HTTP.
-    pub(super) async fn wait_for_it(&self, agent: &Agent, deadline: Duration) -> Result<(), HubError> {
+    pub(super) async fn wait_for_it(&self, agent: &Caller, deadline: Duration) -> Result<(), HubError> {
         let began = Instant::now();
         let mut wait = LOOK;
         loop {
@@ -239,7 +238,7 @@ impl HubSession {
 
     /// Lets the provider see which tokens belong to which customer, and returns whether the expired one was reported
     /// as such: a Hub may throw away a token that cannot be refreshed, and its customer is not connected from then on.
-    async fn meet_the_others(&self, agent: &Agent, began: Instant) -> bool {
+    async fn learn_token_owners(&self, agent: &Caller, began: Instant) -> bool {
         let mut is_told = false;
         for customer in Customer::ALL {
             let is_known = self.table.customers.contains_key(&customer);

@@ -4,7 +4,7 @@ use axum::http::request::Parts;
 use serde_json::{Map, Value};
 use url::form_urlencoded;
 
-use super::reply::{Reply, refuse};
+use super::response::{ProviderResponse, refuse};
 
 /// Bytes of a body that are read.
 pub(super) const MAX_BODY: usize = 2 * 1024 * 1024;
@@ -12,7 +12,7 @@ pub(super) const MAX_BODY: usize = 2 * 1024 * 1024;
 const SECRETS: [&str; 4] = ["access_token", "oauth_token", "key", "token"];
 
 /// A request.
-pub(super) struct Ask<'a> {
+pub(super) struct ProviderRequest<'a> {
     /// In capitals; what `X-HTTP-Method-Override` says if it is there.
     pub(super) method: String,
     /// Of the path, decoded, without empty ones.
@@ -35,7 +35,7 @@ pub(super) struct Ask<'a> {
     pub(super) json: Option<Value>,
 }
 
-impl<'a> Ask<'a> {
+impl<'a> ProviderRequest<'a> {
     /// Takes a request apart.
     pub(super) fn read(request: &Parts, body: &'a [u8]) -> Self {
         let header = |name: &str| {
@@ -98,7 +98,7 @@ impl<'a> Ask<'a> {
     }
 
     /// A parameter that is a number.
-    pub(super) fn number(&self, name: &str) -> Result<Option<usize>, Reply> {
+    pub(super) fn number(&self, name: &str) -> Result<Option<usize>, ProviderResponse> {
         let Some(text) = self.parameter(name) else { return Ok(None) };
         text.parse()
             .map(Some)
@@ -111,7 +111,7 @@ impl<'a> Ask<'a> {
     }
 
     /// The JSON object of the body; no body is an empty object.
-    pub(super) fn object(&self) -> Result<Map<String, Value>, Reply> {
+    pub(super) fn object(&self) -> Result<Map<String, Value>, ProviderResponse> {
         match &self.json {
             Some(Value::Object(object)) => Ok(object.clone()),
             _ if self.body.iter().all(u8::is_ascii_whitespace) => Ok(Map::new()),

@@ -5,7 +5,7 @@ use jiff::tz::TimeZone;
 use serde_json::{Map, Value, json};
 
 use super::context::RequestContext;
-use super::reply::{Answer, Done, refuse};
+use super::response::{Done, Handled, refuse};
 use super::times::{in_zone, instant, zone};
 use crate::families::hub::contract::PEOPLE;
 
@@ -16,8 +16,8 @@ const MAX_ITEMS: usize = 50;
 const ANA: [&str; 2] = ["2031-03-05T09:00:00Z", "2031-03-05T09:30:00Z"];
 
 /// `freebusy.query`.
-pub(super) fn query(context: &RequestContext<'_>) -> Answer {
-    let asked = context.ask.object()?;
+pub(super) fn query(context: &RequestContext<'_>) -> Handled {
+    let asked = context.request.object()?;
     let bound = |name: &str| {
         let text = asked.get(name).and_then(Value::as_str);
         instant(text.ok_or_else(|| refuse(400, "required", &format!("Missing {name}.")))?, name)

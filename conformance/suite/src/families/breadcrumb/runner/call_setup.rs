@@ -5,8 +5,8 @@ use std::sync::Arc;
 use serde_json::{Value, json};
 
 use super::call::{Call, filled};
+use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
 use super::pages::{BUTTON, STORY};
-use super::props::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
 use super::scene::Scene;
 use super::upstream::Upstream;
 use crate::engine::target::{Handing, Port};
@@ -19,11 +19,11 @@ impl Scene {
     /// # Errors
     /// Why that cannot be had.
     pub async fn sound_call(&mut self, act: &Act) -> Result<Call, String> {
-        self.props.action.clone_from(&act.action);
+        self.fixtures.action.clone_from(&act.action);
         match act.tool.as_str() {
             _ if act.is_model() => {
                 let config = self.configure(&act.tool).await?;
-                let model = self.props.configs.last().map(|config| config.model.clone());
+                let model = self.fixtures.configs.last().map(|config| config.model.clone());
                 self.model_call(&act.tool, config, model)
             }
             "breadcrumb-update" => {
@@ -61,8 +61,8 @@ impl Scene {
                     Ok(port.address())
                 };
                 let address = self.scenario_channel.transcript.record_external("nowhere", take)?;
-                self.props.held = held;
-                self.props.nowhere = Some(address.clone());
+                self.fixtures.held = held;
+                self.fixtures.nowhere = Some(address.clone());
                 Ok(self.browse(act.action.as_deref(), &format!("http://{address}/")))
             }
             tool => Ok(Call::new(tool, json!({}), self.request_id(tool))),
@@ -185,13 +185,13 @@ impl Scene {
     /// # Errors
     /// It cannot be stored.
     pub async fn shelve_config(&mut self, tool: &str, schema: &str) -> Result<String, String> {
-        let number = self.props.configs.len();
+        let number = self.fixtures.configs.len();
         let key = number % self.session.keys.len().max(1);
         let model = format!("m-quartz-{}{}", number + 1, self.unique);
         self.upstream()?.has(&model);
         let words = [
             ("tool", Value::from(tool)),
-            ("secret_id", Value::from(super::session::secret_id(key))),
+            ("secret_id", Value::from(super::upstream::secret_id(key))),
             ("api_key", Value::from(self.session.keys.get(key).cloned())),
             ("model", Value::from(model.clone())),
             ("custom", json!(CUSTOM)),
@@ -201,8 +201,8 @@ impl Scene {
         let body = json!({
             "schema_name": schema, "title": format!("Configuration of {tool}"), "tags": tags, "context": context,
         });
-        let id = self.shelve(&body).await?;
-        self.props.configs.push(Config { id: id.clone(), key, model });
+        let id = self.store_in(&body).await?;
+        self.fixtures.configs.push(Config { id: id.clone(), key, model });
         Ok(id)
     }
 
@@ -211,21 +211,24 @@ impl Scene {
     /// # Errors
     /// It cannot be stored.
     pub async fn shelve_memo(&mut self) -> Result<String, String> {
-        let title = format!("Pump log {} of {}", self.props.stored.len() + 1, self.unique);
+        let title = format!("Pump log {} of {}", self.fixtures.stored.len() + 1, self.unique);
         let tags = json!(["memo", format!("tag-{}", self.unique)]);
         let body =
             json!({"schema_name": MEMO, "title": title, "tags": tags, "context": {"text": "all is well"}});
-        let id = self.shelve(&body).await?;
-        self.props.stored.push(id.clone());
+        let id = self.store_in(&body).await?;
+        self.fixtures.stored.push(id.clone());
         Ok(id)
     }
 
     /// Stores something behind the back of the target; its id.
     pub(in crate::families::breadcrumb) async fn store(&self, body: &Value) -> Result<String, String> {
-        self.scenario_channel.transcript.record_external_async("stored", self.session.door.store(body)).await
+        self.scenario_channel
+            .transcript
+            .record_external_async("stored", self.session.store_access.store(body))
+            .await
     }
 
-    async fn shelve(&self, body: &Value) -> Result<String, String> {
+    async fn store_in(&self, body: &Value) -> Result<String, String> {
         let id = self.store(body).await?;
         let mut stored = body.clone();
         stored["id"] = Value::from(id.clone());
@@ -236,7 +239,7 @@ impl Scene {
     /// A call of `workflow` with steps, which the scene keeps.
     pub fn workflow(&mut self, steps: Vec<Step>) -> Call {
         let call = self.workflow_of(&steps);
-        self.props.steps = steps;
+        self.fixtures.steps = steps;
         call
     }
 

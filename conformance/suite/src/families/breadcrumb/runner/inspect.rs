@@ -17,7 +17,7 @@ impl Scene {
     /// What this run made up, and the stable name that stands for it in reports.
     pub fn names(&self) -> Vec<(String, String)> {
         let pages = self.session.pages.as_ref().map(|pages| (pages.host(), "<pages>".to_owned()));
-        let nowhere = self.props.nowhere.clone().map(|address| (address, "<nowhere>".to_owned()));
+        let nowhere = self.fixtures.nowhere.clone().map(|address| (address, "<nowhere>".to_owned()));
         let unique = (self.unique.clone(), "<unique>".to_owned());
         std::iter::once(unique).chain(pages).chain(nowhere).collect()
     }
@@ -25,7 +25,7 @@ impl Scene {
     /// A text of a feature, with the scenario's mark in its place, the id of what was stored for it, and the tokens that
     /// its model takes.
     pub fn in_words(&self, text: &str) -> String {
-        let stored = self.props.stored.first().map(String::as_str).unwrap_or_default();
+        let stored = self.fixtures.stored.first().map(String::as_str).unwrap_or_default();
         let tokens = Speech::of(&self.unique).total().to_string();
         text.replace("{mark}", &self.unique).replace("{stored}", stored).replace("{tokens}", &tokens)
     }
@@ -61,7 +61,7 @@ impl Scene {
 
     /// Observations up what was stored for the scenario.
     pub async fn look_up_stored(&self) {
-        for id in &self.props.stored {
+        for id in &self.fixtures.stored {
             self.look_up(id).await;
         }
     }
@@ -87,9 +87,9 @@ impl Scene {
     /// Observations up a breadcrumb in the store, and writes down what it finds.
     pub async fn look_up(&self, id: &str) {
         let looking = async {
-            let mut found = self.session.door.find(id).await;
+            let mut found = self.session.store_access.find(id).await;
             if found.is_none() {
-                found = self.session.door.find(&id.to_lowercase()).await;
+                found = self.session.store_access.find(&id.to_lowercase()).await;
             }
             found.unwrap_or_else(|| json!({"id": id, "missing": true}))
         };

@@ -29,7 +29,7 @@ pub fn memo_title(unique: &str) -> String {
 
 /// What a scene has beside its calls.
 #[derive(Clone, Debug, Default)]
-pub struct Props {
+pub struct Fixtures {
     /// Ids of breadcrumbs that were stored for it.
     pub stored: Vec<String>,
     /// Its configurations.

@@ -5,8 +5,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::ask::{Ask, MAX_BODY};
-use super::letter::Letter;
+use super::mime_message::MimeMessage;
+use super::request::{MAX_BODY, ProviderRequest};
 use crate::transcript::Transcript;
 
 /// Things made under one mark that are remembered.
@@ -14,7 +14,7 @@ const MAX_MADE: usize = 2_000;
 
 /// The marks of the scenarios that run.
 #[derive(Default)]
-pub(super) struct Marks {
+pub(super) struct Correlation {
     followed: BTreeMap<String, Follower>,
     failing: BTreeMap<String, u16>,
     /// Ids with the marks under which they were made.
@@ -30,7 +30,7 @@ pub(super) struct Follower {
     pub(super) transcript: Arc<Transcript>,
 }
 
-impl Marks {
+impl Correlation {
     pub(super) fn follow(&mut self, mark: &str, scenario: &str, transcript: &Arc<Transcript>) {
         let follower = Follower { scenario: scenario.to_owned(), transcript: Arc::clone(transcript) };
         self.followed.insert(mark.to_lowercase(), follower);
@@ -45,9 +45,9 @@ impl Marks {
         self.followed.remove(&mark);
         self.failing.remove(&mark);
         self.counts.remove(&mark);
-        self.made.retain(|_, marks| {
-            marks.remove(&mark);
-            !marks.is_empty()
+        self.made.retain(|_, correlation| {
+            correlation.remove(&mark);
+            !correlation.is_empty()
         });
     }
 
@@ -63,12 +63,16 @@ impl Marks {
     }
 
     /// The marks that a request concerns.
-    pub(super) fn concerned(&self, ask: &Ask<'_>, letter: Option<&Letter>) -> BTreeSet<String> {
-        if self.followed.is_empty() && self.failing.is_empty() || ask.body.len() > MAX_BODY {
+    pub(super) fn concerned(
+        &self,
+        request: &ProviderRequest<'_>,
+        mime_message: Option<&MimeMessage>,
+    ) -> BTreeSet<String> {
+        if self.followed.is_empty() && self.failing.is_empty() || request.body.len() > MAX_BODY {
             return BTreeSet::new();
         }
         let mut names = BTreeSet::new();
-        let text = text_of(ask, letter, &mut names);
+        let text = text_of(request, mime_message, &mut names);
         let mentioned =
             self.followed.keys().chain(self.failing.keys()).filter(|mark| mentions(&text, mark)).cloned();
         let by_name = names.iter().filter_map(|name| self.made.get(name)).flatten().cloned();
@@ -76,36 +80,40 @@ impl Marks {
     }
 
     /// The status with which a request of these marks is to fail.
-    pub(super) fn failure(&self, marks: &BTreeSet<String>) -> Option<u16> {
-        marks.iter().find_map(|mark| self.failing.get(mark).copied())
+    pub(super) fn failure(&self, correlation: &BTreeSet<String>) -> Option<u16> {
+        correlation.iter().find_map(|mark| self.failing.get(mark).copied())
     }
 
     /// Who follows these marks.
     pub(super) fn followers<'m>(
         &'m self,
-        marks: &'m BTreeSet<String>,
+        correlation: &'m BTreeSet<String>,
     ) -> impl Iterator<Item = &'m Follower> + 'm {
-        marks.iter().filter_map(|mark| self.followed.get(mark))
+        correlation.iter().filter_map(|mark| self.followed.get(mark))
     }
 }
 
 /// Everything that a request says, in lower case; and what in it may be an id.
-fn text_of(ask: &Ask<'_>, letter: Option<&Letter>, names: &mut BTreeSet<String>) -> String {
-    let mut text = ask.segments.join("/");
-    names.extend(ask.segments.iter().map(|segment| segment.to_lowercase()));
-    for (name, value) in &ask.query {
+fn text_of(
+    request: &ProviderRequest<'_>,
+    mime_message: Option<&MimeMessage>,
+    names: &mut BTreeSet<String>,
+) -> String {
+    let mut text = request.segments.join("/");
+    names.extend(request.segments.iter().map(|segment| segment.to_lowercase()));
+    for (name, value) in &request.query {
         text.extend(["\n", name, "=", value]);
         let ends = |character: char| character.is_whitespace() || matches!(character, ':' | '"' | '(' | ')');
         names.extend(value.split(ends).map(|word| word.trim_matches(['<', '>']).to_lowercase()));
     }
-    match &ask.json {
+    match &request.json {
         Some(json) => gather(json, &mut text, names),
-        None => text.push_str(&String::from_utf8_lossy(ask.body)),
+        None => text.push_str(&String::from_utf8_lossy(request.body)),
     }
-    if let Some(letter) = letter {
+    if let Some(mime_message) = mime_message {
         text.push('\n');
-        text.push_str(&letter.everything());
-        names.extend(letter.ancestors().map(str::to_lowercase));
+        text.push_str(&mime_message.everything());
+        names.extend(mime_message.ancestors().map(str::to_lowercase));
     }
     text.to_lowercase()
 }

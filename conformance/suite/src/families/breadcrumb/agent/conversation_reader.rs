@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::task::{PlannedCall, Reply, Task};
+use super::task::{PlannedCall, PlannedReply, Task};
 
 /// Characters of an outcome that the model repeats.
 const REPEATED: usize = 400;
@@ -23,7 +23,7 @@ pub(super) enum Outcome {
 
 /// What a conversation says of a task: its calls are named by stage and place.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Told {
+pub(super) struct ReportedOutcomes {
     pub outcomes: BTreeMap<(usize, usize), Outcome>,
     /// In which words.
     pub words: BTreeMap<(usize, usize), String>,
@@ -33,7 +33,7 @@ pub(super) struct Told {
 
 /// A call under the ids by which it may be reported.
 #[derive(Clone, Debug)]
-pub(super) struct Known {
+pub(super) struct KnownId {
     pub place: (usize, usize),
     /// That of the agent.
     pub id: String,
@@ -50,8 +50,8 @@ pub(super) fn ending(task: &Task, (stage, place): (usize, usize)) -> String {
 }
 
 /// Reads a conversation.
-pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
-    let mut told = Told::default();
+pub(super) fn read(messages: &[Value], task: &Task, known: &[KnownId]) -> ReportedOutcomes {
+    let mut reported = ReportedOutcomes::default();
     let is_begin = |message: &Value| message["role"] == "user" && text(message).contains(&task.mark);
     let begin = messages.iter().position(is_begin).unwrap_or_default();
     for (number, message) in messages[begin..].iter().enumerate() {
@@ -63,11 +63,11 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
             let is_called = |place: (usize, usize)| {
                 own.contains(&call_id(task, place).as_str()) || words.contains(&ending(task, place))
             };
-            told.called.extend(task.places().map(|(place, _)| place).filter(|place| is_called(*place)));
+            reported.called.extend(task.places().map(|(place, _)| place).filter(|place| is_called(*place)));
             let named = known
                 .iter()
                 .filter(|known| find(&words, &known.id).is_some() || own.contains(&known.id.as_str()));
-            told.called.extend(named.map(|known| known.place));
+            reported.called.extend(named.map(|known| known.place));
             continue;
         }
         for (place, planned_call) in task.places() {
@@ -75,7 +75,7 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
             if message["tool_call_id"] == call_id(task, place).as_str()
                 || ids.any(|known| message["tool_call_id"] == known.id.as_str())
             {
-                told.tell(place, &words, &planned_call.reply);
+                reported.set(place, &words, &planned_call.reply);
             }
         }
         if message["role"] == "tool"
@@ -87,22 +87,22 @@ pub(super) fn read(messages: &[Value], task: &Task, known: &[Known]) -> Told {
         for own in known {
             let reply = &task.stages[own.place.0][own.place.1].reply;
             if let Some(part) = about(&words, own, known).filter(|_| number > 0) {
-                told.tell(own.place, &part, reply);
+                reported.set(own.place, &part, reply);
                 is_named = true;
             }
         }
         // What the user asked for names what the calls are about, and no result.
         if !is_named && number > 0 {
             for (place, part) in unnamed(&words, task) {
-                told.tell(place, &part, &task.stages[place.0][place.1].reply);
+                reported.set(place, &part, &task.stages[place.0][place.1].reply);
             }
         }
     }
-    told
+    reported
 }
 
-impl Told {
-    fn tell(&mut self, place: (usize, usize), words: &str, reply: &Reply) {
+impl ReportedOutcomes {
+    fn set(&mut self, place: (usize, usize), words: &str, reply: &PlannedReply) {
         self.outcomes.insert(place, outcome(words, reply));
         self.words.insert(place, words.to_owned());
     }
@@ -147,11 +147,11 @@ fn unnamed(words: &str, task: &Task) -> Vec<((usize, usize), String)> {
 }
 
 /// What shows that a text is about an answer.
-fn traces(reply: &Reply) -> Vec<String> {
+fn traces(reply: &PlannedReply) -> Vec<String> {
     let values = |value: &Value| numbers(&value.to_string()).iter().map(u64::to_string).collect::<Vec<_>>();
     match reply {
-        Reply::Output(output) => values(output),
-        Reply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
+        PlannedReply::Output(output) => values(output),
+        PlannedReply::Failure { error, decoy } => [vec![error.clone()], values(decoy)].concat(),
     }
 }
 
@@ -168,7 +168,7 @@ pub(super) fn text(message: &Value) -> String {
 }
 
 /// The part of a text that is about one call: the object that names its id, else what follows the id.
-fn about(words: &str, own: &Known, known: &[Known]) -> Option<String> {
+fn about(words: &str, own: &KnownId, known: &[KnownId]) -> Option<String> {
     let at = find(words, &own.id)?;
     for (begin, _) in words.match_indices(['{', '[']) {
         let first = serde_json::Deserializer::from_str(&words[begin..]).into_iter::<Value>().next();
@@ -204,7 +204,7 @@ fn named<'a>(value: &'a Value, id: &str) -> Option<&'a Value> {
 }
 
 /// What a text about a call says.
-fn outcome(words: &str, reply: &Reply) -> Outcome {
+fn outcome(words: &str, reply: &PlannedReply) -> Outcome {
     let begin = words.find('{').unwrap_or(words.len());
     let json = serde_json::from_str(words).ok();
     let json = json
@@ -213,8 +213,8 @@ fn outcome(words: &str, reply: &Reply) -> Outcome {
         return of_json(&json);
     }
     let knows = match reply {
-        Reply::Failure { error, .. } => words.contains(error.as_str()),
-        Reply::Output(_) => false,
+        PlannedReply::Failure { error, .. } => words.contains(error.as_str()),
+        PlannedReply::Output(_) => false,
     };
     if knows { Outcome::Failure(short(words)) } else { Outcome::Output(short(words)) }
 }
@@ -270,17 +270,17 @@ mod tests {
         Task::new(UserRequest::TwoNotes, "0123456789ab", 1, "sess-0123456789ab".to_owned())
     }
 
-    fn known() -> Vec<Known> {
-        let known = |place, id: &str| Known { place, id: id.to_owned() };
+    fn known() -> Vec<KnownId> {
+        let known = |place, id: &str| KnownId { place, id: id.to_owned() };
         vec![known((0, 0), "web-notes-1"), known((0, 1), "web-notes-2")]
     }
 
     fn check(messages: &Value, expect: &[((usize, usize), Outcome)]) {
         let task = task();
         let messages = messages.as_array().expect("messages");
-        let told = read(messages, &task, &known());
+        let reported = read(messages, &task, &known());
         let expect: BTreeMap<_, _> = expect.iter().cloned().collect();
-        assert_eq!(told.outcomes, expect, "{messages:?}");
+        assert_eq!(reported.outcomes, expect, "{messages:?}");
     }
 
     fn output(text: &str) -> Outcome {
@@ -329,16 +329,16 @@ mod tests {
     #[test]
     fn answers_without_an_id_are_known_by_what_they_are_about() {
         let task = task();
-        let told = |content: String| json!([{"role": "user", "content": task.words}, {"role": "user", "content": content}]);
+        let reported = |content: String| json!([{"role": "user", "content": task.words}, {"role": "user", "content": content}]);
         let value = |what: &str| number(&task.mark, what);
         let (first, second) = (value("first"), value("second"));
         let labels: Vec<&String> = task.stages[0].iter().map(|planned_call| &planned_call.label).collect();
         check(
-            &told(format!("The note says {second}.")),
+            &reported(format!("The note says {second}.")),
             &[((0, 1), output(&format!("The note says {second}.")))],
         );
         check(
-            &told(format!("{}: {second}; {}: {first}", labels[0], labels[1])),
+            &reported(format!("{}: {second}; {}: {first}", labels[0], labels[1])),
             // A pair that is wrong is believed.
             &[
                 ((0, 0), output(&format!(": {second}; {}", labels[1]))),
@@ -347,10 +347,10 @@ mod tests {
         );
         let asked = json!({"query": labels[0]});
         check(
-            &told(format!("web-notes {asked}: {}", json!({"output": {"notes": [first.to_string()]}}))),
+            &reported(format!("web-notes {asked}: {}", json!({"output": {"notes": [first.to_string()]}}))),
             &[((0, 0), output(&first.to_string()))],
         );
-        check(&told("Go on.".to_owned()), &[]);
+        check(&reported("Go on.".to_owned()), &[]);
         check(&json!([{"role": "user", "content": task.words}]), &[]);
     }
 

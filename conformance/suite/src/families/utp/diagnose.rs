@@ -1,20 +1,17 @@
-//! What the doctor finds of the roles of a UTP target.
+//! What the doctor asks of the executors of a target.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use callmark_suite::engine::session::Session as _;
-use callmark_suite::families::utp::judge::seen;
-use callmark_suite::families::utp::judge::seen::Calls;
-use callmark_suite::families::utp::manifest::{Builtin, ProbeName};
-use callmark_suite::families::utp::runtime::session::RuntimeSession;
-use callmark_suite::families::utp::scene::Scene;
-use callmark_suite::families::utp::session::{Liveness, UtpSession};
-use callmark_suite::families::utp::tool::{Role, Tool};
-use callmark_suite::transcript::Frame;
-
-use super::check::{Check, bad, good, note};
-use super::{NOT_DECLARED, capabilities, pace};
+use super::judge::seen;
+use super::judge::seen::Calls;
+use super::manifest::{Builtin, ProbeName};
+use super::message;
+use super::scene::Scene;
+use super::session::{Liveness, UtpSession};
+use super::tool::{Role, Tool};
+use crate::engine::diagnosis::{Check, NOT_DECLARED};
+use crate::engine::judge::Cause;
+use crate::transcript::Frame;
 
 /// What the calibration of a role found, and what each thing that can be called of it does.
 pub(super) async fn role(session: &Arc<UtpSession>) -> Vec<Check> {
@@ -29,55 +26,6 @@ pub(super) async fn role(session: &Arc<UtpSession>) -> Vec<Check> {
     checks
 }
 
-/// What helps where nothing comes from a target on the bus.
-pub(super) fn subscriptions(subscribed: Option<&BTreeSet<String>>) -> Check {
-    let text = match subscribed {
-        None => {
-            "this broker cannot be asked who listens; with `--broker embedded` the doctor lists it".to_owned()
-        }
-        Some(subjects) if subjects.is_empty() => {
-            "nobody subscribed to anything: check that the target connects to `CALLMARK_NATS_URL`".to_owned()
-        }
-        Some(subjects) => {
-            let subjects: Vec<&str> = subjects.iter().map(String::as_str).collect();
-            format!("the target listens on `{}`", subjects.join("`, `"))
-        }
-    };
-    note("subscriptions", text)
-}
-
-/// What the calibration of a session with an agent runtime found.
-pub(super) fn runtime(session: &RuntimeSession) -> Vec<Check> {
-    if !session.works() {
-        let message = "it is up, and neither a tool call of its model came out as a command nor, where it has no \
-                       worker, a report was taken: check that it takes turns and reports below `runtime.v1` and its \
-                       model from `CALLMARK_MODEL_URL`";
-        let elsewhere = session.elsewhere().unwrap_or_default();
-        let refused = session.refusal().map(|told| format!("; {told}")).unwrap_or_default();
-        return vec![bad("runtime", "fixture", format!("{message}{elsewhere}{refused}"))];
-    }
-    let makes_calls = session.calls() || session.resumes();
-    let found = if makes_calls { "turns a tool call of its model into a command" } else { "takes a report" };
-    let mut checks = vec![good("runtime", found), pace(&session.pace)];
-    if session.resumes() {
-        for (name, behaviour) in
-            [("suspend", session.baseline.suspend), ("terminate", session.baseline.terminate)]
-        {
-            checks.push(good(name, format!("after the result {}", behaviour.text())));
-        }
-    }
-    for (is_there, name, what) in [
-        (session.baseline.parallel != Some(false), "parallel", "it makes the calls of one answer one by one"),
-        (session.baseline.keeps_consumed, "inbox", "it shows no record that a turn has gone on with"),
-    ] {
-        if !is_there {
-            checks.push(note(name, format!("{what}: what needs it will be not-applicable")));
-        }
-    }
-    checks.extend(capabilities(session.capabilities()));
-    checks
-}
-
 fn liveness(session: &UtpSession) -> Vec<Check> {
     let (who, work) = match session.role {
         Role::Pmo => ("pmo", "it does the work of a built-in"),
@@ -86,24 +34,24 @@ fn liveness(session: &UtpSession) -> Vec<Check> {
     };
     let trouble = match session.liveness {
         Liveness::Answers => {
-            return vec![good(who, format!("{work} and reports it")), pace(&session.pace)];
+            return vec![Check::good(who, format!("{work} and reports it")), Check::pace(&session.pace)];
         }
-        Liveness::Works => bad(who, "implementation", format!("{work}, and reports nothing")),
-        Liveness::Responsive if session.role == Role::Pmo => bad(
+        Liveness::Works => Check::bad(who, Cause::Implementation, format!("{work}, and reports nothing")),
+        Liveness::Responsive if session.role == Role::Pmo => Check::bad(
             who,
-            "fixture",
+            Cause::Fixture,
             "it reacts, and starts no turn and enters no agent that shows the card's arguments: check \
              `utp.pmo.builtins` and `utp.pmo.arguments`",
         ),
-        Liveness::Responsive if session.role == Role::OpenApi => bad(
+        Liveness::Responsive if session.role == Role::OpenApi => Check::bad(
             who,
-            "fixture",
+            Cause::Fixture,
             "it reacts, and never brings what the upstream says: every request goes to `CALLMARK_UPSTREAM_URL` as plain \
              HTTP with the real host in `Host`, without TLS and `CONNECT`",
         ),
-        Liveness::Responsive => bad(
+        Liveness::Responsive => Check::bad(
             who,
-            "fixture",
+            Cause::Fixture,
             "it reacts, and the value in the echo probe's card comes back nowhere: check `tool_name`, \
              `target_subject` and `arguments` of `utp.tool-service.probes.echo`",
         ),
@@ -118,7 +66,7 @@ async fn probes(session: &Arc<UtpSession>) -> Vec<Check> {
         checks.push(if session.declares(probe.into()) {
             tried(&name, try_probe(session, probe).await)
         } else {
-            note(&name, NOT_DECLARED)
+            Check::note(&name, NOT_DECLARED)
         });
     }
     checks
@@ -131,7 +79,7 @@ async fn builtins(session: &Arc<UtpSession>) -> Vec<Check> {
         checks.push(if session.declares(builtin.into()) {
             tried(builtin.name(), try_builtin(session, builtin).await)
         } else {
-            note(builtin.name(), NOT_DECLARED)
+            Check::note(builtin.name(), NOT_DECLARED)
         });
     }
     checks
@@ -144,7 +92,7 @@ async fn requests(session: &Arc<UtpSession>) -> Vec<Check> {
         checks.push(if session.declares(tool) {
             tried(name, try_request(session, tool, name).await)
         } else {
-            note(name, NOT_DECLARED)
+            Check::note(name, NOT_DECLARED)
         });
     }
     checks
@@ -152,8 +100,8 @@ async fn requests(session: &Arc<UtpSession>) -> Vec<Check> {
 
 fn tried(name: &str, result: Result<(), String>) -> Check {
     match result {
-        Ok(()) => good(name, "does what it should"),
-        Err(message) => bad(name, "fixture", message),
+        Ok(()) => Check::good(name, "does what it should"),
+        Err(message) => Check::bad(name, Cause::Fixture, message),
     }
 }
 
@@ -210,7 +158,7 @@ async fn try_probe(session: &UtpSession, probe: ProbeName) -> Result<(), String>
         seen::result_card(&frames, &calls).and_then(|(_, card)| card.pointer("/content/result").cloned());
     let at = result.as_ref().and_then(|result| result.pointer(&call.result_pointer));
     match probe {
-        ProbeName::Echo if !at.is_some_and(|value| seen::mentions(value, &call.token)) => {
+        ProbeName::Echo if !at.is_some_and(|value| message::mentions(value, &call.token)) => {
             Err(format!("its arguments are not at `{}` of `content.result`", call.result_pointer))
         }
         ProbeName::Count if at.and_then(serde_json::Value::as_i64).is_none() => {

@@ -1,0 +1,284 @@
+//! The reference's UTP roles: in this process during a run, and one session after another for the saboteur.
+//!
+//! What can serve all mutants is started once; an agent runtime is started anew for each, since its model is.
+
+use std::any::Any;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use callmark_reference::utp::{OpenApi, Pmo, PmoConfig, ToolService, ToolServiceConfig, tour};
+use callmark_suite::engine::manifest::Manifest;
+use callmark_suite::engine::open::OpenPlan;
+use callmark_suite::engine::session::Sessions;
+use callmark_suite::engine::setup::open as open_sessions;
+use callmark_suite::families;
+use callmark_suite::families::utp::capture::{Capture, Exercise, Exercised};
+use callmark_suite::families::utp::manifest::UtpTable;
+use callmark_suite::families::utp::registry::session::{ManagementPlan, ManagementSession};
+use callmark_suite::families::utp::runtime::model::Model;
+use callmark_suite::families::utp::runtime::session::RuntimeSession;
+use callmark_suite::families::utp::services::Services;
+use callmark_suite::families::utp::session::{SessionPlan, UtpSession};
+use callmark_suite::families::utp::setup;
+use callmark_suite::families::utp::setup::{InProcess, MockServices};
+use callmark_suite::families::utp::target::{LaunchEnv, Target};
+use callmark_suite::families::utp::tool::Role;
+use callmark_suite::families::utp::upstream::{Upstream, Variable};
+use futures::FutureExt as _;
+use futures::future::{BoxFuture, LocalBoxFuture};
+
+use super::reference::{Lines, Reference, Registry, executor};
+use super::{Bundled, Setting, lacks, limits};
+use crate::broker::{self, BrokerChoice, RunningBroker};
+
+/// What a mutant of the worker finds in `CALLMARK_PARAM_KEY`.
+const SECRET: &str = "callmark-param-of-a-bench";
+/// The project of the tour.
+const TOUR_PROJECT: &str = "prj_tour";
+
+/// All roles.
+#[derive(Default)]
+pub(super) struct UtpReference {
+    broker: Option<RunningBroker>,
+    service: Option<ToolService>,
+    executor: Option<BenchExecutor>,
+    pmo: Option<Pmo>,
+    registry: Option<Registry>,
+    capture: Option<Arc<Capture>>,
+}
+
+/// An executor that stands on a bench, and what stands behind it.
+struct BenchExecutor {
+    upstream: Arc<Upstream>,
+    log: Lines,
+    // Ends with the bench.
+    _running: OpenApi,
+}
+
+/// What stands on a bench: it runs already, and its log can be read.
+struct Standing {
+    log: Option<Lines>,
+}
+
+impl Target for Standing {
+    fn start<'a>(&'a mut self, _: &'a LaunchEnv) -> BoxFuture<'a, Result<(), String>> {
+        Box::pin(async { Ok(()) })
+    }
+
+    fn ended(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { None })
+    }
+
+    fn log(&mut self) -> BoxFuture<'_, Option<String>> {
+        Box::pin(async { self.log.as_ref().map(Lines::text) })
+    }
+
+    fn stop(&mut self) -> BoxFuture<'_, ()> {
+        Box::pin(async {})
+    }
+}
+
+impl Bundled for UtpReference {
+    fn protocol(&self) -> &'static str {
+        "utp"
+    }
+
+    fn complete(&self, manifest: &mut Manifest, _: &dyn Fn(&[&str]) -> Vec<String>) {
+        if let Some(executor) = manifest.get_mut::<UtpTable>().and_then(|utp| utp.openapi.as_mut()) {
+            // Keys that the user has set are the executor's; the others are made up for the run.
+            let set = Variable::ALL.into_iter().map(Variable::name);
+            let set = set.filter_map(|name| Some((name.to_owned(), std::env::var(name).ok()?)));
+            executor.environment.extend(set.filter(|(_, value)| !value.is_empty()));
+        }
+    }
+
+    fn sessions<'a>(
+        &'a mut self,
+        profile: &'a str,
+        setting: Setting<'a>,
+    ) -> LocalBoxFuture<'a, Result<Sessions, String>> {
+        async move {
+            match profile {
+                "utp.schema" => {
+                    let capture = self.capture(setting.manifest).await?;
+                    let services = Services::captured(Arc::new(capture.through(&*setting.wire)));
+                    Ok(Sessions::one(Arc::new(services)))
+                }
+                "utp.worker" | "utp.execution" => self.runtime(profile, setting).await,
+                "utp.registry" => self.management(setting).await,
+                _ => match Role::of(profile) {
+                    Some(role) => self.role(role, setting).await,
+                    None => Err(format!("the reference does not play `{profile}`")),
+                },
+            }
+        }
+        .boxed_local()
+    }
+}
+
+impl UtpReference {
+    async fn broker_url(&mut self) -> Result<String, String> {
+        if self.broker.is_none() {
+            let broker = broker::start(&BrokerChoice::Embedded).await.map_err(|error| error.to_string())?;
+            self.broker = Some(broker);
+        }
+        Ok(self.broker.as_ref().map(|broker| broker.url().to_owned()).unwrap_or_default())
+    }
+
+    /// One registry serves all mutants: each has projects of its own.
+    async fn management(&mut self, setting: Setting<'_>) -> Result<Sessions, String> {
+        if self.registry.is_none() {
+            self.registry = Some(Registry::start(setting.manifest).await?);
+        }
+        let utp = setting.table::<UtpTable>("utp")?;
+        let table = utp.registry.ok_or_else(|| lacks("utp.registry"))?;
+        let plan = ManagementPlan {
+            context: setting.patient().context(table),
+            version: utp.protocol_version,
+            nats_url: String::new(),
+        };
+        let session = ManagementSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Sessions::one(session))
+    }
+
+    /// One capture serves all mutants: each sees it through its own wire.
+    async fn capture(&mut self, manifest: &Manifest) -> Result<Arc<Capture>, String> {
+        if let Some(capture) = &self.capture {
+            return Ok(Arc::clone(capture));
+        }
+        let url = self.broker_url().await?;
+        let in_process = InProcess { exercise: Some(&Tour), ..InProcess::default() };
+        let opened = open_sessions(
+            families::ALL,
+            OpenPlan {
+                manifest,
+                profiles: families::ALL.select(&["utp.schema".to_owned()]),
+                broker_url: &url,
+                limits: limits(1.0),
+                seed: 1,
+                logs: PathBuf::new(),
+                in_process: Some(&in_process),
+            },
+        )
+        .await;
+        let capture = opened.sessions.get::<Services>().and_then(|services| services.capture.clone());
+        let capture = capture.ok_or_else(|| {
+            opened.blocked.into_values().map(|(_, message)| message).collect::<Vec<_>>().join("; ")
+        })?;
+        self.capture = Some(Arc::clone(&capture));
+        Ok(capture)
+    }
+
+    async fn runtime(&mut self, profile: &str, setting: Setting<'_>) -> Result<Sessions, String> {
+        let url = self.broker_url().await?;
+        let mut table = setting.table::<UtpTable>("utp")?;
+        // The other half of the runtime has mutants of its own.
+        if profile == "utp.worker" {
+            table.execution = None;
+        }
+        let model = Arc::new(Model::start(None).await?);
+        let told = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
+        let around = MockServices {
+            environment: told.map(|(name, value)| (name.to_owned(), value)).into(),
+            ..MockServices::default()
+        };
+        let target = Box::new(Reference::of(&[profile.to_owned()]));
+        let test_environment = setup::behind(&table, url, setting.wire, setting.seed, target, around)
+            .await
+            .map_err(|error| error.to_string())?;
+        let secret = Some(SECRET.to_owned());
+        let plan = setup::runtime_plan(&table, &test_environment, model, (None, secret), setting.limits);
+        let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Sessions::one(session))
+    }
+
+    async fn role(&mut self, role: Role, setting: Setting<'_>) -> Result<Sessions, String> {
+        let url = self.broker_url().await?;
+        let table = setting.table::<UtpTable>("utp")?;
+        self.stand(role, &url, &table).await?;
+        let own = self.executor.as_ref().filter(|_| role == Role::OpenApi);
+        let target = Box::new(Standing { log: own.map(|own| own.log.clone()) });
+        let around =
+            MockServices { upstream: own.map(|own| Arc::clone(&own.upstream)), ..MockServices::default() };
+        let test_environment = setup::behind(&table, url, setting.wire, setting.seed, target, around)
+            .await
+            .map_err(|error| error.to_string())?;
+        let plan = SessionPlan {
+            ready_within: Duration::from_secs(3),
+            ..setup::session_plan(role, &table, &test_environment, setting.limits)
+        };
+        let session = UtpSession::open(plan).await.map_err(|error| error.to_string())?;
+        Ok(Sessions::one(Arc::new(Services::one(test_environment, session))))
+    }
+
+    /// Starts the reference's part for a role, unless it stands there already.
+    async fn stand(&mut self, role: Role, url: &str, table: &UtpTable) -> Result<(), String> {
+        match role {
+            Role::OpenApi if self.executor.is_none() => {
+                let own = table.openapi.as_ref().ok_or("the bundled manifest has no `[utp.openapi]`")?;
+                let upstream = Upstream::start(setup::upstream_plan(own, true));
+                let upstream = upstream.await.map_err(|error| error.to_string())?;
+                let environment = upstream.plan.keys.environment().collect();
+                let log = Lines::default();
+                let config = executor(url, &environment, &upstream.url(), &log);
+                let running = OpenApi::start(config).await.map_err(|error| error.to_string())?;
+                self.executor = Some(BenchExecutor { upstream, log, _running: running });
+            }
+            Role::ToolService if self.service.is_none() => {
+                let config = ToolServiceConfig::new(url);
+                self.service = Some(ToolService::start(config).await.map_err(|error| error.to_string())?);
+            }
+            Role::Pmo if self.pmo.is_none() => {
+                let config = PmoConfig::new(url);
+                self.pmo = Some(Pmo::start(config).await.map_err(|error| error.to_string())?);
+            }
+            _ => {}
+        }
+        Ok(())
+    }
+}
+
+/// The reference's roles in this process, during a run.
+pub(crate) struct InThisProcess {
+    roles: InProcess,
+    registry: Option<Registry>,
+}
+
+impl InThisProcess {
+    /// Starts what these profiles need, and says in the manifest where it is.
+    pub(crate) async fn start(manifest: &mut Manifest, profiles: &[String]) -> Result<Self, String> {
+        let registry = if profiles.iter().any(|profile| profile == "utp.registry") {
+            Some(Registry::start(manifest).await?)
+        } else {
+            None
+        };
+        let target: Box<dyn Target> = Box::new(Reference::of(profiles));
+        let roles = InProcess { target: Mutex::new(Some(target)), exercise: Some(&Tour) };
+        Ok(Self { roles, registry })
+    }
+
+    /// What sessions take in place of what the manifest would start.
+    pub(crate) fn roles(&self) -> &dyn Any {
+        &self.roles
+    }
+
+    /// Ends what the sessions do not end.
+    pub(crate) async fn stop(self) {
+        if let Some(registry) = self.registry {
+            registry.stop().await;
+        }
+    }
+}
+
+/// One call of each kind through the reference's own L0.
+struct Tour;
+
+impl Exercise for Tour {
+    fn run<'a>(&'a self, nats_url: &'a str, version: &'a str) -> BoxFuture<'a, Result<Exercised, String>> {
+        Box::pin(async move {
+            let tour = tour(nats_url, version, TOUR_PROJECT).await.map_err(|error| error.to_string())?;
+            Ok(Exercised { project_id: TOUR_PROJECT.to_owned(), end: Box::pin(tour.end()) })
+        })
+    }
+}

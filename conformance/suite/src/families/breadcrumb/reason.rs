@@ -1,0 +1,16 @@
+//! Why a scenario of breadcrumbs may judge nothing although nothing went wrong.
+
+use crate::engine::judge::reasons;
+
+reasons! {
+    Undeclared,
+    CatalogTool: "breadcrumb.catalog" => "`breadcrumb.catalog` has no `{}`",
+}
+
+reasons! {
+    Alternative,
+    OneCall: "Universal Tool Invocation" => "the agent does not make several calls in one message",
+    NoConfiguration: "Universal Tool Invocation" => "the agent names no configuration",
+    NoFallback: "Universal Tool Invocation" => "the agent says that the tool failed and tries no fallback",
+    FailureInOutput: "Universal Tool Invocation" => "the tool reports the failure in its output",
+}

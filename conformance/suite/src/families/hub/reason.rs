@@ -1,0 +1,18 @@
+//! Why a scenario of the Hub and its agent may judge nothing although nothing went wrong.
+
+use crate::engine::judge::reasons;
+
+reasons! {
+    Undeclared,
+    AgentTool: "hub.agent.tools" => "`hub.agent.tools` does not name `{}`",
+    HubStub: "hub.stub" => "`hub.stub` is set, and the stub has nothing to look at under `{}`",
+    HubProvider: "hub.provider" => "`hub.provider` is not declared: the suite is not the Hub's provider",
+}
+
+reasons! {
+    Alternative,
+    NoStatusQuestion: "Tool Execution Contract L328" => "the agent does not ask for the status",
+    NotServed: "Tool Execution Contract L85"
+        => "the call fails for a reason that has nothing to do with limits",
+    NoErrorCode: "Tool Execution Contract L59-85, resolutions A5 and A27" => "the error has no `error.code`",
+}

@@ -1,0 +1,22 @@
+//! Why a scenario of the tool bus may judge nothing although nothing went wrong.
+
+use crate::engine::judge::reasons;
+
+reasons! {
+    Undeclared,
+    OtherProbe: "toolbus.probes.other"
+        => "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart",
+    SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
+}
+
+reasons! {
+    Alternative,
+    NoArtifacts: "Tool bus v1 L30, resolution A9" => "a call that fails leaves no artifacts",
+    RefusesShape: "Tool bus v1 L19, resolution A5"
+        => "the server does not give what stands beside the secret for this `output` either",
+    LeavesResultOut: "Tool bus v1 L24, resolution A19" => "the compact envelope leaves the result out",
+    RefusesLarge: "Tool bus v1 L27, resolution A7" => "the server refuses a large result",
+    PlainTrace: "Tool bus v1 L27, resolution A3"
+        => "`trace` is a plain string, so there is no place for other ids",
+    LongText: "Tool bus v1 L26" => "the text is too long to be kept; whether it may be is another rule",
+}

@@ -1,0 +1,27 @@
+//! What the ids of one scenario are made of.
+
+/// What the ids of one scenario are made of.
+///
+/// A target that remembers calls must not take one for another, not from scenario to scenario nor from run
+/// to run; reports must be the same in every run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ProjectName {
+    /// Part of every id that the suite makes in the project; different in every run.
+    pub unique: String,
+    /// Stands for `unique` in reports; the same in every run.
+    pub stable: String,
+    /// End of the project's id.
+    pub suffix: String,
+}
+
+impl ProjectName {
+    /// What the run adds to the stable part.
+    pub fn nonce(&self) -> &str {
+        self.unique.strip_prefix(&self.stable).unwrap_or(&self.unique)
+    }
+
+    /// `<project_id>`.
+    pub(super) fn id(&self) -> String {
+        format!("prj_{}{}", self.unique, self.suffix)
+    }
+}
