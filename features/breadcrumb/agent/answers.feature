@@ -9,7 +9,7 @@ Feature: An agent deals with what its tools answer
       Given an agent
       And a user who wants two notes at once
       When the user asks
-      Then each answer is told as that of its call
+      Then each answer is reported as that of its call
 
   @BRD-82
   Rule: Nothing in an answer of status error is a result
@@ -18,7 +18,7 @@ Feature: An agent deals with what its tools answer
       Given an agent
       And a user who wants <errand>
       When the user asks
-      Then nothing of the failure is told or used as a result
+      Then nothing of the failure is reported or used as a result
 
       Examples:
         | errand                       |
@@ -36,7 +36,7 @@ Feature: An agent deals with what its tools answer
       Given an agent
       And a user who wants <errand>
       When the user asks
-      Then the agent tries again, tells the user or calls another tool
+      Then the agent tries again, informs the user or calls another tool
 
       Examples:
         | errand                       |

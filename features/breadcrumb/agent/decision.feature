@@ -73,11 +73,11 @@ Feature: An agent has a result come back when it needs it
       Given an agent
       And a user who wants a question with a fallback
       When the user asks
-      Then the agent tries the fallback or tells the user
+      Then the agent tries the fallback or informs the user
 
     @BRD-109
     Scenario: The fallback answers
       Given an agent
       And a user who wants a question with a fallback
       When the user asks
-      Then the user is told what the fallback brought
+      Then the user is informed what the fallback returned

@@ -1,8 +1,8 @@
 @role:breadcrumb.agent
 Feature: An agent writes its invocation in the exact structure
   An invocation is a JSON object with an action and a breadcrumb. The breadcrumb says what it is, whose session it
-  belongs to, what the user is told and which tools are called. Members beyond these are tolerated. The last word of
-  a turn has no call; its form is looked at too, and told as a recommendation.
+  belongs to, what the user reads and which tools are called. Members beyond these are tolerated. The last word of
+  a turn has no call; its form is looked at too, and reported as a recommendation.
 
   @BRD-10 @cap:agent.envelope
   Rule: What the agent says is strict JSON
@@ -140,7 +140,7 @@ Feature: An agent writes its invocation in the exact structure
         | a note that fails  |
 
   @BRD-09
-  Rule: An invocation tells the user something
+  Rule: An invocation has a message for the user
 
     Scenario Outline: The message that comes with the calls for <errand>
       Given an agent
@@ -159,7 +159,7 @@ Feature: An agent writes its invocation in the exact structure
     Scenario Outline: The <part> of an invocation in a later turn
       Given an agent
       And a user who wants a note
-      And who then wants two notes at once
+      And the user then asks for two notes at once
       When the user asks for one after the other
       Then every invocation has the right <part>
 
@@ -172,7 +172,7 @@ Feature: An agent writes its invocation in the exact structure
     Scenario Outline: The <part> of what is said in a later turn
       Given an agent
       And a user who wants a note
-      And who then wants two notes at once
+      And the user then asks for two notes at once
       When the user asks for one after the other
       Then every invocation has the right <part>
 

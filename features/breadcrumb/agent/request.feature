@@ -100,7 +100,7 @@ Feature: An agent describes each call completely
     Scenario Outline: The ids of <first> and then <then>
       Given an agent
       And a user who wants <first>
-      And who then wants <then>
+      And the user then asks for <then>
       When the user asks for one after the other
       Then no id is used twice in the session
 
@@ -181,7 +181,7 @@ Feature: An agent describes each call completely
     Scenario Outline: The <member> of a call in a later turn
       Given an agent
       And a user who wants a note
-      And who then wants two notes at once
+      And the user then asks for two notes at once
       When the user asks for one after the other
       Then every call has the right <member>
 
@@ -196,7 +196,7 @@ Feature: An agent describes each call completely
     Scenario: The name of a tool in a later turn
       Given an agent
       And a user who wants a note
-      And who then wants two notes at once
+      And the user then asks for two notes at once
       When the user asks for one after the other
       Then every call names a tool of the catalog
 
@@ -204,6 +204,6 @@ Feature: An agent describes each call completely
     Scenario: The parameters of a call in a later turn
       Given an agent
       And a user who wants a note
-      And who then wants two notes at once
+      And the user then asks for two notes at once
       When the user asks for one after the other
       Then every input meets the requirements of its tool

@@ -105,7 +105,7 @@ Feature: A tool runs with the configuration that its call names
 
     Scenario Outline: <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output is the work of the tool that was named
 

@@ -51,7 +51,7 @@ Feature: Where a runner sends results
       Given a tool runner
       And a call with an expression that breaks off for the user
       When the agent makes the calls
-      Then somebody is told that it failed
+      Then its failure is reported
 
   @BRD-36 @cap:runner.routing
   Rule: No language model is called with what goes to the user
@@ -60,7 +60,7 @@ Feature: Where a runner sends results
       Given a tool runner
       And a call of calculator for the user
       When the agent makes the calls and says nothing more
-      Then no language model is asked about it, and the agent is not set going
+      Then no language model is asked about it, and no agent turn starts
 
   @BRD-37 @cap:runner.routing @cap:runner.invocations
   Rule: Each request of a message goes its own way
@@ -96,4 +96,4 @@ Feature: Where a runner sends results
       And a call of calculator for the user
       When the agent makes the calls and says nothing more
       Then the user is shown the result
-      And no language model is asked about it, and the agent is not set going
+      And no language model is asked about it, and no agent turn starts

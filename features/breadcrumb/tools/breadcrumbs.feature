@@ -7,7 +7,7 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
 
     Scenario: A memo with tags and a context
       Given a tool runner
-      And a sound call of breadcrumb-create
+      And a valid call of breadcrumb-create
       When the agent makes the call
       Then the output names a breadcrumb that the store holds
 
@@ -17,14 +17,14 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
     @cap:tool.breadcrumb-create
     Scenario: For a new breadcrumb
       Given a tool runner
-      And a sound call of breadcrumb-create
+      And a valid call of breadcrumb-create
       When the agent makes the call
       Then the output is a success
 
     @cap:tool.breadcrumb-update
     Scenario: For a change
       Given a tool runner
-      And a sound call of breadcrumb-update
+      And a valid call of breadcrumb-update
       When the agent makes the call
       Then the output is a success
 
@@ -33,7 +33,7 @@ Feature: breadcrumb-create, breadcrumb-update and breadcrumb-search
 
     Scenario: A breadcrumb gets another title
       Given a tool runner
-      And a sound call of breadcrumb-update
+      And a valid call of breadcrumb-update
       When the agent makes the call
       Then the output has the version of the store
 

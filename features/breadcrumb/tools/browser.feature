@@ -1,13 +1,13 @@
 @role:breadcrumb.tools
 Feature: astral
-  The browser visits a page of the suite and tells what it found and did there.
+  The browser visits a page of the suite and returns what it found and did there.
 
   @BRD-74 @cap:tool.astral
   Rule: After navigating it gives address and title of the page
 
     Scenario: On a page of the suite
       Given a tool runner
-      And a sound call of astral navigate
+      And a valid call of astral navigate
       When the agent makes the call
       Then the output is the page
 
@@ -16,7 +16,7 @@ Feature: astral
 
     Scenario: On a page of the suite
       Given a tool runner
-      And a sound call of astral extract
+      And a valid call of astral extract
       When the agent makes the call
       Then the output has the text of the page
 
@@ -25,7 +25,7 @@ Feature: astral
 
     Scenario: On a page of the suite
       Given a tool runner
-      And a sound call of astral click
+      And a valid call of astral click
       When the agent makes the call
       Then the output says that it clicked
 
@@ -34,7 +34,7 @@ Feature: astral
 
     Scenario: On a page of the suite
       Given a tool runner
-      And a sound call of astral screenshot
+      And a valid call of astral screenshot
       When the agent makes the call
       Then the output names the file of an image
 
@@ -54,6 +54,6 @@ Feature: astral
 
     Scenario: The title of the page
       Given a tool runner
-      And a sound call of astral evaluate
+      And a valid call of astral evaluate
       When the agent makes the call
       Then the output has the title of the page

@@ -47,7 +47,7 @@ Feature: What a tool answers when it fails
 
     Scenario Outline: Of <tool>, whose provider answers with status <status>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       And the provider answers with status <status>
       When the agent makes the call
       Then the failure has the form of the standard

@@ -7,7 +7,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output has the text of the reply
 
@@ -31,7 +31,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output names the model
 
@@ -55,7 +55,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output has the number of tokens
 
@@ -79,7 +79,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output has a cost that is an amount
 
@@ -103,7 +103,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output has a cost
 
@@ -127,7 +127,7 @@ Feature: openrouter, venice and ollama_local
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the model gets all messages in their order
 

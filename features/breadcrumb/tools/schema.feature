@@ -7,7 +7,7 @@ Feature: The output of every tool
 
     Scenario Outline: Of <tool>
       Given a tool runner
-      And a sound call of <tool>
+      And a valid call of <tool>
       When the agent makes the call
       Then the output has the members of its schema
 

@@ -48,7 +48,7 @@ Feature: calculator, random, echo and timer
 
     Scenario: A number without any wish
       Given a tool runner
-      And a sound call of random
+      And a valid call of random
       When the agent makes the call
       Then the output has a number
 
@@ -79,7 +79,7 @@ Feature: calculator, random, echo and timer
 
     Scenario: A message that no other call has
       Given a tool runner
-      And a sound call of echo
+      And a valid call of echo
       When the agent makes the call
       Then the output is the message
 
@@ -89,13 +89,13 @@ Feature: calculator, random, echo and timer
     @BRD-67
     Scenario: It says how long
       Given a tool runner
-      And a sound call of timer
+      And a valid call of timer
       When the agent makes the call
       Then the output says how long it waited
 
     @BRD-68
     Scenario: It does not answer before
       Given a tool runner
-      And a sound call of timer
+      And a valid call of timer
       When the agent makes the call
       Then the output comes when the time is over

@@ -1,6 +1,6 @@
 @role:breadcrumb.workflow @cap:tool.workflow @cap:tool.echo
 Feature: A workflow with a step that fails
-  Whether a workflow goes on or ends there is its own affair; that something failed is told.
+  Whether a workflow goes on or ends there is its own affair; that something failed is reported.
 
   @BRD-100
   Rule: A workflow does not hide a failed step
@@ -14,7 +14,7 @@ Feature: A workflow with a step that fails
         | fine   | echo       | flint-{mark} |
       And a sound workflow beside it
       When the agent makes the call
-      Then the workflow tells that faulty failed
+      Then the workflow reports that faulty failed
 
     @cap:tool.calculator
     Scenario: The last step of a chain
@@ -25,7 +25,7 @@ Feature: A workflow with a step that fails
         | faulty | calculator | (${fine.echo} + )  | fine         |
       And a sound workflow beside it
       When the agent makes the call
-      Then the workflow tells that faulty failed
+      Then the workflow reports that faulty failed
 
     Scenario: A tool that there is not
       Given a tool runner
@@ -35,7 +35,7 @@ Feature: A workflow with a step that fails
         | faulty | no-such-tool | flint-{mark} |
       And a sound workflow beside it
       When the agent makes the call
-      Then the workflow tells that faulty failed
+      Then the workflow reports that faulty failed
 
     @level:should
     Scenario: Two steps that wait for each other
@@ -46,7 +46,7 @@ Feature: A workflow with a step that fails
         | hen   | echo | ${egg.echo} hen | egg          |
       And a sound workflow beside it
       When the agent makes the call
-      Then the workflow tells of trouble
+      Then the workflow reports trouble
 
     @level:should
     Scenario: A dependency that is no step
@@ -56,7 +56,7 @@ Feature: A workflow with a step that fails
         | fine | echo | flint-{mark}  | nobody       |
       And a sound workflow beside it
       When the agent makes the call
-      Then the workflow tells of trouble
+      Then the workflow reports trouble
 
   @BRD-101
   Rule: A workflow in which nothing failed has no errors

@@ -1,6 +1,6 @@
 @role:hub.agent
 Feature: The agent meets the Hub at the documented place
-  One path executes tools, another tells the status of integrations, and both are entered with the service
+  One path executes tools, another returns the status of integrations, and both are entered with the service
   secret. Further headers are the agent's own affair.
 
   Rule: An execute request has the documented path, secret and content type

@@ -1,18 +1,18 @@
 @role:hub.agent
 Feature: A failure of the Hub is a failed call
-  An agent that hears of a failure tells it, in words of its own, and goes on. Only its meaning is looked at:
+  An agent that receives a failure reports it, in words of its own, and goes on. Only its meaning is looked at:
   the code, the message or the link. What may end an agent comes last.
 
   @HUB-57
   Rule: Each of the six errors is a failed call
 
-    Scenario Outline: <code> is told as a failure
+    Scenario Outline: <code> is reported as a failure
       Given an agent
       And a call of any Hub tool
       And the Hub answers it with <code>
       When the agent makes the call
       Then the call fails
-      And the failure tells of <code>
+      And the failure reports <code>
 
       Examples:
         | code                          |
@@ -22,13 +22,13 @@ Feature: A failure of the Hub is a failed call
         | RATE_LIMITED                  |
         | EXTERNAL_API_ERROR            |
 
-    Scenario Outline: <code> of a calendar call is told as a failure
+    Scenario Outline: <code> of a calendar call is reported as a failure
       Given an agent
       And a call of calendar_get_availability
       And the Hub answers it with <code>
       When the agent makes the call
       Then the call fails
-      And the failure tells of <code>
+      And the failure reports <code>
 
       Examples:
         | code                          |
@@ -55,13 +55,13 @@ Feature: A failure of the Hub is a failed call
   @HUB-57 @last
   Rule: An expired integration is a failed call too
 
-    Scenario Outline: INTEGRATION_EXPIRED of a call of <tool> is told as a failure
+    Scenario Outline: INTEGRATION_EXPIRED of a call of <tool> is reported as a failure
       Given an agent
       And a call of <tool>
       And the Hub answers it with INTEGRATION_EXPIRED
       When the agent makes the call
       Then the call fails
-      And the failure tells of INTEGRATION_EXPIRED
+      And the failure reports INTEGRATION_EXPIRED
 
       Examples:
         | tool                      |

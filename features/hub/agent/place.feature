@@ -128,18 +128,18 @@ Feature: A tool runs where it belongs
       Given an agent
       And a call of any Hub tool
       When the agent makes the call and a long time passes
-      Then by then no local tool has reached the Hub
+      Then no local tool has reached the Hub
 
     @HUB-02 @cap:agent.fetch_page
     Scenario: Direct tools have not reached the Hub
       Given an agent
       And a call of any Hub tool
       When the agent makes the call and a long time passes
-      Then by then no direct tool has reached the Hub
+      Then no direct tool has reached the Hub
 
     @HUB-03 @cap:agent.provider
     Scenario: No request has reached the provider
       Given an agent
       And a call of any Hub tool
       When the agent makes the call and a long time passes
-      Then by then nothing has reached the provider
+      Then nothing has reached the provider

@@ -296,7 +296,7 @@ Feature: Errors
         | customer_id |
         | inputs      |
 
-  Rule: A customer who has not connected the integration is told how to
+  Rule: A customer who has not connected the integration learns how to
 
     @HUB-46 @cap:customer.not_connected
     Scenario Outline: <tool> without its integration

@@ -33,7 +33,7 @@ Feature: email_search, email_read, email_check_replies
       And its "inputs.max_results" is 25
       When the agent sends the request
       Then the Hub answers with a result
-      And the messages tell of their attachments
+      And the messages list their attachments
 
     @HUB-92 @cap:customer.connected
     Scenario: The list is there

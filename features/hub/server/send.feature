@@ -79,7 +79,7 @@ Feature: email_send
       Given a Hub
       And a full request for email_send
       When the agent sends a mail and an answer to it
-      Then the answer goes out as one
+      Then the reply is sent in the thread
 
   @HUB-91 @cap:customer.connected @cap:provider
   Rule: The mail goes out as it was asked for

@@ -48,7 +48,7 @@ Feature: The status of integrations
     Scenario Outline: The <integration> integration of <customer>
       Given a Hub and its customer <customer>
       When the agent asks for the status
-      Then the status tells whether the <integration> integration is connected
+      Then the status shows whether the <integration> integration is connected
 
       @cap:status
       Examples:

@@ -112,7 +112,7 @@ Feature: Correlation ids pass through every call
       Then the response has its trace
 
   @BUS-11 @cap:root
-  Rule: Calls without ids are told apart
+  Rule: Calls without ids are distinguished
 
     Scenario: Two calls without ids have different artifacts
       Given an MCP server

@@ -28,7 +28,7 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
-  Rule: The error tells what kind of failure it is
+  Rule: The error names the kind of failure
 
     @BUS-70 @cap:probe.invalid
     Scenario: Invalid arguments are invalid params

@@ -75,7 +75,7 @@ Feature: A callback is read for what it is
       And a turn that waits for a suspend call
       And the callback's "<member>" is <value>
       When the tool reports
-      Then the model is told the result
+      Then the model receives the result
 
       Examples:
         | member      | value                |
@@ -83,7 +83,7 @@ Feature: A callback is read for what it is
         | zz          | [1, {"status": "no"}] |
 
   @cap:resume
-  Rule: The card tells what happened
+  Rule: The card says what happened
 
     @UTP-4.3-13
     Scenario Outline: A <kind> call whose card failed is taken for failed, whatever the callback says
@@ -91,7 +91,7 @@ Feature: A callback is read for what it is
       And a turn that waits for a <kind> call
       And the card says that the call ended as "failed"
       When the tool reports
-      Then the turn takes the call for failed
+      Then the turn marks the call as failed
 
       Examples:
         | kind      |

@@ -11,13 +11,13 @@ Feature: A callback takes effect once
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
       When the first call is reported twice, then the second
-      Then the model is told the result once
+      Then the model receives the result once
 
     Scenario: A callback is delivered twice, the second time after the turn went on
       Given an agent runtime
       And a turn that waits for a suspend call
       When the tool reports twice
-      Then the model is told the result once
+      Then the model receives the result once
 
   @UTP-3.2-07
   @cap:resume
@@ -27,7 +27,7 @@ Feature: A callback takes effect once
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
       When the first call is reported, then again with other members and another card, then the second
-      Then the model is told the result once
+      Then the model receives the result once
 
   @cap:resume
   Rule: Another call is not the same
@@ -37,7 +37,7 @@ Feature: A callback takes effect once
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
       When the first call is reported and then the second
-      Then the model is told both results
+      Then the model receives both results
 
     @UTP-3.2-08
     Scenario: Callbacks that differ in their call alone are both applied
@@ -45,7 +45,7 @@ Feature: A callback takes effect once
       And a turn that waits for a suspend call and a suspend call
       And both callbacks name the same step
       When the first call is reported and then the second
-      Then the model is told both results
+      Then the model receives both results
 
     @UTP-3.2-02
     Scenario: The same id in another turn is another call
@@ -53,7 +53,7 @@ Feature: A callback takes effect once
       And a model that calls a suspend tool
       And a further turn of the agent, whose model gives its call the same id
       When the first turn ends and the further turn makes its call
-      Then the further turn is told its own result
+      Then the further turn receives its own result
 
   @UTP-4.3-11
   @cap:resume

@@ -156,7 +156,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
         | rule     | property                     |
         | TDG-1-13 | continues the report's       |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
     @TDG-1-16
     Scenario: A tracestate is passed on or not

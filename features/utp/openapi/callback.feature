@@ -1,7 +1,7 @@
 @role:utp.openapi
 @cap:jina.search
 Feature: An executor's callback routes and points, and says nothing else
-  It repeats the ids of the command, tells the status, and points to the tool.result card, whatever the upstream did.
+  It repeats the ids of the command, gives the status, and points to the tool.result card, whatever the upstream did.
 
   @UTP-4.2-02
   Rule: The callback goes through the report into the caller's Inbox

@@ -7,7 +7,7 @@ Feature: A repeated command of an executor has one effect
   @UTP-3.2-04
   Rule: A command repeated with the same tool_call_id and card has the effect of one
 
-    Scenario Outline: All callbacks of a command sent <twice> tell one outcome
+    Scenario Outline: All callbacks of a command sent <twice> report one outcome
       Given a live OpenAPI executor
       And a search command
       When the worker sends the command <twice>
@@ -18,7 +18,7 @@ Feature: A repeated command of an executor has one effect
         | twice in a row |
         | twice at once  |
 
-    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+    Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live OpenAPI executor
       And a search command
       And the upstream answers with status 500

@@ -16,7 +16,7 @@ Feature: An executor's callback continues the command's trace
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
     Scenario Outline: The report of a failed call <property>
       Given an OpenAPI executor
@@ -29,4 +29,4 @@ Feature: An executor's callback continues the command's trace
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |

@@ -1,6 +1,6 @@
 @role:utp.pmo
 Feature: Failures of a PMO have one structure
-  A failed tool.result tells a code and a message, in the result and in the error. The codes that the
+  A failed tool.result gives a code and a message, in the result and in the error. The codes that the
   documents list are common, not closed: an own code is fine, a common code for another situation is not.
   Whether a call that cannot be carried out is answered, and as failed, is open.
 

@@ -48,7 +48,7 @@ Feature: A repeated command for a built-in has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
-    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+    Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live PMO
       And a command for a built-in
       And the platform refuses what the built-in asks for

@@ -55,7 +55,7 @@ Feature: A refused command that is answered is answered in form
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
   Rule: A refused command that is answered has a card, a report and an Inbox record like any other
 

@@ -15,7 +15,7 @@ Feature: The callback continues the command's trace
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
     Scenario Outline: The report of a failed call <property>
       Given a PMO
@@ -28,7 +28,7 @@ Feature: The callback continues the command's trace
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
     @cap:builtin.fork_join
     Scenario Outline: The report of a fork_join <property>
@@ -41,7 +41,7 @@ Feature: The callback continues the command's trace
         | rule     | property                     |
         | TDG-1-13 | continues the command's      |
         | TDG-1-14 | has a span of its own        |
-        | TDG-1-15 | is told in a well-formed way |
+        | TDG-1-15 | is reported in a well-formed way |
 
   @TDG-1-16
   Rule: tracestate is optional

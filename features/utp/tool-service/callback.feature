@@ -1,6 +1,6 @@
 @role:utp.tool-service
 Feature: The callback routes and points, and says nothing else
-  The callback is the payload of the report. It repeats the ids of the command, tells the status, and points
+  The callback is the payload of the report. It repeats the ids of the command, gives the status, and points
   to the tool.result card. What the tool has to say is in the card.
 
   @UTP-4.2-02

@@ -1,6 +1,6 @@
 @role:utp.tool-service
 Feature: Failures have one structure
-  A failed tool.result tells a code and a message, in the result and in the error. The codes that the
+  A failed tool.result gives a code and a message, in the result and in the error. The codes that the
   documents list are common, not closed: an own code is fine, a common code for another situation is not.
 
   @TDG-3-02

@@ -27,7 +27,7 @@ Feature: A repeated command has one effect
       When the worker sends the command and repeats it after 20 others
       Then the tool has run once
 
-    Scenario Outline: All callbacks of a command sent <twice> tell one outcome
+    Scenario Outline: All callbacks of a command sent <twice> report one outcome
       Given a live Tool Service
       And a command for the echo probe
       When the worker sends the command <twice>
@@ -39,7 +39,7 @@ Feature: A repeated command has one effect
         | twice at once  |
 
     @cap:probe.fail
-    Scenario Outline: All callbacks of a failed command sent <twice> tell one outcome
+    Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live Tool Service
       And a command for the fail probe
       When the worker sends the command <twice>

@@ -2,7 +2,7 @@
 @cap:probe.ctl
 Feature: A tool overrides after_execution through its result
   The override stands in the card, under a namespace of its own, and nowhere else. The callback keeps what
-  the command said, so that both can be told apart later.
+  the command said, so that both can be distinguished later.
 
   @UTP-4.3-10
   Rule: A tool may override the effective after_execution

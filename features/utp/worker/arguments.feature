@@ -105,7 +105,7 @@ Feature: A registration may complete the model's arguments
       Then the model is shown neither "tenant" nor "fixed-7731"
 
   @TDG-4.1-07
-  Rule: For a parameter from the environment the card tells the name of the variable
+  Rule: For a parameter from the environment the card names the variable
 
     Scenario: The variable's name is in the card
       Given an agent runtime

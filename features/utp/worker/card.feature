@@ -1,6 +1,6 @@
 @role:utp.worker
 Feature: The tool.call card holds the parameters of a call
-  The command points to a card that was saved before it. The card tells the tool and its arguments, in a form
+  The command points to a card that was saved before it. The card names the tool and its arguments, in a form
   that the Tool Service can read without knowing the model.
 
   @UTP-4.1-36

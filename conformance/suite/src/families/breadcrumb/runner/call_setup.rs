@@ -18,7 +18,7 @@ impl Scene {
     ///
     /// # Errors
     /// Why that cannot be had.
-    pub async fn sound_call(&mut self, act: &Act) -> Result<Call, String> {
+    pub async fn valid_call(&mut self, act: &Act) -> Result<Call, String> {
         self.fixtures.action.clone_from(&act.action);
         match act.tool.as_str() {
             _ if act.is_model() => {
@@ -50,7 +50,7 @@ impl Scene {
         match act.tool.as_str() {
             _ if act.is_model() => {
                 self.upstream()?.fail(&self.unique, 500);
-                self.sound_call(act).await
+                self.valid_call(act).await
             }
             "calculator" => Ok(self.calculation("1 +")),
             "breadcrumb-update" => Ok(self.update_of(NOTHING)),

@@ -75,7 +75,7 @@ async fn is_json(world: &mut World) -> Step {
 }
 
 #[then("each call has its own artifacts")]
-async fn apart(world: &mut World) -> Step {
+async fn artifacts_differ(world: &mut World) -> Step {
     look(world).await?;
     world.judge_pair(artifact::are_apart)
 }
@@ -161,7 +161,7 @@ async fn no_argument(world: &mut World) -> Step {
 }
 
 #[then("whether secrets are shown is noted")]
-fn noted(world: &mut World) -> Step {
+fn secrets_are_noted(world: &mut World) -> Step {
     let marker = world.scene()?.markers.at("marker");
     let made = world.made()?;
     let frames = world.scene()?.frames();

@@ -13,7 +13,7 @@ use crate::families::toolbus::judge::{Reply, call as outcome, secret, shape, sto
 use crate::families::toolbus::world::World;
 
 #[then("the call succeeds")]
-fn succeeds(world: &mut World) -> Step {
+fn call_succeeds(world: &mut World) -> Step {
     world.judge_call(outcome::succeeds)
 }
 

@@ -16,7 +16,7 @@ use crate::families::utp::world::World;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "trace_property",
-    regex = "continues the command's|has a span of its own|is told in a well-formed way"
+    regex = "continues the command's|has a span of its own|is reported in a well-formed way"
 )]
 enum TraceProperty {
     Continues,
@@ -31,7 +31,7 @@ impl std::str::FromStr for TraceProperty {
         Ok(match text {
             "continues the command's" => Self::Continues,
             "has a span of its own" => Self::OwnSpan,
-            "is told in a well-formed way" => Self::WellFormed,
+            "is reported in a well-formed way" => Self::WellFormed,
             other => return Err(format!("a trace cannot be asked whether it `{other}`")),
         })
     }
@@ -49,7 +49,7 @@ async fn answered(world: &mut World) -> Step {
 }
 
 #[then("the call succeeds")]
-async fn succeeds(world: &mut World) -> Step {
+async fn call_succeeds(world: &mut World) -> Step {
     world.wait_for_effect().await?;
     world.judge_call(callback::tells_of_a_result)?;
     world.judge_call(card::shows_work)

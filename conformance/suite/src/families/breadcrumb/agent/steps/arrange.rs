@@ -17,7 +17,7 @@ fn user(world: &mut World, user_request: UserRequest) -> Step {
     Ok(())
 }
 
-#[given(expr = "who then wants {user_request}")]
+#[given(expr = "the user then asks for {user_request}")]
 #[given(expr = "another user, who wants {user_request}")]
 fn more(world: &mut World, user_request: UserRequest) -> Step {
     user(world, user_request)

@@ -31,7 +31,7 @@ fn fits(world: &mut World) -> Step {
 }
 
 #[then("no two calls of a message have the same id")]
-fn apart(world: &mut World) -> Step {
+fn ids_differ(world: &mut World) -> Step {
     world.judge_all(request::are_apart)
 }
 

@@ -158,7 +158,7 @@ pub fn is_admitted(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Ju
     .into())
 }
 
-/// No language model is asked about the result, and the agent is not set going by it.
+/// No language model is asked about the result, and no agent turn starts by it.
 pub fn takes_no_turn(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement {
     let Some(frame) = audience.turns(frames, call).into_iter().next() else { return Ok(()) };
     Err(Finding::new(

@@ -40,7 +40,7 @@ impl RunnerSession {
         let act = if tool == "astral" { "astral navigate" } else { tool };
         let call = match act.parse::<Act>() {
             Ok(act) if act.is_model() && !self.can_configure() => return None,
-            Ok(act) if !self.table.extra.contains_key(tool) => scene.sound_call(&act).await.ok()?,
+            Ok(act) if !self.table.extra.contains_key(tool) => scene.valid_call(&act).await.ok()?,
             _ => scene.usual_call(tool),
         };
         scene.calls.push(call);

@@ -88,7 +88,7 @@ fn has(world: &mut World, part: AnswerPart) -> Step {
 }
 
 #[then(regex = "^the calls? succeeds?$")]
-fn succeeds(world: &mut World) -> Step {
+fn calls_succeed(world: &mut World) -> Step {
     world.judge_answers(outcome::success)
 }
 

@@ -32,12 +32,12 @@ fn reaches_user(world: &mut World) -> Step {
     route(world, routing::reaches_user)
 }
 
-#[then("somebody is told that it failed")]
+#[then("its failure is reported")]
 fn is_admitted(world: &mut World) -> Step {
     route(world, routing::is_admitted)
 }
 
-#[then("no language model is asked about it, and the agent is not set going")]
+#[then("no language model is asked about it, and no agent turn starts")]
 fn takes_no_turn(world: &mut World) -> Step {
     route(world, routing::is_serving)?;
     route(world, routing::takes_no_turn)

@@ -76,9 +76,9 @@ impl FromStr for OutputPredicate {
     }
 }
 
-#[given(expr = "a sound call of {act}")]
-async fn sound(world: &mut World, act: Act) -> Step {
-    let call = world.scene()?.sound_call(&act).await;
+#[given(expr = "a valid call of {act}")]
+async fn valid_call(world: &mut World, act: Act) -> Step {
+    let call = world.scene()?.valid_call(&act).await;
     let call = world.reached(call)?;
     push(world, call)
 }

@@ -21,7 +21,7 @@ const SIDE_BY_SIDE: Duration = Duration::from_millis(1_800);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
 #[param(
     name = "workflow_predicate",
-    regex = "completes every step|lists its results by step|brings the outputs of the tools|names each step once in its order|lists every step after its dependencies|tells of trouble|has no errors|leaves no reference in the input of a step|is answered once"
+    regex = "completes every step|lists its results by step|brings the outputs of the tools|names each step once in its order|lists every step after its dependencies|reports trouble|has no errors|leaves no reference in the input of a step|is answered once"
 )]
 enum WorkflowPredicate {
     Completes,
@@ -45,7 +45,7 @@ impl FromStr for WorkflowPredicate {
             "brings the outputs of the tools" => Self::Outputs,
             "names each step once in its order" => Self::Order,
             "lists every step after its dependencies" => Self::Ordered,
-            "tells of trouble" => Self::CheckFailure,
+            "reports trouble" => Self::CheckFailure,
             "has no errors" => Self::NoErrors,
             "leaves no reference in the input of a step" => Self::Unresolved,
             "is answered once" => Self::Once,
@@ -129,8 +129,8 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
     })
 }
 
-#[then(expr = "the workflow tells that {word} failed")]
-fn tells(world: &mut World, id: String) -> Step {
+#[then(expr = "the workflow reports that {word} failed")]
+fn failed_step_is_named(world: &mut World, id: String) -> Step {
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
         let answer = Answer::of(frames, call).ok_or_else(|| judge::answer::missing(frames, call))?;
@@ -171,7 +171,7 @@ fn waits(world: &mut World, seconds: f64) -> Step {
 }
 
 #[then("it is noted whether independent steps run side by side")]
-fn noted(world: &mut World) -> Step {
+fn concurrency_is_noted(world: &mut World) -> Step {
     let steps = world.scene()?.fixtures.steps.clone();
     // What is only noted breaks nothing: a workflow that does not do its work shows nothing to be noted.
     world.judge_calls(|frames, call| {

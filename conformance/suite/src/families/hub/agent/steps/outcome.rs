@@ -8,7 +8,7 @@ use crate::families::hub::agent::judge::outcome;
 use crate::families::hub::agent::world::World;
 
 #[then("the call succeeds")]
-fn succeeds(world: &mut World) -> Step {
+fn call_succeeds(world: &mut World) -> Step {
     let mark = world.scene()?.scenario_channel.mark.clone();
     world.judge_call(|call_record| outcome::is_a_success(call_record, &mark))
 }
@@ -24,8 +24,8 @@ fn fails(world: &mut World) -> Step {
     world.judge_call(outcome::is_a_failure)
 }
 
-#[then(expr = "the failure tells of {code}")]
-fn tells_why(world: &mut World, code: Code) -> Step {
+#[then(expr = "the failure reports {code}")]
+fn failure_is_reported(world: &mut World, code: Code) -> Step {
     world.judge_call(|call_record| outcome::tells_why(call_record, &code.0))
 }
 

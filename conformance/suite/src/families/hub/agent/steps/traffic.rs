@@ -32,7 +32,7 @@ fn provider_is_left_out(world: &mut World) -> Step {
     world.judge_call(|call_record| traffic::the_provider_is_left_out(call_record, &unique))
 }
 
-#[then(expr = "by then {unexpected_traffic}")]
+#[then(expr = "{unexpected_traffic}")]
 fn nothing_went_astray(world: &mut World, sort: TrafficKind) -> Step {
     let session = std::sync::Arc::clone(&world.scene()?.session);
     let unexpected_traffic =

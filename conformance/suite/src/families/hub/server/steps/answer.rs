@@ -132,7 +132,7 @@ fn each_has(world: &mut World, list: String, name: String, shape: Shape) -> Step
 }
 
 #[then("whether the Hub is a stub is noted")]
-fn noted(world: &mut World) -> Step {
+fn stub_is_noted(world: &mut World) -> Step {
     let stub = world.session()?.table.stub;
     world.judge_reply(envelope::has_result)?;
     world.note(if stub { "the Hub answers with stub data" } else { "the Hub answers with data of its own" });

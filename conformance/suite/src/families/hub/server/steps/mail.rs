@@ -14,7 +14,7 @@ use crate::families::hub::server::world::World;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "listed",
-    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|match the query|are none|have no body|have a body|tell of their attachments"
+    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|match the query|are none|have no body|have a body|list their attachments"
 )]
 enum ListingPredicate {
     Limited,
@@ -41,7 +41,7 @@ impl FromStr for ListingPredicate {
             "are none" => Self::None,
             "have no body" => Self::NoBody,
             "have a body" => Self::Body,
-            "tell of their attachments" => Self::Attachments,
+            "list their attachments" => Self::Attachments,
             other => return Err(format!("`{other}` is no property of messages")),
         })
     }
@@ -135,7 +135,7 @@ fn same_thread(world: &mut World) -> Step {
 }
 
 #[then("the threads have no reply in common")]
-fn apart(world: &mut World) -> Step {
+fn threads_share_no_reply(world: &mut World) -> Step {
     world.judge_pair(mail::do_not_mix)
 }
 

@@ -49,8 +49,8 @@ async fn unread(world: &mut World) -> Step {
     world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
 }
 
-#[then("the answer goes out as one")]
-async fn answers(world: &mut World) -> Step {
+#[then("the reply is sent in the thread")]
+async fn reply_is_sent_in_thread(world: &mut World) -> Step {
     world.judge_provider(true, |_, reply, seen| provider::goes_out_as_an_answer(reply, seen)).await
 }
 

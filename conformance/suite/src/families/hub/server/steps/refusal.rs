@@ -39,7 +39,7 @@ impl FromStr for RefusalPredicate {
 }
 
 #[then(expr = "the request {refusal}")]
-fn ends(world: &mut World, end: RefusalPredicate) -> Step {
+fn request_is_refused(world: &mut World, end: RefusalPredicate) -> Step {
     world.judge_refusal(|reply, after| match end {
         RefusalPredicate::ForItsSecret => refusal::is_refused_for_its_secret(reply, after),
         RefusalPredicate::Refused => refusal::is_refused(reply, after),

@@ -41,8 +41,8 @@ fn of_customer(world: &mut World) -> Step {
     world.judge_reply(|reply| status::is_of(reply, &id))
 }
 
-#[then(expr = "the status tells whether the {integration} integration is connected")]
-fn tells(world: &mut World, integration: Integration) -> Step {
+#[then(expr = "the status shows whether the {integration} integration is connected")]
+fn connection_is_shown(world: &mut World, integration: Integration) -> Step {
     let slugs = world.session()?.table.integrations.clone();
     let slug = match integration {
         Integration::Calendar => slugs.calendar,

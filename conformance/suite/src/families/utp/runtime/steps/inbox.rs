@@ -17,7 +17,7 @@ const READINGS: usize = 4;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "runtime_trace",
-    regex = "continues the report's|has a span of its own|is told in a well-formed way"
+    regex = "continues the report's|has a span of its own|is reported in a well-formed way"
 )]
 struct Trace(TraceProperty);
 
@@ -28,7 +28,7 @@ impl std::str::FromStr for Trace {
         Ok(Self(match text {
             "continues the report's" => TraceProperty::Continues,
             "has a span of its own" => TraceProperty::OwnSpan,
-            "is told in a well-formed way" => TraceProperty::WellFormed,
+            "is reported in a well-formed way" => TraceProperty::WellFormed,
             other => return Err(format!("a trace cannot be asked whether it {other}")),
         }))
     }

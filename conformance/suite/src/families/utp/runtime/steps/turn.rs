@@ -20,7 +20,7 @@ async fn goes_on(world: &mut World) -> Step {
 }
 
 #[then("the turn ends")]
-async fn ends(world: &mut World) -> Step {
+async fn turn_ends(world: &mut World) -> Step {
     let seen = behaviour(world, 0).await?;
     world.judge_call(0, |frames, view| turn::does(frames, view, Behaviour::End, seen))
 }
@@ -121,14 +121,14 @@ async fn waits_for_first(world: &mut World) -> Step {
     Ok(())
 }
 
-#[then("the model is told the result")]
-async fn told(world: &mut World) -> Step {
+#[then("the model receives the result")]
+async fn model_receives_result(world: &mut World) -> Step {
     behaviour(world, 0).await?;
-    told_of(world, 0)
+    receives_result_of(world, 0)
 }
 
 /// A runtime that does not go on after a plain call reports nothing.
-fn told_of(world: &mut World, call: usize) -> Step {
+fn receives_result_of(world: &mut World, call: usize) -> Step {
     goes_on_at_all(world)?;
     world.judge_call(call, turn::told)
 }
@@ -142,24 +142,24 @@ fn goes_on_at_all(world: &mut World) -> Step {
     Err(world.abort(CheckFailure::NotObserved(message)))
 }
 
-#[then("the model is told both results")]
-fn told_both(world: &mut World) -> Step {
-    told_of(world, 0)?;
-    told_of(world, 1)
+#[then("the model receives both results")]
+fn model_receives_both_results(world: &mut World) -> Step {
+    receives_result_of(world, 0)?;
+    receives_result_of(world, 1)
 }
 
-#[then("the model is told the result once")]
-async fn told_once(world: &mut World) -> Step {
+#[then("the model receives the result once")]
+async fn model_receives_result_once(world: &mut World) -> Step {
     let session = world.session()?;
     world.scene()?.quiet(&session).await;
-    told_of(world, 0)?;
+    receives_result_of(world, 0)?;
     world.judge_call(0, turn::told_once)?;
     world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))
 }
 
-#[then("the further turn is told its own result")]
+#[then("the further turn receives its own result")]
 fn further_turn(world: &mut World) -> Step {
-    told_of(world, 1)
+    receives_result_of(world, 1)
 }
 
 #[then(expr = "the effect of the {kind} override shows once")]
@@ -206,8 +206,8 @@ async fn inline_not_used(world: &mut World) -> Step {
     world.judge_call(0, |frames, view| turn::never_told(frames, view, "inline-result"))
 }
 
-#[then("the turn takes the call for failed")]
-async fn takes_failed(world: &mut World) -> Step {
+#[then("the turn marks the call as failed")]
+async fn turn_marks_call_failed(world: &mut World) -> Step {
     if behaviour(world, 0).await? == Behaviour::End {
         ended_for_good(world).await?;
     }
@@ -215,7 +215,7 @@ async fn takes_failed(world: &mut World) -> Step {
 }
 
 #[then("the reason of the failure is passed on")]
-async fn tells_reason(world: &mut World) -> Step {
+async fn reason_is_passed_on(world: &mut World) -> Step {
     if behaviour(world, 0).await? == Behaviour::End {
         ended_for_good(world).await?;
     }
