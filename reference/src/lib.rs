@@ -7,7 +7,11 @@
 pub mod breadcrumb;
 pub mod broker;
 mod completion;
+pub mod environment;
 mod http;
 pub mod hub;
+pub mod log;
+pub mod secret;
+mod sync;
 pub mod toolbus;
 pub mod utp;

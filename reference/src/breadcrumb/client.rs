@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::events::{Event, Events};
 use super::tool::shorten;
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// For one request, its answer included.
 const DEADLINE: Duration = Duration::from_secs(10);

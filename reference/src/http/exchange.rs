@@ -17,7 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore};
 
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// What went wrong below HTTP.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;

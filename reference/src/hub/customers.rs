@@ -15,7 +15,7 @@ use super::error::HubError;
 use super::limiter::Limiter;
 use super::store::{Record, Store};
 use super::{Allowance, inputs};
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// What a customer can connect.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
 use super::Allowance;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// The calls of one customer.
 #[derive(Debug)]

@@ -46,7 +46,7 @@ use upstream::Upstream;
 use url::Url;
 
 use crate::http::listen::{Bounds, Listening};
-use crate::utp::{Log, no_log};
+use crate::log::{Log, no_log};
 
 pub use error::HubError;
 

@@ -13,7 +13,7 @@ use super::Allowance;
 use super::customers::{Grant, WorkingHours};
 use super::error::HubError;
 use super::fixtures;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 const SCHEMA: &str = "
 PRAGMA foreign_keys = ON;

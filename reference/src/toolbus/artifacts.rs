@@ -15,7 +15,7 @@ use serde_json::Value;
 
 use super::envelope::{Ending, Envelope, Trace, Uris};
 use super::files::{folder, safe_name, write_whole};
-use crate::utp::Log;
+use crate::log::Log;
 
 /// The longest text artifact, in bytes.
 const CONTEXT_BYTES: usize = 256 * 1024;
@@ -106,8 +106,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ArtifactStore, CONTEXT_BYTES, context};
+    use crate::log::no_log;
     use crate::toolbus::envelope::{Ending, Envelope, Trace, Uris};
-    use crate::utp::no_log;
 
     fn envelope(result: Value) -> Envelope {
         Envelope {

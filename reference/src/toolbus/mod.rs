@@ -39,7 +39,7 @@ use self::server::Server;
 use self::wire::LineTransport;
 
 pub use self::http::HttpServer;
-pub use crate::utp::{Log, no_log};
+use crate::log::{Log, no_log};
 
 /// The variables that name the context root, in the order in which they are asked (Response, Artifacts).
 const ROOT_VARIABLES: [&str; 2] = ["SF_CONTEXT_REPO_ROOT", "SENTRYFROGG_CONTEXT_REPO_ROOT"];

@@ -9,13 +9,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
 use super::bound::{DEPTH, depth, size};
 use super::failure::Failure;
 use super::files::{folder, read_bounded, safe_name, write_whole};
+use crate::sync::locked;
 
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES: usize = 256;
@@ -117,7 +118,7 @@ struct Held {
 
 impl SessionStore {
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.held)
     }
 
     fn set(&self, key: &str, value: Value, bytes: usize) -> Result<(), Failure> {
@@ -181,7 +182,7 @@ impl PersistentStore {
             return Err(Failure::internal("this server has no folder for the scope `persistent`")
                 .hint("start it with a context root, or use the scope `session`"));
         };
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = locked(&self.writing);
         let name = file_name(key);
         let set = || -> io::Result<bool> {
             let folder = folder(&place.root, place.below)?;

@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::failure::INVALID_PARAMS;
-use crate::utp::Log;
+use crate::log::Log;
 
 /// The longest message, in bytes.
 pub(crate) const MESSAGE_BYTES: usize = 8 * 1024 * 1024;

@@ -19,9 +19,9 @@ use super::l0::L0Handle;
 use super::message::{Callback, InboxRecord, RosterRow, ToolRow};
 use super::platform::{NatsPlatform, Platform, REQUEST_DEADLINE};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, expand, wakeup};
-use super::tool_service::locked;
 use super::trace::TraceHeaders;
 use super::{connect, round_trip};
+use crate::sync::locked;
 
 /// How long an answer is waited for unless the caller says otherwise.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);

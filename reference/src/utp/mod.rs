@@ -13,7 +13,6 @@
 //! work to other agents.
 
 pub mod caller;
-mod environment;
 mod error;
 mod execution;
 mod ident;
@@ -29,13 +28,11 @@ pub mod tool_service;
 mod tour;
 pub mod trace;
 
-use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
 
 pub use caller::Caller;
-pub use environment::{Environment, Secret};
 pub use error::ReferenceError;
 pub use l0::{L0, L0Config};
 pub use openapi::{OpenApi, OpenApiConfig, Upstream};
@@ -44,14 +41,6 @@ pub use pmo::{Pmo, PmoConfig};
 pub use runtime::{Reports, Runtime, RuntimeConfig, ScriptedModel};
 pub use tool_service::{ToolService, ToolServiceConfig, rows};
 pub use tour::{Tour, TourStop, tour};
-
-/// Where a component writes its log lines; nothing secret is ever passed to it.
-pub type Log = Arc<dyn Fn(&str) + Send + Sync>;
-
-/// A log that keeps nothing.
-pub fn no_log() -> Log {
-    Arc::new(|_| {})
-}
 
 /// Which projects a component serves.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::breadcrumb::client::StoreClientError;
-use crate::utp::{Log, Secret, no_log};
+use crate::log::{Log, no_log};
+use crate::secret::Secret;
 
 /// What an agent is started with.
 #[derive(Clone)]

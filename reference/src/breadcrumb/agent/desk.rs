@@ -6,7 +6,7 @@
 //! and how long it is remembered when nothing happens in it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -23,7 +23,8 @@ use super::model::{Mind, Model};
 use super::offer::functions;
 use super::utterance::Utterance;
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient};
-use crate::utp::Log;
+use crate::log::Log;
+use crate::sync::locked;
 
 pub(super) const USER_MESSAGE: &str = "user.message.v1";
 pub(super) const TOOL_RESPONSE: &str = "tool.response.v1";
@@ -345,9 +346,4 @@ impl Sessions {
         }
         true
     }
-}
-
-/// A task that panicked has left nothing half done that matters here.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -12,7 +12,7 @@ use url::Url;
 use super::config::AgentError;
 use crate::breadcrumb::llm::exchange::{Exchange, http_url};
 use crate::completion::{Called, Said, arguments};
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// How many calls of one answer are looked at.
 const MAX_CALLS: usize = 32;

@@ -7,7 +7,7 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::to_bytes;
@@ -25,6 +25,7 @@ use super::desk::{Desk, Mouth};
 use super::lines::{heard, store};
 use super::utterance::Utterance;
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
+use crate::sync::locked;
 
 /// How large a breadcrumb may be.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -131,7 +132,7 @@ async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response 
 
 impl Outbox {
     fn fetch(&self, session: &str) -> Option<Value> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.0);
         let said = kept.get_mut(session)?;
         let oldest = said.pop_front();
         if said.is_empty() {
@@ -144,7 +145,7 @@ impl Outbox {
 impl Mouth for Outbox {
     fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = locked(&self.0);
             if kept.len() >= KEPT_SESSIONS && !kept.contains_key(&utterance.session) {
                 return Err("nobody fetches what is said".to_owned());
             }

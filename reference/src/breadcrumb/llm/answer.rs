@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use super::exchange::Answer;
 use super::{Price, Provider};
-use crate::breadcrumb::tool::{Secret, ToolFailure, shorten};
+use crate::breadcrumb::tool::{ToolFailure, shorten};
+use crate::secret::Secret;
 
 /// Shorter keys would be found in ordinary words.
 const SHORTEST_SCRUBBED: usize = 8;
@@ -149,7 +150,7 @@ mod tests {
     use super::output;
     use crate::breadcrumb::llm::exchange::Answer;
     use crate::breadcrumb::llm::{Price, Provider};
-    use crate::breadcrumb::tool::Secret;
+    use crate::secret::Secret;
 
     fn read(provider: Provider, status: u16, body: Value) -> Result<Value, String> {
         let prices = BTreeMap::from([("m-priced".to_owned(), Price { prompt: 1.0, completion: 2.0 })]);

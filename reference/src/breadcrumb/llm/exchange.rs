@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio_rustls::TlsConnector;
 use url::{Position, Url};
 
-use crate::breadcrumb::tool::Secret;
 use crate::http::exchange::{self, Cause};
+use crate::secret::Secret;
 
 /// No answer of a model may be longer.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;

@@ -20,8 +20,9 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::exchange::{Exchange, http_url};
-use super::tool::{Secret, Tool, ToolCall, ToolDefinition, ToolFailure};
-use crate::utp::Environment;
+use super::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
+use crate::environment::Environment;
+use crate::secret::Secret;
 
 /// How long a provider may think.
 const DEADLINE: Duration = Duration::from_secs(55);

@@ -19,8 +19,8 @@ use super::{RunnerConfig, config};
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient, StoreClientError};
 use crate::breadcrumb::execution::execute;
 use crate::breadcrumb::tool::{Catalog, ToolCall, ToolFailure};
-use crate::utp::Log;
-use crate::utp::tool_service::locked;
+use crate::log::Log;
+use crate::sync::locked;
 
 /// How many requests of a message run at the same time.
 const PARALLEL: usize = 16;

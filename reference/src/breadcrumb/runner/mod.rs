@@ -28,8 +28,9 @@ use tokio::task::JoinHandle;
 use self::engine::{Engine, Outlet};
 use super::client::{Events, ListQuery, StoreClient, StoreClientError};
 use super::execution::DEADLINE;
-use super::tool::{Catalog, Secret, ToolDefinition};
-use crate::utp::{Log, no_log};
+use super::tool::{Catalog, ToolDefinition};
+use crate::log::{Log, no_log};
+use crate::secret::Secret;
 
 /// The schema under which a catalogue is published.
 const CATALOG_SCHEMA: &str = "tool.catalog.v1";

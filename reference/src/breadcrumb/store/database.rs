@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use serde_json::{Map, Value};
 
 use super::record::{Parts, Record, now};
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS breadcrumbs (

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use super::record::now;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// All open streams.
 pub(super) struct Fanout {

@@ -28,7 +28,8 @@ use self::database::Database;
 use self::fanout::Fanout;
 use self::record::Parts;
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
-use crate::utp::{Log, Secret, no_log};
+use crate::log::{Log, no_log};
+use crate::secret::Secret;
 
 /// How a store is set up.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use std::time::Duration;
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::{Log, no_log};
+use crate::log::{Log, no_log};
 
 /// Shorter secrets would be found in ordinary words.
 const SHORTEST_SCRUBBED: usize = 8;

@@ -44,7 +44,7 @@ pub use self::drive::{DriveServer, run_once};
 pub use self::failure::{HubCode, Refusal, ToolFailure};
 pub use self::inputs::{Field, Kind};
 pub use self::tool::{Category, DirectTool, Effect, LocalTool, TOOLS, Tool};
-pub use crate::utp::{Log, no_log};
+use crate::log::Log;
 
 /// One call of a tool, for one customer; also the body of the drive hook.
 #[derive(Debug, Clone, PartialEq, Deserialize)]

@@ -11,7 +11,7 @@ use serde_json::Value;
 use super::letters::Message;
 use super::{Problem, seeds};
 use crate::hub::fixtures;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// No account holds more events, or more messages.
 pub(super) const ENTRIES: usize = 10_000;

@@ -7,9 +7,9 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::sync::locked;
 use crate::utp::error::Cause;
 use crate::utp::message::InboxRecord;
-use crate::utp::tool_service::locked;
 
 /// The status of a record that its agent has not taken yet.
 pub(crate) const PENDING: &str = "pending";

@@ -19,6 +19,7 @@ use serde_json::json;
 
 use inbox::{InboxStore, Insertion, PENDING};
 
+use super::Projects;
 use super::error::{Cause, ReferenceError};
 use super::ident::{new_id, timestamp};
 use super::message::{InboxRecord, ReportReceipt, RosterRow, text_member};
@@ -26,7 +27,7 @@ use super::platform::{Platform, PlatformError, attempt};
 use super::serving::{Denial, with_store};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
 use super::trace::TraceHeaders;
-use super::{Log, Projects};
+use crate::log::Log;
 
 pub(crate) use wire::routes;
 

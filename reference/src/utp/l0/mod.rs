@@ -28,7 +28,8 @@ use super::execution::inbox::{InboxStore, MemoryInbox};
 use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
-use super::{Log, Projects, connect, no_log};
+use super::{Projects, connect};
+use crate::log::{Log, no_log};
 
 /// How L0 is set up.
 #[derive(Clone)]

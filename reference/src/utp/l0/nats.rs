@@ -7,9 +7,10 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::operations::Operations;
+use crate::log::Log;
+use crate::utp::Projects;
 use crate::utp::message::text_member;
 use crate::utp::serving::{Denial, Desk, Request, json_body};
-use crate::utp::{Log, Projects};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operation {

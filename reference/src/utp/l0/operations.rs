@@ -11,12 +11,13 @@ use serde_json::Value;
 
 use super::store::Store;
 use super::upload;
+use crate::log::Log;
+use crate::utp::Projects;
 use crate::utp::error::{Cause, ReferenceError};
 use crate::utp::execution::{Roster, served};
 use crate::utp::message::{CardBatch, RosterRow, ToolRow, text_member};
 use crate::utp::serving::{Denial, json_body, with_store};
 use crate::utp::subject::{ProjectId, WorkerTarget, is_token};
-use crate::utp::{Log, Projects};
 
 /// The most cards that one request may ask for.
 const MAX_CARDS: usize = 1000;

@@ -8,9 +8,9 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::sync::locked;
 use crate::utp::error::Cause;
 use crate::utp::message::{RosterRow, ToolRow};
-use crate::utp::tool_service::locked;
 
 /// The tables of L0.
 pub(crate) trait Store: Send + Sync {

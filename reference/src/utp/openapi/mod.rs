@@ -30,12 +30,14 @@ use std::time::Duration;
 
 use serde_json::json;
 
+use super::Projects;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::{subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
-use super::{Environment, Log, Projects, no_log};
+use crate::environment::Environment;
+use crate::log::{Log, no_log};
 use executor::Jina;
 use upstream::Exchange;
 

@@ -47,12 +47,13 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Projects;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::{WorkerTarget, subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
-use super::{Log, Projects, no_log};
+use crate::log::{Log, no_log};
 use arguments::MAX_DEADLINE;
 use office::{BuiltIns, Office};
 

@@ -42,7 +42,6 @@ use turn::Worker;
 use turns::{MemoryTurns, Waiting};
 use wire::TurnDesk;
 
-use super::environment::Environment;
 use super::error::ReferenceError;
 use super::execution::inbox::MemoryInbox;
 use super::execution::{self, Execution, PlatformRoster};
@@ -50,8 +49,10 @@ use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
-use super::tool_service::locked;
-use super::{Log, Projects, connect, no_log, round_trip};
+use super::{Projects, connect, round_trip};
+use crate::environment::Environment;
+use crate::log::{Log, no_log};
+use crate::sync::locked;
 
 pub use scripted_model::ScriptedModel;
 

@@ -9,7 +9,7 @@ use reqwest::{Client, redirect};
 use serde_json::{Value, json};
 
 use crate::completion::Said;
-use crate::utp::environment::Secret;
+use crate::secret::Secret;
 use crate::utp::error::ReferenceError;
 use crate::utp::ident::new_id;
 

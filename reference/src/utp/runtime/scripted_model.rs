@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::offer::SUBMIT_RESULT;
+use crate::log::{Log, no_log};
 use crate::utp::error::ReferenceError;
 use crate::utp::serving::{Body, Denial, body_bytes, ended, guarded, json_body, listen};
-use crate::utp::{Log, no_log};
 
 /// The tool that is called when none fits.
 const FAVOURITE: &str = "tide_table";

@@ -18,7 +18,7 @@ use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
 use super::turns::Waiting;
 use crate::completion::Called;
-use crate::utp::Log;
+use crate::log::Log;
 use crate::utp::platform::{Platform, attempt};
 use crate::utp::subject::{ChannelId, ProjectId};
 use crate::utp::trace::TraceHeaders;

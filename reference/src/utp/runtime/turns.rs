@@ -8,8 +8,8 @@ use std::sync::Mutex;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::sync::locked;
 use crate::utp::message::{InboxRecord, TOOL_RESULT, TurnReceipt, text_member};
-use crate::utp::tool_service::locked;
 
 /// The first epoch of a turn, and here the only one: a turn is never begun anew.
 pub(super) const EPOCH: u64 = 1;

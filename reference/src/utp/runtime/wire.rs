@@ -14,14 +14,15 @@ use tokio::task::JoinSet;
 
 use super::turn::{Turn, Worker};
 use super::turns::{EPOCH, TurnStore};
+use crate::log::Log;
+use crate::sync::locked;
+use crate::utp::Projects;
 use crate::utp::execution::served;
 use crate::utp::ident::new_id;
 use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
 use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
-use crate::utp::tool_service::locked;
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
-use crate::utp::{Log, Projects};
 
 /// The step of a turn that nobody's step asked for.
 const ROOT_STEP: &str = "step_root";

@@ -13,12 +13,13 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Denial, MAX_REQUEST};
+use crate::log::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::error_reply;
 use crate::utp::platform::nats::{ERROR, ERROR_CODE};
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::nats_header;
-use crate::utp::{Log, Projects, round_trip};
+use crate::utp::{Projects, round_trip};
 
 /// Requests that are answered at once; more wait in the subscription.
 const MAX_ANSWERING: usize = 256;

@@ -19,7 +19,7 @@ use super::command::{self, Command, Reading, Refusal};
 use super::ledger::{CallKey, Entry, Ledger, RunningCall};
 use super::result::{Answer, AnswerContext, Outcome};
 use super::tool::{Call, Executor, ToolFailure, ToolOutput};
-use crate::utp::Log;
+use crate::log::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
 use crate::utp::platform::{Platform, attempt};

@@ -6,9 +6,10 @@
 //! Outcomes are kept by a [`LedgerStore`]: in memory here, in a file in `ledger_file`.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use super::result::Answer;
+use crate::sync::locked;
 use crate::utp::error::{Cause, ReferenceError};
 
 /// How many outcomes the memory keeps before it drops the oldest.
@@ -184,11 +185,6 @@ impl LedgerStore for MemoryStore {
     fn waits_for_disk(&self) -> bool {
         false
     }
-}
-
-/// Locks; a panic elsewhere does not make the data wrong, since no update is left half done.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]

@@ -9,8 +9,9 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::ledger::{BuildAnswer, CallKey, LedgerStore, locked};
+use super::ledger::{BuildAnswer, CallKey, LedgerStore};
 use super::result::Answer;
+use crate::sync::locked;
 use crate::utp::error::{Cause, ReferenceError};
 
 const SCHEMA: &str = "

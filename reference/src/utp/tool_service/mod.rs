@@ -20,15 +20,15 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::Projects;
 use super::error::ReferenceError;
 use super::message::ToolRow;
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::subscription;
-use super::{Log, Projects, no_log};
+use crate::log::{Log, no_log};
 use tool::Hosted;
 
 pub(crate) use command::Form;
-pub(crate) use ledger::locked;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
 pub(crate) use service::{Connection, Service, ServiceSetup};
