@@ -8,8 +8,9 @@ use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
+use super::seeds;
 use super::state::{Access, Account, ENTRIES, State};
-use super::{Problem, seeds};
+use crate::hub::provider::problem::Problem;
 
 type Shared = extract::State<Arc<State>>;
 type Answer = Result<Json<Value>, Problem>;

@@ -11,9 +11,10 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::letters::{Format, Message};
+use super::search;
 use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, State};
-use super::{Problem, search};
 use crate::hub::mime;
+use crate::hub::provider::problem::Problem;
 
 type Shared = extract::State<Arc<State>>;
 type Answer = Result<Json<Value>, Problem>;

@@ -9,6 +9,7 @@
 mod calendar;
 mod letters;
 mod mail;
+mod problem;
 mod search;
 mod seeds;
 mod state;
@@ -18,16 +19,15 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use axum::{Json, Router};
-use serde_json::json;
 
 use super::error::HubError;
 use crate::http::listen::{Bounds, Listening};
+use problem::Problem;
 use state::State;
 
 /// No request may be longer.
@@ -62,7 +62,7 @@ impl StandIn {
         self.listening.address()
     }
 
-    /// The base that [`super::HubConfig::new`] takes: `http://127.0.0.1:port`.
+    /// The base that [`crate::hub::config::HubConfig::new`] takes: `http://127.0.0.1:port`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
@@ -98,42 +98,4 @@ fn router() -> Router {
             })
         }))
         .with_state(Arc::new(State::default()))
-}
-
-/// An error in the form that Google gives it.
-#[derive(Debug, Clone, Copy)]
-struct Problem {
-    status: u16,
-    reason: &'static str,
-    message: &'static str,
-}
-
-impl Problem {
-    fn new(status: u16, reason: &'static str, message: &'static str) -> Self {
-        Self { status, reason, message }
-    }
-
-    fn not_found() -> Self {
-        Self::new(404, "notFound", "Not Found")
-    }
-
-    fn invalid(message: &'static str) -> Self {
-        Self::new(400, "invalid", message)
-    }
-
-    fn full() -> Self {
-        Self::new(403, "quotaExceeded", "The account is full.")
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = json!({"error": {
-            "code": self.status,
-            "message": self.message,
-            "errors": [{"domain": "global", "reason": self.reason, "message": self.message}],
-        }});
-        (status, Json(body)).into_response()
-    }
 }

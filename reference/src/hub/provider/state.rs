@@ -9,8 +9,9 @@ use axum::http::header::AUTHORIZATION;
 use serde_json::Value;
 
 use super::letters::Message;
-use super::{Problem, seeds};
+use super::seeds;
 use crate::hub::fixtures;
+use crate::hub::provider::problem::Problem;
 use crate::sync::locked;
 
 /// No account holds more events, or more messages.
