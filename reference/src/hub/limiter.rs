@@ -5,7 +5,7 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::Allowance;
+use super::config::Allowance;
 use crate::sync::locked;
 
 /// The calls of one customer.

@@ -3,6 +3,8 @@
 //! It makes one request and says what came of it; `session` decides what that means for the agent.
 //! Nothing is sent twice, no redirect is followed (it would take the token elsewhere), and answers are bounded.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -11,8 +13,8 @@ use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
+use super::config::{OAuthClient, ProviderUrls};
 use super::error::HubError;
-use super::{OAuthClient, ProviderUrls};
 
 /// No answer is longer; the provider keeps large attachments out of messages.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -66,6 +68,21 @@ pub(super) struct FreshToken {
     pub(super) lifetime: Duration,
 }
 
+/// How many requests an execution made to the provider, renewals of the token included.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RequestCounter(Arc<AtomicU32>);
+
+impl RequestCounter {
+    pub(super) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn made(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The client itself.
 pub(super) struct Upstream {
     client: Client,
     calendar: Url,
@@ -217,7 +234,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Api, Ask, Upstream, reason};
-    use crate::hub::{OAuthClient, ProviderUrls};
+    use crate::hub::config::{OAuthClient, ProviderUrls};
 
     #[test]
     fn ids_are_one_segment_whatever_is_in_them() {

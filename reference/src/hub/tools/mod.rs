@@ -18,10 +18,10 @@ mod slots_tests;
 
 use serde_json::Value;
 
-use super::customers::Integration;
 use super::envelope::{Code, Refusal};
 use super::inputs::Inputs;
 use super::session::Session;
+use crate::hub::record::Integration;
 
 /// Scopes of which one is enough.
 type OneOf = &'static [&'static str];
