@@ -14,12 +14,11 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
-use std::io;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
+use std::{fmt, io};
 
 use serde_json::Value;
 use tokio::net::TcpListener;
