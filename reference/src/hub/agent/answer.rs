@@ -9,8 +9,8 @@ use std::time::Duration;
 use serde_json::{Map, Value};
 
 use super::config::Secret;
+use super::effect::Effect;
 use super::failure::{HubCode, Refusal, ToolFailure};
-use super::tool::Effect;
 
 /// The longest message that is passed on, in characters.
 const MESSAGE_CHARACTERS: usize = 1000;

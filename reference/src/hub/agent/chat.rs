@@ -7,6 +7,7 @@ use futures::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
+use super::error::ChatError;
 use super::failure::ToolFailure;
 use super::inputs::shown;
 use super::model::Model;
@@ -39,42 +40,6 @@ pub struct Turn {
     /// The end user within the customer's system.
     #[serde(default)]
     pub user_id: Option<String>,
-}
-
-/// Why a turn has no reply. A failed tool is no reason: the model is told and answers.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChatError {
-    /// The agent was started without a model.
-    #[error("no model is configured")]
-    NoModel,
-    /// The model did not answer, or not in a form that can be read.
-    #[error("the model failed: {reason}")]
-    Model {
-        /// How.
-        reason: String,
-    },
-    /// The model called tools in every round that it had, or stopped, and never said a word.
-    #[error("the model said nothing to the user")]
-    Silent,
-    /// The turn took too long.
-    #[error("the turn took longer than {after:?}")]
-    Deadline {
-        /// How long it may take.
-        after: std::time::Duration,
-    },
-}
-
-impl ChatError {
-    /// A name for the kind of error.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoModel => "NOT_CONFIGURED",
-            Self::Model { .. } => "MODEL_FAILED",
-            Self::Silent => "MODEL_SILENT",
-            Self::Deadline { .. } => "TURN_DEADLINE",
-        }
-    }
 }
 
 impl Agent {
@@ -119,7 +84,7 @@ impl Agent {
     }
 
     async fn call_for_model(&self, turn: &Turn, called: &Called) -> Result<Outcome, ToolFailure> {
-        Tool::find(&called.name).ok_or_else(|| ToolFailure::unknown_tool(&called.name))?;
+        Tool::known(&called.name)?;
         let inputs = arguments(&called.arguments).map_err(|error| ToolFailure::Inputs {
             tool: called.name.clone(),
             reason: format!("the arguments are no JSON: {error}"),

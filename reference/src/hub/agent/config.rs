@@ -3,13 +3,13 @@
 //! The service secret is a type of its own: it can be sent, and it cannot be printed.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::Url;
 use serde_json::{Map, Value};
 
+use super::error::AgentError;
 use crate::log::{Log, no_log};
 
 /// Shorter secrets would be found in ordinary words.
@@ -178,54 +178,6 @@ impl From<&str> for Secret {
 impl From<String> for Secret {
     fn from(secret: String) -> Self {
         Self::new(secret)
-    }
-}
-
-/// Why an agent, or the server that drives it, could not be started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AgentError {
-    /// Variables of the environment that are needed.
-    #[error("not set: {}", .variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))]
-    Missing {
-        /// Their names.
-        variables: Vec<&'static str>,
-    },
-    /// A value of the configuration that cannot be used. The value is not shown: it may hold credentials.
-    #[error("`{what}` of the agent cannot be used: {reason}")]
-    Invalid {
-        /// Which value.
-        what: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The directory for tasks and documents cannot be made or read.
-    #[error("cannot use the directory `{}`", .directory.display())]
-    Store {
-        /// Which directory.
-        directory: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The address is taken, not ours, or not permitted.
-    #[error("cannot listen on `{address}`")]
-    Listen {
-        /// What was asked for.
-        address: SocketAddr,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// What was given to [`run_once`](super::run_once) is not a call.
-    #[error("not a call: {reason}")]
-    Request {
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-impl AgentError {
-    pub(super) fn invalid(what: &'static str, reason: impl Into<String>) -> Self {
-        Self::Invalid { what, reason: reason.into() }
     }
 }
 

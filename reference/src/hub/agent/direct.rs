@@ -9,7 +9,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::config::{AgentError, Deadlines, http_url};
+use super::config::{Deadlines, http_url};
+use super::error::AgentError;
 use super::failure::ToolFailure;
 use super::fetch::{client, fetch};
 use super::page;

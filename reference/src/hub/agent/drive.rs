@@ -24,8 +24,10 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::chat::{ChatError, Turn, failure_document};
-use super::config::{AgentConfig, AgentError};
+use super::chat::{Turn, failure_document};
+use super::config::AgentConfig;
+use super::error::AgentError;
+use super::error::ChatError;
 use super::{Agent, Outcome, ToolCall, ToolFailure};
 
 /// How large a body may be.

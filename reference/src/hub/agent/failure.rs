@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::inputs::{nearest, shown};
-use super::tool::{Effect, TOOLS};
+use super::effect::Effect;
+use super::inputs::shown;
 
 /// The longest link that is passed on.
 const LINK_BYTES: usize = 2048;
@@ -141,7 +141,7 @@ pub enum ToolFailure {
         reason: String,
     },
     /// The Hub's answer did not come in time.
-    #[error("the Hub did not answer within {after:?}{}", uncertain(*.effect))]
+    #[error("the Hub did not answer within {after:?}{}", .effect.uncertainty())]
     Deadline {
         /// How long was waited.
         after: Duration,
@@ -149,7 +149,7 @@ pub enum ToolFailure {
         effect: Effect,
     },
     /// The Hub's answer is none that the contract knows.
-    #[error("the Hub's answer cannot be used: {reason}{}", uncertain(*.effect))]
+    #[error("the Hub's answer cannot be used: {reason}{}", .effect.uncertainty())]
     Answer {
         /// What is wrong with it.
         reason: String,
@@ -157,7 +157,7 @@ pub enum ToolFailure {
         effect: Effect,
     },
     /// The Hub's answer is larger than this agent reads.
-    #[error("the Hub's answer is larger than {limit} bytes{}", uncertain(*.effect))]
+    #[error("the Hub's answer is larger than {limit} bytes{}", .effect.uncertainty())]
     AnswerTooLarge {
         /// How much is read.
         limit: usize,
@@ -198,19 +198,7 @@ pub enum ToolFailure {
     },
 }
 
-fn uncertain(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Reads => "",
-        Effect::Writes => "; it is not known whether the action was carried out",
-    }
-}
-
 impl ToolFailure {
-    pub(super) fn unknown_tool(name: &str) -> Self {
-        let nearest = nearest(name, TOOLS.iter().map(|tool| tool.name));
-        Self::UnknownTool { tool: shown(name), nearest }
-    }
-
     /// A name for the kind of failure, in the style of the contract's codes.
     pub fn code(&self) -> &str {
         match self {

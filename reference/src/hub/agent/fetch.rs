@@ -9,7 +9,7 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, RequestBuilder, Url, redirect};
 use tokio::time::Instant;
 
-use super::config::AgentError;
+use super::error::AgentError;
 
 /// An answer, of which at most the limit was read.
 pub(super) struct Answer {

@@ -12,11 +12,12 @@ use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
 use super::answer::HubAnswer;
-use super::config::{AgentConfig, AgentError, Secret, base_url};
+use super::config::{AgentConfig, Secret, base_url};
+use super::effect::Effect;
+use super::error::AgentError;
 use super::failure::{HubCode, ToolFailure};
 use super::fetch::{Fault, client, fetch};
 use super::ids::{Uuid, new_id};
-use super::tool::Effect;
 
 const EXECUTE: &str = "/api/internal/tools/execute/";
 /// How much of an answer is read.

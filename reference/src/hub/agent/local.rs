@@ -12,7 +12,7 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Mutex;
 
-use super::config::AgentError;
+use super::error::AgentError;
 use super::failure::ToolFailure;
 use super::ids::{Uuid, new_id};
 use super::tool::LocalTool;

@@ -16,6 +16,8 @@ mod chat;
 mod config;
 mod direct;
 mod drive;
+mod effect;
+mod error;
 mod failure;
 mod fetch;
 mod hub_client;
@@ -38,12 +40,14 @@ use self::ids::Uuid;
 use self::local::Workspaces;
 use self::model::Model;
 
-pub use self::chat::{ChatError, Turn};
-pub use self::config::{AgentConfig, AgentError, Deadlines, Secret};
+pub use self::chat::Turn;
+pub use self::config::{AgentConfig, Deadlines, Secret};
 pub use self::drive::{DriveServer, run_once};
+pub use self::effect::Effect;
+pub use self::error::{AgentError, ChatError};
 pub use self::failure::{HubCode, Refusal, ToolFailure};
 pub use self::inputs::{Field, Kind};
-pub use self::tool::{Category, DirectTool, Effect, LocalTool, TOOLS, Tool};
+pub use self::tool::{Category, DirectTool, LocalTool, TOOLS, Tool};
 use crate::log::Log;
 
 /// One call of a tool, for one customer; also the body of the drive hook.
@@ -124,7 +128,7 @@ impl Agent {
     }
 
     async fn route(&self, call: &ToolCall) -> Result<Value, ToolFailure> {
-        let tool = Tool::find(&call.tool).ok_or_else(|| ToolFailure::unknown_tool(&call.tool))?;
+        let tool = Tool::known(&call.tool)?;
         let inputs = tool.check(&call.inputs)?;
         let customer = match &call.customer_id {
             None => self.customer.clone(),

@@ -8,8 +8,9 @@ use reqwest::{Client, redirect};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::chat::ChatError;
-use super::config::{AgentError, base_url};
+use super::config::base_url;
+use super::error::AgentError;
+use super::error::ChatError;
 use super::fetch::{client, fetch};
 use super::ids::new_id;
 use super::tool::{TOOLS, Tool};

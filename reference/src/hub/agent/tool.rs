@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
+use super::effect::Effect;
 use super::failure::ToolFailure;
-use super::inputs::{Field, Kind, check, schema};
+use super::inputs::{Field, Kind, check, nearest, schema, shown};
 
 /// Where a tool runs. The router is a `match` over this, so that no tool can be without a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,15 +42,6 @@ pub enum DirectTool {
     FetchPage,
 }
 
-/// What a Hub-proxied tool does to the customer's data, for when its answer is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// It only looks.
-    Reads,
-    /// It changes or sends something, which must not happen twice.
-    Writes,
-}
-
 /// One tool.
 #[derive(Debug)]
 pub struct Tool {
@@ -67,6 +59,14 @@ impl Tool {
     /// The tool of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// The tool of this name, or the failure that a call of it is.
+    pub(super) fn known(name: &str) -> Result<&'static Self, ToolFailure> {
+        Self::find(name).ok_or_else(|| ToolFailure::UnknownTool {
+            tool: shown(name),
+            nearest: nearest(name, TOOLS.iter().map(|tool| tool.name)),
+        })
     }
 
     /// The JSON Schema of its inputs.

@@ -5,11 +5,13 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::answer::HubAnswer;
-use super::config::{AgentConfig, AgentError, Secret};
+use super::config::{AgentConfig, Secret};
+use super::effect::Effect;
+use super::error::AgentError;
 use super::failure::ToolFailure;
 use super::ids::{Uuid, new_id};
 use super::page;
-use super::tool::{Category, Effect, TOOLS, Tool};
+use super::tool::{Category, TOOLS, Tool};
 
 /// What a tool says to inputs: nothing, or the reason for which they are refused.
 fn check(tool: &str, inputs: &Value, expect: Result<(), &str>) {
