@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::Running;
+use super::running::RunningBrowser;
 use super::webdriver::{DriverFault, first_line};
 use crate::breadcrumb::tool::{ToolFailure, shorten};
 
@@ -78,7 +78,11 @@ impl Action {
         Ok(Self { url, what })
     }
 
-    pub(super) async fn perform(&self, running: &mut Running, directory: &Path) -> Result<Value, Fault> {
+    pub(super) async fn perform(
+        &self,
+        running: &mut RunningBrowser,
+        directory: &Path,
+    ) -> Result<Value, Fault> {
         let (address, title) = self.page(running).await?;
         let session = &running.session;
         match &self.what {
@@ -113,7 +117,7 @@ impl Action {
     }
 
     /// Opens the page that is wanted, and says which one there is.
-    async fn page(&self, running: &mut Running) -> Result<(String, String), Fault> {
+    async fn page(&self, running: &mut RunningBrowser) -> Result<(String, String), Fault> {
         if let Some(url) = &self.url {
             running.open = true;
             running.session.open(url).await.map_err(|fault| unreachable(fault, url))?;

@@ -12,6 +12,7 @@
 mod actions;
 mod paths;
 mod process;
+mod running;
 mod webdriver;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use tokio::sync::Mutex;
 
 use self::actions::Action;
 use self::process::Driver;
+use self::running::RunningBrowser;
 use self::webdriver::{DriverFault, Session};
 use super::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
 
@@ -55,17 +57,9 @@ pub struct Browser {
 /// What is kept between calls.
 #[derive(Default)]
 struct State {
-    running: Option<Running>,
+    running: Option<RunningBrowser>,
     /// Outlives a browser that was replaced, with the screenshots in it.
     screenshots: Option<TempDir>,
-}
-
-/// Driver and browser at work.
-struct Running {
-    session: Session,
-    driver: Driver,
-    /// Whether a page was opened.
-    open: bool,
 }
 
 impl Browser {
@@ -107,7 +101,7 @@ impl Browser {
         done.map_err(actions::Fault::into_failure)
     }
 
-    async fn start(&self) -> Result<Running, ToolFailure> {
+    async fn start(&self) -> Result<RunningBrowser, ToolFailure> {
         let paths = self.config.paths.as_ref().ok_or_else(|| {
             ToolFailure::new(
                 "there is no browser on this machine: install Chromium and its driver, or say where they are in \
@@ -117,7 +111,7 @@ impl Browser {
         let starting = || async {
             let driver = Driver::start(paths).await?;
             let session = Session::start(&driver, paths).await?;
-            Ok(Running { session, driver, open: false })
+            Ok(RunningBrowser { session, driver, open: false })
         };
         let begun = async {
             match tokio::time::timeout(HANGS, starting()).await {
