@@ -14,8 +14,9 @@ use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
 use super::answer::{Answer, answer};
+use super::config::RunnerConfig;
 use super::request::{Request, requests};
-use super::{RunnerConfig, config};
+use super::tool_config;
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient, StoreClientError};
 use crate::breadcrumb::execution::execute;
 use crate::breadcrumb::tool::{Catalog, ToolCall, ToolFailure};
@@ -118,7 +119,7 @@ impl Engine {
         let task = request.task.clone().map_err(ToolFailure::new)?;
         let tool = self.catalog.admit(&request.tool, &task.input)?;
         let config = match &task.config_id {
-            Some(id) => Some(config::resolve(&self.store, id, &request.tool).await?),
+            Some(id) => Some(tool_config::resolve(&self.store, id, &request.tool).await?),
             None => None,
         };
         execute(tool, ToolCall::new(task.input).with_config(config), self.deadline).await
