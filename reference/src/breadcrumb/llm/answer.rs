@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::exchange::Answer;
-use super::{Price, Provider};
+use super::provider::{Price, Provider};
 use crate::breadcrumb::tool::{ToolFailure, shorten};
 use crate::secret::Secret;
 
