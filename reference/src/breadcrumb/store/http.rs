@@ -20,9 +20,9 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::context::{StoreContext, new_id};
 use super::database::{Query, WriteError};
 use super::record::Parts;
-use super::{Core, new_id};
 
 /// How much of a refused body is read all the same, so that its sender gets to see the refusal.
 const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
@@ -41,10 +41,10 @@ const FOUND: u32 = 10;
 const TOKEN_SECONDS: i64 = 3600;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-type Shared = State<Arc<Core>>;
+type Shared = State<Arc<StoreContext>>;
 type Answer = Result<Response, Refusal>;
 
-pub(super) fn router(core: Arc<Core>) -> Router {
+pub(super) fn router(context: Arc<StoreContext>) -> Router {
     Router::new()
         .route("/health", get(async || "ok").fallback(async || not_allowed("GET")))
         .route("/auth/token", post(token).fallback(async || not_allowed("POST")))
@@ -56,8 +56,8 @@ pub(super) fn router(core: Arc<Core>) -> Router {
         .route("/secrets", get(secrets).fallback(async || not_allowed("GET")))
         .route("/secrets/{id}/decrypt", post(decrypt).fallback(async || not_allowed("POST")))
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "nothing is served at this path"))
-        .layer(from_fn_with_state(Arc::clone(&core), admitted))
-        .with_state(core)
+        .layer(from_fn_with_state(Arc::clone(&context), admitted))
+        .with_state(context)
 }
 
 /// An answer other than the one asked for.
@@ -105,16 +105,16 @@ fn not_allowed(methods: &'static str) -> Response {
     ([("allow", methods)], refusal).into_response()
 }
 
-async fn admitted(State(core): Shared, request: Request, next: Next) -> Response {
-    let refused = refusal(&core, request.headers(), request.uri());
+async fn admitted(State(context): Shared, request: Request, next: Next) -> Response {
+    let refused = refusal(&context, request.headers(), request.uri());
     let Some(refusal) = refused else { return next.run(request).await };
     discard(request.into_body()).await;
     refusal.into_response()
 }
 
-fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
+fn refusal(context: &StoreContext, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if core.loopback {
+    if context.loopback {
         if !header(HOST).is_some_and(is_loopback) {
             return Some(Refusal::new(StatusCode::FORBIDDEN, "`Host` is no loopback name"));
         }
@@ -126,7 +126,7 @@ fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
             return Some(Refusal::new(StatusCode::FORBIDDEN, "`Origin` is no loopback name"));
         }
     }
-    let token = core.token.as_ref().filter(|_| uri.path() != "/health")?;
+    let token = context.token.as_ref().filter(|_| uri.path() != "/health")?;
     let shown = header(AUTHORIZATION)
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
@@ -151,11 +151,11 @@ fn is_loopback(authority: &str) -> bool {
         || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-async fn token(State(core): Shared, body: Body) -> Answer {
-    let bytes = read(body, &core).await?;
+async fn token(State(context): Shared, body: Body) -> Answer {
+    let bytes = read(body, &context).await?;
     let asked: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
-    let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(core.owner_id));
-    let token = core.token.as_ref().map_or_else(new_id, |token| token.expose().to_owned());
+    let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(context.owner_id));
+    let token = context.token.as_ref().map_or_else(new_id, |token| token.expose().to_owned());
     Ok(axum::Json(json!({
         "token": token,
         "owner_id": named("owner_id"),
@@ -166,8 +166,8 @@ async fn token(State(core): Shared, body: Body) -> Answer {
     .into_response())
 }
 
-async fn create(State(core): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let members = unwrapped(object(&read(body, &core).await?)?);
+async fn create(State(context): Shared, headers: HeaderMap, body: Body) -> Answer {
+    let members = unwrapped(object(&read(body, &context).await?)?);
     let parts = Parts::read(members).map_err(Refusal::unprocessable)?;
     let key = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
         None => None,
@@ -176,9 +176,10 @@ async fn create(State(core): Shared, headers: HeaderMap, body: Body) -> Answer {
     };
     let id = new_id();
     let answer = json!({"id": id});
-    blocking(&core, move |core| {
-        core.database
-            .create(id, parts, key.as_deref(), |record| core.fanout.tell(&record.event(&core.owner_id)))
+    blocking(&context, move |context| {
+        context
+            .database
+            .create(id, parts, key.as_deref(), |record| context.fanout.tell(&record.event(&context.owner_id)))
     })
     .await?;
     Ok(axum::Json(answer).into_response())
@@ -198,8 +199,8 @@ fn unwrapped(mut body: Map<String, Value>) -> Map<String, Value> {
     body
 }
 
-async fn change(State(core): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
-    let members = object(&read(body, &core).await?)?;
+async fn change(State(context): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+    let members = object(&read(body, &context).await?)?;
     let version = match headers.get(IF_MATCH) {
         None => None,
         Some(value) => {
@@ -210,28 +211,30 @@ async fn change(State(core): Shared, Path(id): Path<String>, headers: HeaderMap,
             }
         }
     };
-    blocking(&core, move |core| {
-        core.database.change(&id, members, version, |record| core.fanout.tell(&record.event(&core.owner_id)))
+    blocking(&context, move |context| {
+        context
+            .database
+            .change(&id, members, version, |record| context.fanout.tell(&record.event(&context.owner_id)))
     })
     .await?;
     Ok(axum::Json(json!({"ok": true})).into_response())
 }
 
-async fn full(State(core): Shared, Path(id): Path<String>) -> Answer {
-    let found = blocking(&core, move |core| Ok(core.database.find(&id)?)).await?;
+async fn full(State(context): Shared, Path(id): Path<String>) -> Answer {
+    let found = blocking(&context, move |context| Ok(context.database.find(&id)?)).await?;
     let record = found.ok_or_else(|| Refusal::from(WriteError::Unknown))?;
     Ok(axum::Json(record.full()).into_response())
 }
 
-async fn list(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
-    found(&core, query.as_deref(), LISTED).await
+async fn list(State(context): Shared, RawQuery(query): RawQuery) -> Answer {
+    found(&context, query.as_deref(), LISTED).await
 }
 
-async fn search(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
-    found(&core, query.as_deref(), FOUND).await
+async fn search(State(context): Shared, RawQuery(query): RawQuery) -> Answer {
+    found(&context, query.as_deref(), FOUND).await
 }
 
-async fn found(core: &Arc<Core>, query: Option<&str>, limit: u32) -> Answer {
+async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> Answer {
     let mut wanted = Query { limit, bytes: LISTED_BYTES, ..Query::default() };
     let mut with_context = false;
     for (name, value) in pairs(query.unwrap_or_default()) {
@@ -248,34 +251,34 @@ async fn found(core: &Arc<Core>, query: Option<&str>, limit: u32) -> Answer {
             _ => {}
         }
     }
-    let records = blocking(core, move |core| Ok(core.database.list(&wanted)?)).await?;
+    let records = blocking(context, move |context| Ok(context.database.list(&wanted)?)).await?;
     let listed: Vec<_> = records.iter().map(|record| record.listed(with_context)).collect();
     Ok(axum::Json(listed).into_response())
 }
 
-async fn stream(State(core): Shared) -> Answer {
-    let events = core
+async fn stream(State(context): Shared) -> Answer {
+    let events = context
         .fanout
-        .open(core.limits.ping)
+        .open(context.limits.ping)
         .ok_or_else(|| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "there are too many event streams"))?;
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
-async fn secrets(State(core): Shared) -> Response {
+async fn secrets(State(context): Shared) -> Response {
     let listed: Vec<_> =
-        core.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
+        context.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
     axum::Json(listed).into_response()
 }
 
-async fn decrypt(State(core): Shared, Path(id): Path<String>, body: Body) -> Answer {
-    let asked = object(&read(body, &core).await?)?;
+async fn decrypt(State(context): Shared, Path(id): Path<String>, body: Body) -> Answer {
+    let asked = object(&read(body, &context).await?)?;
     let reason = asked.get("reason").and_then(Value::as_str).unwrap_or_default();
-    let secret = core
+    let secret = context
         .secrets
         .get(&id)
         .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such secret"))?;
-    (core.log)(&format!(
+    (context.log)(&format!(
         "decrypted secret={:?} reason={:?}",
         secret.name,
         reason.chars().take(64).collect::<String>()
@@ -285,14 +288,14 @@ async fn decrypt(State(core): Shared, Path(id): Path<String>, body: Body) -> Ans
 
 /// Uses the database where waiting does no harm.
 async fn blocking<T: Send + 'static>(
-    core: &Arc<Core>,
-    work: impl FnOnce(&Core) -> Result<T, WriteError> + Send + 'static,
+    context: &Arc<StoreContext>,
+    work: impl FnOnce(&StoreContext) -> Result<T, WriteError> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let shared = Arc::clone(core);
+    let shared = Arc::clone(context);
     let done = tokio::task::spawn_blocking(move || work(&shared)).await.map_err(|_| Refusal::database())?;
     done.map_err(|error| {
         if let WriteError::Database(cause) = &error {
-            (core.log)(&format!("the database failed: {cause}"));
+            (context.log)(&format!("the database failed: {cause}"));
         }
         error.into()
     })
@@ -311,8 +314,8 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
 }
 
 /// The whole body, if it is short enough and comes in time.
-async fn read(body: Body, core: &Core) -> Result<Bytes, Refusal> {
-    let limit = core.limits.body_bytes;
+async fn read(body: Body, context: &StoreContext) -> Result<Bytes, Refusal> {
+    let limit = context.limits.body_bytes;
     let mut chunks = body.into_data_stream();
     let reading = async {
         let mut read = Vec::new();
@@ -327,7 +330,8 @@ async fn read(body: Body, core: &Core) -> Result<Bytes, Refusal> {
         Ok(Bytes::from(read))
     };
     let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
-    let read = tokio::time::timeout(core.limits.body_deadline, reading).await.unwrap_or_else(|_| Err(slow()));
+    let read =
+        tokio::time::timeout(context.limits.body_deadline, reading).await.unwrap_or_else(|_| Err(slow()));
     if read.as_ref().is_err_and(|refusal| refusal.status == StatusCode::PAYLOAD_TOO_LARGE) {
         discard(Body::from_stream(chunks)).await;
     }
