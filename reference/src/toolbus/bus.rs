@@ -9,16 +9,17 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Config;
 use super::arguments::{self, Arguments, Semantic};
 use super::artifacts::ArtifactStore;
 use super::bound::{RESULT_BYTES, bound};
+use super::config::Config;
 use super::envelope::{Ending, Envelope, Uris};
 use super::failure::{Failure, NextAction, nearest, shown_name};
 use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
 use super::state::{PersistentStore, Place, SessionStore, States};
-use super::tools::{self, Call, Tool};
+use super::tools;
+use super::tools::tool::{Call, Tool};
 
 /// The most of the arguments that the text artifact shows, in bytes of JSON.
 const ARGUMENTS_BYTES: usize = 32 * 1024;

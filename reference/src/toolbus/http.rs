@@ -24,10 +24,11 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::ToolBusError;
 use super::bus::Bus;
+use super::config::Config;
 use super::server::{Server, protocol_versions};
 use super::wire::{self, MESSAGE_BYTES};
-use super::{Config, ToolBusError};
 
 /// Where MCP is served.
 const PATH: &str = "/mcp";

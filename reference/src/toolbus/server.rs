@@ -20,7 +20,7 @@ use super::arguments::{self, Arguments};
 use super::bus::Bus;
 use super::failure::{Failure, INTERNAL_ERROR, INVALID_PARAMS};
 use super::state::SessionStore;
-use super::tools::Tool;
+use super::tools::tool::Tool;
 
 /// How many calls of a server run at once.
 const CALLS_AT_ONCE: usize = 4;

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Call, Definition, Output, Tool, depot};
+use super::depot;
+use super::tool::{Call, Definition, Output, Tool};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::{Failure, NextAction};
 

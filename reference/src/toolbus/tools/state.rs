@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Definition, Output, Tool};
+use super::tool::{Call, Definition, Output, Tool};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::Failure;
 use crate::toolbus::redact::{REDACTED, is_secret, redact};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::{Call, Definition, Output, Tool};
+use super::tool::{Call, Definition, Output, Tool};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::Failure;
 
