@@ -6,6 +6,7 @@
 
 pub mod breadcrumb;
 pub mod broker;
+mod cause;
 mod completion;
 pub mod environment;
 mod http;

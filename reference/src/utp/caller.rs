@@ -13,6 +13,7 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::connection::{connect, round_trip};
 use super::error::ReferenceError;
 use super::ident::{new_id, random_hex, timestamp};
 use super::l0::L0Handle;
@@ -20,7 +21,6 @@ use super::message::{Callback, InboxRecord, RosterRow, ToolRow};
 use super::platform::{NatsPlatform, Platform, REQUEST_DEADLINE};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, expand, wakeup};
 use super::trace::TraceHeaders;
-use super::{connect, round_trip};
 use crate::sync::locked;
 
 /// How long an answer is waited for unless the caller says otherwise.

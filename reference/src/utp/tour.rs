@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::caller::{CallOutcome, Caller};
+use super::connection::{connect, round_trip};
 use super::error::ReferenceError;
 use super::l0::{L0, L0Config, L0Handle};
 use super::message::{Status, ToolRow};
+use super::projects::Projects;
 use super::subject::ProjectId;
 use super::tool_service::{ToolService, ToolServiceConfig, rows};
-use super::{Projects, connect, round_trip};
 
 /// For each stop of the tour.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);

@@ -26,8 +26,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::chat::{Turn, failure_document};
 use super::config::AgentConfig;
-use super::error::AgentError;
-use super::error::ChatError;
+use super::error::{AgentError, ChatError};
 use super::{Agent, Outcome, ToolCall, ToolFailure};
 
 /// How large a body may be.

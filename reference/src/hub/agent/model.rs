@@ -9,8 +9,7 @@ use serde_json::{Value, json};
 use tokio::time::Instant;
 
 use super::config::base_url;
-use super::error::AgentError;
-use super::error::ChatError;
+use super::error::{AgentError, ChatError};
 use super::fetch::{client, fetch};
 use super::ids::new_id;
 use super::tool::{TOOLS, Tool};

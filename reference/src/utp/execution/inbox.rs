@@ -7,8 +7,8 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::cause::Cause;
 use crate::sync::locked;
-use crate::utp::error::Cause;
 use crate::utp::message::InboxRecord;
 
 /// The status of a record that its agent has not taken yet.

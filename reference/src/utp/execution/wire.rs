@@ -12,8 +12,8 @@ use serde_json::{Value, json};
 
 use super::Execution;
 use crate::log::Log;
-use crate::utp::Projects;
 use crate::utp::message::text_member;
+use crate::utp::projects::Projects;
 use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::TraceHeaders;

@@ -28,8 +28,9 @@ use super::execution::inbox::{InboxStore, MemoryInbox};
 use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
-use super::{Projects, connect};
 use crate::log::{Log, no_log};
+use crate::utp::connection::connect;
+use crate::utp::projects::Projects;
 
 /// How L0 is set up.
 #[derive(Clone)]

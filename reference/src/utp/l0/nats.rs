@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 
 use super::operations::Operations;
 use crate::log::Log;
-use crate::utp::Projects;
 use crate::utp::message::text_member;
+use crate::utp::projects::Projects;
 use crate::utp::serving::{Denial, Desk, Request, json_body};
 
 #[derive(Debug, Clone, Copy)]

@@ -8,8 +8,8 @@ use std::sync::Mutex;
 
 use serde_json::Value;
 
+use crate::cause::Cause;
 use crate::sync::locked;
-use crate::utp::error::Cause;
 use crate::utp::message::{RosterRow, ToolRow};
 
 /// The tables of L0.

@@ -30,7 +30,6 @@ use std::time::Duration;
 
 use serde_json::json;
 
-use super::Projects;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
@@ -38,6 +37,7 @@ use super::subject::{subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
 use crate::environment::Environment;
 use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use executor::Jina;
 use upstream::Exchange;
 

@@ -7,6 +7,7 @@
 //! There is deliberately no operation that writes state: a tool has no way to (Guide §1).
 //! A Tool Service uses four of the operations; roster and turns are for the PMO and the runtime.
 
+pub(crate) mod error;
 pub mod http;
 pub mod nats;
 mod patience;
@@ -18,13 +19,13 @@ use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::Cause;
 use super::message::{
     CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
 };
 use super::subject::{ChannelId, ProjectId};
 use super::trace::TraceHeaders;
 
+pub use error::PlatformError;
 pub use http::HttpPlatform;
 pub use nats::NatsPlatform;
 pub(crate) use patience::attempt;
@@ -114,74 +115,6 @@ pub trait Platform: Send + Sync {
         project_id: &'a ProjectId,
         agent_id: &'a str,
     ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>>;
-}
-
-/// Why one attempt failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlatformError {
-    /// No answer in time.
-    #[error("{operation}: no answer within {after:?}")]
-    Deadline {
-        /// What was attempted.
-        operation: &'static str,
-        /// The deadline.
-        after: Duration,
-    },
-    /// Nobody there, or the connection broke.
-    #[error("{operation}: not reachable")]
-    Unreachable {
-        /// What was attempted.
-        operation: &'static str,
-        /// What the client library says.
-        source: Cause,
-    },
-    /// The platform answered with an error.
-    #[error("{operation}: refused with {status} `{code}`: {message}")]
-    Refused {
-        /// What was attempted.
-        operation: &'static str,
-        /// The HTTP status, or the number of the NATS error header.
-        status: u16,
-        /// The code of the error body; empty when there is none.
-        code: String,
-        /// The message of the error body.
-        message: String,
-    },
-    /// The answer is not what the binding says.
-    #[error("{operation}: malformed answer: {reason}")]
-    Malformed {
-        /// What was attempted.
-        operation: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The request or the answer is too long.
-    #[error("{operation}: longer than {limit} bytes")]
-    TooLong {
-        /// What was attempted.
-        operation: &'static str,
-        /// The limit that was hit.
-        limit: usize,
-    },
-}
-
-impl PlatformError {
-    /// Whether another attempt may succeed.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Deadline { .. } | Self::Unreachable { .. } => true,
-            Self::Refused { status, .. } => *status >= 500 || *status == 429,
-            Self::Malformed { .. } | Self::TooLong { .. } => false,
-        }
-    }
-
-    /// Builds the refusal from the body of an error answer, whatever that body is.
-    fn refused(operation: &'static str, status: u16, body: &[u8]) -> Self {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
-        Self::Refused { operation, status, code: text("code"), message: text("message") }
-    }
 }
 
 /// The answer to `tools.list`; a row that cannot be read is left out, since others can.

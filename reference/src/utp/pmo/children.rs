@@ -6,15 +6,16 @@ use async_nats::Subscriber;
 use futures::StreamExt;
 use serde_json::{Value, json};
 
+use crate::utp::ReferenceError;
+use crate::utp::connection::round_trip;
 use crate::utp::message::{ErrorCode, RosterRow, Status, TaskEvent, TurnReceipt, TurnRequest};
 use crate::utp::platform::attempt;
 use crate::utp::subject::{is_token, task_event};
 use crate::utp::tool_service::{Call, ToolFailure};
-use crate::utp::{ReferenceError, round_trip};
 
 use super::arguments::Task;
+use super::context::{PmoContext, missed};
 use super::ids;
-use super::office::{Office, missed};
 
 /// How the turn of another agent ended, and what it left.
 #[derive(Debug, Clone, PartialEq)]
@@ -27,7 +28,7 @@ pub(super) struct Ending {
     pub(super) failure: Option<ToolFailure>,
 }
 
-impl Office {
+impl PmoContext {
     /// Starts the turn of task number `index`.
     pub(super) async fn start(
         &self,

@@ -1,6 +1,6 @@
 //! Many turns, one answer: what a `fork_join` makes of how its tasks ended.
 //!
-//! Pure; `office` starts and waits.
+//! Pure; `context` starts and waits.
 
 use serde_json::{Value, json};
 

@@ -2,7 +2,7 @@
 //!
 //! It is a service of the same kind as a Tool Service: `tool_service` hears the commands below
 //! `cmd.sys.pmo.internal.`, validates them, answers each once and reports; here is what the built-ins do. In reading
-//! order: `arguments` (what they are told), `office` (who does it), `agents` (roster), `children` (turns of others and
+//! order: `arguments` (what they are told), `built_ins` (what they do), `agents` (roster), `children` (turns of others and
 //! their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing new).
 //!
 //! A command needs the seven members that UTP §4.1 lists beside `tool_name`; which built-in is meant, the subject says.
@@ -38,24 +38,26 @@
 
 mod agents;
 mod arguments;
+mod built_ins;
 mod children;
+mod context;
 mod ids;
 mod join;
-mod office;
 
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Projects;
 use super::error::ReferenceError;
 use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::{WorkerTarget, subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
 use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use arguments::MAX_DEADLINE;
-use office::{BuiltIns, Office};
+use built_ins::BuiltIns;
+use context::PmoContext;
 
 /// How the PMO is set up.
 #[derive(Clone)]
@@ -134,7 +136,7 @@ impl Pmo {
         )
         .await?;
         let template = target_template(&config.protocol_version, &format!("{}>", arguments::FAMILY));
-        let executor: Arc<dyn Executor> = Arc::new(BuiltIns::new(Office {
+        let executor: Arc<dyn Executor> = Arc::new(BuiltIns::new(PmoContext {
             client: connection.client.clone(),
             platform: Arc::clone(&connection.platform),
             version: config.protocol_version,

@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{TemplateValues, resolve};
-use super::turn::Turn;
 use super::turns::EPOCH;
+use super::worker::Turn;
 use crate::completion::Called;
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{AfterExecution, ToolRow};

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::resume::ToolResult;
-use super::turn::{Turn, Worker};
 use super::turns::EPOCH;
+use super::worker::{Turn, Worker};
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{DELIVERABLE, Status, TaskEvent};
 use crate::utp::platform::attempt;

@@ -24,6 +24,7 @@ mod scripted_model;
 mod turn;
 mod turns;
 mod wire;
+mod worker;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -36,9 +37,9 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::utp::runtime::worker::Worker;
 use mail::Mail;
 use model::Model;
-use turn::Worker;
 use turns::{MemoryTurns, Waiting};
 use wire::TurnDesk;
 
@@ -49,10 +50,11 @@ use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
-use super::{Projects, connect, round_trip};
 use crate::environment::Environment;
 use crate::log::{Log, no_log};
 use crate::sync::locked;
+use crate::utp::connection::{connect, round_trip};
+use crate::utp::projects::Projects;
 
 pub use scripted_model::ScriptedModel;
 

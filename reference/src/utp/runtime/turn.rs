@@ -1,64 +1,24 @@
 //! One turn: the model is asked, its calls are made, their results go back to it, until the turn ends (UTP §3.1).
 //!
-//! A turn is one task. `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
+//! A turn is one task. `worker` holds what it is about, `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
 //! What goes wrong with a call is told to the model; what goes wrong with the model ends the turn.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::Duration;
 
-use async_nats::Client;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
 use super::ending::Ending;
-use super::mail::Mail;
-use super::model::Model;
 use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
-use super::turns::Waiting;
+use super::worker::{Turn, Worker};
 use crate::completion::Called;
-use crate::log::Log;
-use crate::utp::platform::{Platform, attempt};
-use crate::utp::subject::{ChannelId, ProjectId};
-use crate::utp::trace::TraceHeaders;
+use crate::utp::platform::attempt;
 
 /// How often the model is asked in one turn.
 const MAX_ROUNDS: usize = 16;
 
 const INSTRUCTIONS: &str = "You are an agent that works with tools. Call a tool when it is needed. When a tool \
     fails, say so plainly. When you are done, answer, or hand over your result with submit_result.";
-
-/// What a turn is about and where it takes place.
-#[derive(Debug, Clone)]
-pub(super) struct Turn {
-    pub(super) project: ProjectId,
-    pub(super) channel: ChannelId,
-    pub(super) agent_id: String,
-    pub(super) agent_turn_id: String,
-    pub(super) instruction: String,
-    pub(super) context_box_id: Option<String>,
-    /// The step that asked for the turn; every step of the turn is its child.
-    pub(super) parent_step_id: String,
-    /// Where the turn's trace is at the moment; what is sent next is a child of it.
-    pub(super) headers: TraceHeaders,
-}
-
-/// What all turns of a runtime share.
-pub(super) struct Worker {
-    pub(super) client: Client,
-    pub(super) version: String,
-    pub(super) platform: Arc<dyn Platform>,
-    pub(super) mail: Mail,
-    pub(super) model: Model,
-    pub(super) waiting: Waiting,
-    /// For a call whose row does not say how long it may take.
-    pub(super) call_deadline: Duration,
-    /// For all attempts of one platform operation together.
-    pub(super) delivery_deadline: Duration,
-    pub(super) closing: watch::Receiver<bool>,
-    pub(super) log: Log,
-}
 
 impl Worker {
     /// Takes a turn to its end.

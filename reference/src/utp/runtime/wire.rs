@@ -12,14 +12,14 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::turn::{Turn, Worker};
 use super::turns::{EPOCH, TurnStore};
+use super::worker::{Turn, Worker};
 use crate::log::Log;
 use crate::sync::locked;
-use crate::utp::Projects;
 use crate::utp::execution::served;
 use crate::utp::ident::new_id;
 use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
+use crate::utp::projects::Projects;
 use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};

@@ -14,12 +14,13 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Denial, MAX_REQUEST};
 use crate::log::Log;
+use crate::utp::connection::round_trip;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::error_reply;
 use crate::utp::platform::nats::{ERROR, ERROR_CODE};
+use crate::utp::projects::Projects;
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::nats_header;
-use crate::utp::{Projects, round_trip};
 
 /// Requests that are answered at once; more wait in the subscription.
 const MAX_ANSWERING: usize = 256;

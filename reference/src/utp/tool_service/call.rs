@@ -15,10 +15,12 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::call_card::{CallCard, belongs_to, read_call_card};
+use super::command::CallKey;
 use super::command::{self, Command, Reading, Refusal};
-use super::ledger::{CallKey, Entry, Ledger, RunningCall};
+use super::failure::ToolFailure;
+use super::ledger::{Entry, Ledger, RunningCall};
 use super::result::{Answer, AnswerContext, Outcome};
-use super::tool::{Call, Executor, ToolFailure, ToolOutput};
+use super::tool::{Call, Executor, ToolOutput};
 use crate::log::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};

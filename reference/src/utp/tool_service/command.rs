@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::utp::message::{AfterExecution, ErrorCode};
 
-use super::tool::ToolFailure;
+use super::failure::ToolFailure;
 
 /// The members that a Tool Service refuses: arguments come from the card alone.
 const INLINE: [&str; 3] = ["args", "arguments", "result"];
@@ -19,6 +19,15 @@ pub(crate) struct Identity {
     /// Kept as JSON, so that the callback repeats value and type.
     pub(crate) turn_epoch: Value,
     pub(crate) agent_id: String,
+}
+
+/// What makes two commands the same call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_field_names, reason = "the names of the command's members")]
+pub(crate) struct CallKey {
+    pub(crate) project_id: String,
+    pub(crate) agent_turn_id: String,
+    pub(crate) tool_call_id: String,
 }
 
 /// Whether a command must have a member.

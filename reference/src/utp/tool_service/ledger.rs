@@ -8,21 +8,14 @@
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::{Arc, Mutex};
 
+use super::command::CallKey;
 use super::result::Answer;
+use crate::cause::Cause;
 use crate::sync::locked;
-use crate::utp::error::{Cause, ReferenceError};
+use crate::utp::error::ReferenceError;
 
 /// How many outcomes the memory keeps before it drops the oldest.
 const MEMORY_CAPACITY: usize = 100_000;
-
-/// What makes two commands the same call.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_field_names, reason = "the names of the command's members")]
-pub(crate) struct CallKey {
-    pub(crate) project_id: String,
-    pub(crate) agent_turn_id: String,
-    pub(crate) tool_call_id: String,
-}
 
 /// Builds the answer from the value of the counter that the outcome asked for.
 pub(crate) type BuildAnswer = Box<dyn FnOnce(Option<u64>) -> Answer + Send>;
@@ -193,8 +186,9 @@ pub(crate) mod tests {
 
     use serde_json::json;
 
-    use super::{Answer, CallKey, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
+    use super::{Answer, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
     use crate::utp::message::{AfterExecution, Callback, Status};
+    use crate::utp::tool_service::command::CallKey;
 
     pub(crate) fn key(turn: &str, call: &str) -> CallKey {
         CallKey {

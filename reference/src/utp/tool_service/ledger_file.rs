@@ -9,10 +9,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::ledger::{BuildAnswer, CallKey, LedgerStore};
+use super::command::CallKey;
+use super::ledger::{BuildAnswer, LedgerStore};
 use super::result::Answer;
+use crate::cause::Cause;
 use crate::sync::locked;
-use crate::utp::error::{Cause, ReferenceError};
+use crate::utp::error::ReferenceError;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS outcomes (

@@ -8,6 +8,7 @@
 mod call;
 mod call_card;
 mod command;
+mod failure;
 mod ledger;
 mod ledger_file;
 mod probes;
@@ -20,19 +21,20 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::Projects;
 use super::error::ReferenceError;
 use super::message::ToolRow;
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::subscription;
 use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use tool::Hosted;
 
 pub(crate) use command::Form;
+pub use failure::ToolFailure;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
 pub(crate) use service::{Connection, Service, ServiceSetup};
-pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
+pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolOutput};
 pub(crate) use tool::{Call, Executor};
 
 /// How a Tool Service is set up.

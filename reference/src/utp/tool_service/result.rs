@@ -10,9 +10,9 @@ use crate::utp::ident::{hex, timestamp};
 use crate::utp::message::{AfterExecution, Callback, ErrorBody, ErrorCode, Status};
 use crate::utp::trace::TraceHeaders;
 
-use super::command::Identity;
-use super::ledger::CallKey;
-use super::tool::{ToolFailure, ToolOutput};
+use super::command::{CallKey, Identity};
+use super::failure::ToolFailure;
+use super::tool::ToolOutput;
 
 /// The key of the control object in a result.
 pub(crate) const CONTROL: &str = "__cg_control";
@@ -216,9 +216,9 @@ mod tests {
 
     use super::{Answer, AnswerContext, MAX_RESULT, Outcome, card_id};
     use crate::utp::message::{AfterExecution, ErrorCode, Status};
-    use crate::utp::tool_service::command::Identity;
-    use crate::utp::tool_service::ledger::CallKey;
-    use crate::utp::tool_service::tool::{ToolFailure, ToolOutput};
+    use crate::utp::tool_service::command::{CallKey, Identity};
+    use crate::utp::tool_service::failure::ToolFailure;
+    use crate::utp::tool_service::tool::ToolOutput;
     use crate::utp::trace::TraceHeaders;
 
     fn key(project: &str, turn: &str, call: &str) -> CallKey {

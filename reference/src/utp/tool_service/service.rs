@@ -18,9 +18,9 @@ use super::ledger::{Ledger, LedgerStore, MemoryStore};
 use super::ledger_file::FileStore;
 use super::tool::Executor;
 use crate::log::Log;
+use crate::utp::connection::{connect, round_trip};
 use crate::utp::error::ReferenceError;
 use crate::utp::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig};
-use crate::utp::{connect, round_trip};
 
 /// A service's way to the broker and to the platform.
 #[derive(Clone)]
