@@ -14,7 +14,7 @@ use super::Execution;
 use crate::log::Log;
 use crate::utp::message::text_member;
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::serving::{Body, Denial, Request, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::TraceHeaders;
 
@@ -24,7 +24,7 @@ pub(crate) enum Operation {
     InboxList,
 }
 
-impl Desk for Execution {
+impl RequestHandler for Execution {
     type Operation = Operation;
 
     fn operations(&self) -> Vec<(Operation, &'static str)> {

@@ -10,7 +10,7 @@ use super::operations::Operations;
 use crate::log::Log;
 use crate::utp::message::text_member;
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Denial, Desk, Request, json_body};
+use crate::utp::serving::{Denial, Request, RequestHandler, json_body};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Operation {
@@ -22,7 +22,7 @@ pub(crate) enum Operation {
     RosterSave,
 }
 
-impl Desk for Operations {
+impl RequestHandler for Operations {
     type Operation = Operation;
 
     fn operations(&self) -> Vec<(Operation, &'static str)> {

@@ -41,7 +41,7 @@ use crate::utp::runtime::worker::Worker;
 use mail::Mail;
 use model::Model;
 use turns::{MemoryTurns, Waiting};
-use wire::TurnDesk;
+use wire::TurnHandler;
 
 use super::error::ReferenceError;
 use super::execution::inbox::MemoryInbox;
@@ -143,7 +143,7 @@ impl RuntimeConfig {
 pub struct Runtime {
     http: Option<SocketAddr>,
     closing: watch::Sender<bool>,
-    desk: Arc<TurnDesk>,
+    handler: Arc<TurnHandler>,
     tasks: Vec<JoinHandle<()>>,
 }
 
@@ -183,7 +183,7 @@ impl Runtime {
             closing: closed.clone(),
             log: Arc::clone(&config.log),
         });
-        let desk = Arc::new(TurnDesk {
+        let handler = Arc::new(TurnHandler {
             worker: Arc::clone(&worker),
             turns: Box::new(MemoryTurns::default()),
             running: Mutex::new(JoinSet::new()),
@@ -192,8 +192,10 @@ impl Runtime {
             log: Arc::clone(&config.log),
         });
         let mut tasks = vec![hear_wakeups(&client, &config, worker, closed.clone()).await?];
-        tasks.push(answer_requests(client.clone(), &config.below, Arc::clone(&desk), closed.clone()).await?);
-        let mut routes = wire::routes(Arc::clone(&desk));
+        tasks.push(
+            answer_requests(client.clone(), &config.below, Arc::clone(&handler), closed.clone()).await?,
+        );
+        let mut routes = wire::routes(Arc::clone(&handler));
         if let Some(execution) = execution {
             tasks.push(answer_requests(client, &config.below, Arc::clone(&execution), closed.clone()).await?);
             routes = routes.merge(execution::routes(execution));
@@ -205,7 +207,7 @@ impl Runtime {
             http = Some(bound);
             tasks.push(task);
         }
-        Ok(Self { http, closing, desk, tasks })
+        Ok(Self { http, closing, handler, tasks })
     }
 
     /// The base URL of the HTTP binding, without a trailing slash, when there is one.
@@ -217,8 +219,8 @@ impl Runtime {
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
         ended(self.tasks).await;
-        let mut running = std::mem::take(&mut *locked(&self.desk.running));
-        let client = self.desk.worker.client.clone();
+        let mut running = std::mem::take(&mut *locked(&self.handler.running));
+        let client = self.handler.worker.client.clone();
         let last = tokio::spawn(async move {
             while running.join_next().await.is_some() {}
             let _ = client.flush().await;

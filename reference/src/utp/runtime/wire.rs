@@ -20,7 +20,7 @@ use crate::utp::execution::served;
 use crate::utp::ident::new_id;
 use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::serving::{Body, Denial, Request, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
 
@@ -28,7 +28,7 @@ use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
 const ROOT_STEP: &str = "step_root";
 
 /// Where turns are begun.
-pub(super) struct TurnDesk {
+pub(super) struct TurnHandler {
     pub(super) worker: Arc<Worker>,
     pub(super) turns: Box<dyn TurnStore>,
     pub(super) running: Mutex<JoinSet<()>>,
@@ -42,7 +42,7 @@ pub(super) enum Operation {
     TurnsStart,
 }
 
-impl TurnDesk {
+impl TurnHandler {
     /// Begins a turn, unless it was begun before.
     fn start<'a>(
         &self,
@@ -131,7 +131,7 @@ fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>) -
     headers
 }
 
-impl Desk for TurnDesk {
+impl RequestHandler for TurnHandler {
     type Operation = Operation;
 
     fn operations(&self) -> Vec<(Operation, &'static str)> {
@@ -167,18 +167,18 @@ impl Desk for TurnDesk {
 }
 
 /// The same over HTTP.
-pub(super) fn routes(desk: Arc<TurnDesk>) -> Router {
-    Router::new().route("/projects/{project}/channels/{channel}/turns", post(start)).with_state(desk)
+pub(super) fn routes(handler: Arc<TurnHandler>) -> Router {
+    Router::new().route("/projects/{project}/channels/{channel}/turns", post(start)).with_state(handler)
 }
 
 async fn start(
-    State(desk): State<Arc<TurnDesk>>,
+    State(handler): State<Arc<TurnHandler>>,
     Path((project, channel)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Denial> {
-    let project = served(&desk.projects, &project)?;
+    let project = served(&handler.projects, &project)?;
     let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
     let lookup = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    Ok(Json(json!(desk.start(project, channel, lookup, &body_bytes(body)?)?)))
+    Ok(Json(json!(handler.start(project, channel, lookup, &body_bytes(body)?)?)))
 }

@@ -32,7 +32,7 @@ use crate::utp::trace::TraceHeaders;
 const MAX_COMMAND: usize = 1024 * 1024;
 
 /// What all calls of a service share.
-pub(crate) struct Desk {
+pub(crate) struct CommandHandler {
     pub(crate) platform: Arc<dyn Platform>,
     pub(crate) ledger: Ledger,
     pub(crate) tool_time_limit: Duration,
@@ -42,7 +42,7 @@ pub(crate) struct Desk {
     pub(crate) log: Log,
 }
 
-impl Desk {
+impl CommandHandler {
     /// Handles a message on a subject of the executor; every way out that is not a report is logged.
     pub(crate) async fn handle(&self, executor: &dyn Executor, message: Message) {
         if let Err(reason) = self.answer(executor, &message).await {

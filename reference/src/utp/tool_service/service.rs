@@ -13,7 +13,7 @@ use futures::{FutureExt, StreamExt};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::call::Desk;
+use super::call::CommandHandler;
 use super::ledger::{Ledger, LedgerStore, MemoryStore};
 use super::ledger_file::FileStore;
 use super::tool::Executor;
@@ -75,7 +75,7 @@ impl Service {
         let ledger = Ledger::new(open_store(setup.data_dir.as_deref()).await?);
         let unsent = ledger.undelivered().await?;
         let (closing, closed) = watch::channel(false);
-        let desk = Desk {
+        let handler = CommandHandler {
             platform,
             ledger,
             tool_time_limit: setup.time_limit,
@@ -85,15 +85,15 @@ impl Service {
         };
         let commands = subscribe(&client, setup.subscriptions, &setup.queue_group).await?;
         let mut dispatcher = Dispatcher {
-            desk: Arc::new(desk),
+            handler: Arc::new(handler),
             calls: JoinSet::new(),
             accepted: Arc::new(Semaphore::new(setup.max_accepted)),
             running: Arc::new(Semaphore::new(setup.max_running)),
             log: setup.log,
         };
         for answer in unsent {
-            let desk = Arc::clone(&dispatcher.desk);
-            dispatcher.calls.spawn(async move { desk.recover(answer).await });
+            let handler = Arc::clone(&dispatcher.handler);
+            dispatcher.calls.spawn(async move { handler.recover(answer).await });
         }
         let dispatcher = tokio::spawn(dispatcher.run(client, commands, closed, setup.shutdown_deadline));
         Ok(Self { closing, dispatcher })
@@ -138,7 +138,7 @@ async fn subscribe(
 
 /// Gives every command a task of its own, so that no call holds up another or the subscription.
 struct Dispatcher {
-    desk: Arc<Desk>,
+    handler: Arc<CommandHandler>,
     calls: JoinSet<()>,
     accepted: Arc<Semaphore>,
     running: Arc<Semaphore>,
@@ -189,11 +189,11 @@ impl Dispatcher {
             (self.log)(&format!("command on `{}` dropped: too many wait", message.subject));
             return;
         };
-        let (desk, running) = (Arc::clone(&self.desk), Arc::clone(&self.running));
+        let (handler, running) = (Arc::clone(&self.handler), Arc::clone(&self.running));
         self.calls.spawn(async move {
             // The semaphore is never closed, so this cannot fail.
             let _slot = running.acquire().await;
-            desk.handle(executor.as_ref(), message).await;
+            handler.handle(executor.as_ref(), message).await;
             drop(place);
         });
     }
