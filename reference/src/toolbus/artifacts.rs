@@ -76,10 +76,10 @@ fn context(envelope: &Envelope, arguments: &Value) -> String {
     section(&mut text, "ARGUMENTS", arguments);
     match &envelope.ending {
         Ending::Error(error) => section(&mut text, "ERROR", error),
-        Ending::Result { result, cuts, next_actions } => {
+        Ending::Result { result, truncation, next_actions } => {
             section(&mut text, "RESULT", result);
-            if let Some(cuts) = cuts {
-                section(&mut text, "BOUNDED", &cuts.to_json());
+            if let Some(truncation) = truncation {
+                section(&mut text, "BOUNDED", &truncation.to_json());
             }
             if let Some(next_actions) = next_actions {
                 section(&mut text, "NEXT ACTIONS", next_actions);
@@ -115,7 +115,7 @@ mod tests {
             action: Some("find".to_owned()),
             trace: Trace { trace_id: "tr".to_owned(), span_id: "s\n1".to_owned(), parent_span_id: None },
             duration_ms: 5,
-            ending: Ending::Result { result, cuts: None, next_actions: None },
+            ending: Ending::Result { result, truncation: None, next_actions: None },
         }
     }
 

@@ -162,10 +162,10 @@ fn reveals(tool: &dyn Tool, arguments: &Arguments) -> bool {
 }
 
 fn ending(result: Value, next_actions: &[NextAction]) -> Ending {
-    let (result, cuts) = bound(result, RESULT_BYTES);
+    let (result, truncation) = bound(result, RESULT_BYTES);
     let next_actions =
         (!next_actions.is_empty()).then(|| next_actions.iter().map(NextAction::to_json).collect());
-    Ending::Result { result, cuts, next_actions }
+    Ending::Result { result, truncation, next_actions }
 }
 
 fn bounded_data(failure: &Failure) -> Value {

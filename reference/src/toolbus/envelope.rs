@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bound::Cuts;
+use super::bound::Truncation;
 
 /// The ids of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub(crate) struct Uris {
 /// How a call ended, secrets and excess removed.
 #[derive(Debug)]
 pub(crate) enum Ending {
-    Result { result: Value, cuts: Option<Cuts>, next_actions: Option<Value> },
+    Result { result: Value, truncation: Option<Truncation>, next_actions: Option<Value> },
     Error(Value),
 }
 
@@ -60,12 +60,12 @@ impl Envelope {
         put("duration_ms", json!(self.duration_ms));
         put("artifact_uri_context", json!(uris.context));
         put("artifact_uri_json", json!(uris.json));
-        if let Ending::Result { cuts, next_actions, .. } = &self.ending {
+        if let Ending::Result { truncation, next_actions, .. } = &self.ending {
             if let Some(next_actions) = next_actions {
                 put("next_actions", next_actions.clone());
             }
-            if let Some(cuts) = cuts {
-                put("bounded", cuts.to_json());
+            if let Some(truncation) = truncation {
+                put("bounded", truncation.to_json());
             }
         }
         Value::Object(envelope)
