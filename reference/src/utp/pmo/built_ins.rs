@@ -18,7 +18,7 @@ use crate::utp::tool_service::{Call, Executor, Form, ToolFailure, ToolOutput};
 use super::agents::Target;
 use super::arguments::{BuiltIn, FAMILY, Join, Task};
 use super::context::PmoContext;
-use super::join::{Branch, Fate, Waited, answered, joined};
+use super::join::{Branch, BranchOutcome, Waited, answered, joined};
 
 const AUTHOR: &str = "sys.pmo";
 
@@ -113,15 +113,15 @@ impl PmoContext {
             starts.await.into_iter().enumerate().zip(targets.into_iter().zip(events))
         {
             let agent_id = target.row.agent_id;
-            let (agent_turn_id, fate) = match started {
+            let (agent_turn_id, outcome) = match started {
                 Ok(turn) => {
                     let agent_turn_id = turn.agent_turn_id.clone();
                     turns.push((index, turn, events));
-                    (Some(agent_turn_id), Fate::Unfinished)
+                    (Some(agent_turn_id), BranchOutcome::Unfinished)
                 }
-                Err(failure) => (None, Fate::NotStarted(failure)),
+                Err(failure) => (None, BranchOutcome::NotStarted(failure)),
             };
-            branches.push(Branch { agent_id, agent_turn_id, fate });
+            branches.push(Branch { agent_id, agent_turn_id, outcome });
         }
         let waited = self.wait(call, join.fail_fast, deadline, &mut branches, turns).await;
         Ok((branches, waited))
@@ -136,7 +136,7 @@ impl PmoContext {
         branches: &mut [Branch],
         turns: Vec<(usize, TurnReceipt, Subscriber)>,
     ) -> Waited {
-        let is_failed = |branch: &Branch| branch.fate != Fate::Unfinished && !branch.is_success();
+        let is_failed = |branch: &Branch| branch.outcome != BranchOutcome::Unfinished && !branch.is_success();
         if fail_fast && branches.iter().any(is_failed) {
             return Waited::ToTheFirstFailure;
         }
@@ -150,7 +150,7 @@ impl PmoContext {
         loop {
             match timeout_at(deadline, endings.next()).await {
                 Ok(Some((index, ending))) => {
-                    branches[index].fate = Fate::Ended(ending);
+                    branches[index].outcome = BranchOutcome::Ended(ending);
                     if fail_fast && is_failed(&branches[index]) {
                         return Waited::ToTheFirstFailure;
                     }
