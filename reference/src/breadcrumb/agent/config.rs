@@ -104,7 +104,7 @@ pub enum AgentError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The lines that it hears could not be read.
-    #[error("cannot read what the agent is to hear")]
+    /// Its input could not be read.
+    #[error("cannot read the input of the agent")]
     Lines(#[source] std::io::Error),
 }

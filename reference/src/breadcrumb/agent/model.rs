@@ -18,20 +18,20 @@ use crate::secret::Secret;
 const MAX_CALLS: usize = 32;
 
 /// Who decides. A seam: the conversation does not care who it is.
-pub(super) trait Mind: Send + Sync {
+pub(super) trait ModelClient: Send + Sync {
     /// The next message of a conversation, or in a few words why there is none.
     fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>>;
 }
 
 /// A model behind HTTP.
-pub(super) struct Model {
+pub(super) struct HttpModel {
     url: Url,
     name: String,
     key: Option<Secret>,
     exchange: Exchange,
 }
 
-impl Model {
+impl HttpModel {
     pub(super) fn new(
         base: &str,
         name: String,
@@ -59,7 +59,7 @@ impl Model {
     }
 }
 
-impl Mind for Model {
+impl ModelClient for HttpModel {
     fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>> {
         Box::pin(self.complete(messages, functions))
     }

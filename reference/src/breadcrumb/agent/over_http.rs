@@ -1,6 +1,6 @@
 //! An agent that is spoken with over HTTP: each breadcrumb is posted, and the answer is what the agent says to it.
 //!
-//! An answer waits until the agent has spoken or has nothing more to do before something else is heard: then it is
+//! An answer waits until the agent has spoken or has nothing more to do before the next input: then it is
 //! one invocation, or 204. What the agent says when nobody asks, because a tool did not answer in time, is kept for
 //! the next breadcrumb of its session. On a loopback address `Host` has to be a loopback name, which keeps out pages
 //! whose own name was made to point here; bodies have to be declared as JSON, which such pages may not send unasked.
@@ -21,8 +21,8 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::config::{AgentConfig, AgentError};
-use super::desk::{Desk, Mouth};
-use super::lines::{heard, store};
+use super::lines::{read_breadcrumb, store};
+use super::session_manager::{OutputSink, SessionManager};
 use super::utterance::Utterance;
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 use crate::sync::locked;
@@ -40,12 +40,12 @@ const KEPT_SESSIONS: usize = 1024;
 
 /// An agent that listens for HTTP. Dropping it ends it.
 pub struct HttpAgent {
-    desk: Arc<Desk>,
+    sessions: Arc<SessionManager>,
     listening: Listening,
 }
 
 struct Served {
-    desk: Arc<Desk>,
+    sessions: Arc<SessionManager>,
     outbox: Arc<Outbox>,
     loopback: bool,
 }
@@ -63,14 +63,15 @@ impl HttpAgent {
     pub async fn start(config: AgentConfig, address: SocketAddr) -> Result<Self, AgentError> {
         let outbox = Arc::new(Outbox::default());
         let store = store(&config)?;
-        let desk = Arc::new(Desk::new(config, store, Arc::clone(&outbox) as Arc<dyn Mouth>)?);
+        let sessions =
+            Arc::new(SessionManager::new(config, store, Arc::clone(&outbox) as Arc<dyn OutputSink>)?);
         let failed = |source| AgentError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let loopback = address.ip().is_loopback();
-        let served = Arc::new(Served { desk: Arc::clone(&desk), outbox, loopback });
+        let served = Arc::new(Served { sessions: Arc::clone(&sessions), outbox, loopback });
         let router = Router::new().fallback(serve).with_state(served);
         let listening = Listening::start(listener, router, BOUNDS).map_err(failed)?;
-        Ok(Self { desk, listening })
+        Ok(Self { sessions, listening })
     }
 
     /// The address that it listens on, with the port that was taken.
@@ -85,7 +86,7 @@ impl HttpAgent {
 
     /// Closes the listener and ends all sessions.
     pub async fn shutdown(self) {
-        self.desk.shutdown().await;
+        self.sessions.shutdown().await;
         self.listening.shutdown().await;
     }
 }
@@ -116,15 +117,15 @@ async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response 
         }
         Err(_elapsed) => return refused(StatusCode::REQUEST_TIMEOUT, "the breadcrumb did not come in time"),
     };
-    let Some(breadcrumb) = serde_json::from_slice(&body).ok().and_then(heard) else {
+    let Some(breadcrumb) = serde_json::from_slice(&body).ok().and_then(read_breadcrumb) else {
         return refused(StatusCode::UNPROCESSABLE_ENTITY, "this is no breadcrumb");
     };
-    let Some(going) = served.desk.hear(&breadcrumb) else {
+    let Some(started) = served.sessions.receive(&breadcrumb) else {
         return StatusCode::NO_CONTENT.into_response();
     };
     // Whether it is told or given up: what there is to fetch is in the outbox.
-    let _ = tokio::time::timeout(ANSWER_DEADLINE, going.done).await;
-    match served.outbox.fetch(&going.session) {
+    let _ = tokio::time::timeout(ANSWER_DEADLINE, started.done).await;
+    match served.outbox.fetch(&started.session) {
         Some(invocation) => Json(invocation).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     }
@@ -142,8 +143,8 @@ impl Outbox {
     }
 }
 
-impl Mouth for Outbox {
-    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+impl OutputSink for Outbox {
+    fn send<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
             let mut kept = locked(&self.0);
             if kept.len() >= KEPT_SESSIONS && !kept.contains_key(&utterance.session) {
