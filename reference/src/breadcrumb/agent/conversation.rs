@@ -17,7 +17,7 @@ use super::knowledge::Known;
 use super::offer::instructions;
 use super::utterance::{Request, Utterance};
 use crate::breadcrumb::client::Breadcrumb;
-use crate::completion::Said;
+use crate::completion::ModelReply;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 16;
@@ -122,7 +122,7 @@ impl Conversation {
     /// The model said something, or failed.
     pub(super) fn model_replied(
         &mut self,
-        reply: Result<Said, String>,
+        reply: Result<ModelReply, String>,
         known: &Known,
         ids: &IdGenerator,
     ) -> Act {
@@ -246,7 +246,7 @@ fn request(wanted: Wanted, ids: &IdGenerator) -> Request {
 }
 
 /// What the user reads while tools work: the model's words, those in its calls, or ours.
-fn meanwhile(reply: &Said, wanted: &[Wanted]) -> String {
+fn meanwhile(reply: &ModelReply, wanted: &[Wanted]) -> String {
     if let Some(content) = &reply.content {
         return content.clone();
     }

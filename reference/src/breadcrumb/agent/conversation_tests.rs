@@ -6,7 +6,7 @@ use super::super::ids::IdGenerator;
 use super::super::knowledge::tests::{breadcrumb, knowledge};
 use super::super::utterance::Utterance;
 use super::{Act, Conversation, ROUNDS, Response, TURNS};
-use crate::completion::{Called, Said};
+use crate::completion::{ModelCall, ModelReply};
 
 /// A conversation and what goes with it.
 struct Test {
@@ -26,20 +26,20 @@ impl Test {
 
     /// The model calls.
     fn calls(&mut self, calls: &[(&str, Value)]) -> Act {
-        let calls = calls.iter().enumerate().map(|(at, (name, arguments))| Called {
+        let calls = calls.iter().enumerate().map(|(at, (name, arguments))| ModelCall {
             id: format!("call-{at}"),
             name: (*name).to_owned(),
             arguments: arguments.to_string(),
         });
-        self.said(Ok(Said { content: None, calls: calls.collect() }))
+        self.said(Ok(ModelReply { content: None, calls: calls.collect() }))
     }
 
-    fn said(&mut self, said: Result<Said, String>) -> Act {
+    fn said(&mut self, said: Result<ModelReply, String>) -> Act {
         self.conversation.model_replied(said, &knowledge().known(), &self.ids)
     }
 
     fn words(&mut self, text: &str) -> Act {
-        self.said(Ok(Said { content: Some(text.to_owned()), calls: Vec::new() }))
+        self.said(Ok(ModelReply { content: Some(text.to_owned()), calls: Vec::new() }))
     }
 
     fn answer(&mut self, context: &Value) -> Act {
@@ -161,7 +161,7 @@ fn what_fails_is_said_to_the_user_or_the_model() {
     assert!(said.requests.is_empty() && said.message.contains("status 500"), "{}", said.message);
 
     test.user("a sum");
-    let said = spoken(test.said(Ok(Said::default())));
+    let said = spoken(test.said(Ok(ModelReply::default())));
     assert!(said.requests.is_empty() && !said.message.is_empty());
 
     test.user("two sums");

@@ -13,7 +13,7 @@ use super::inputs::shown;
 use super::model::Model;
 use super::tool::Tool;
 use super::{Agent, Outcome, ToolCall};
-use crate::completion::Called;
+use crate::completion::ModelCall;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 8;
@@ -63,17 +63,17 @@ impl Agent {
         let mut links = Vec::new();
         let mut last = None;
         for round in 1..=ROUNDS {
-            let said = model.ask(&messages).await?;
-            last = said.content.clone().or(last);
+            let reply = model.ask(&messages).await?;
+            last = reply.content.clone().or(last);
             // Calls of the last round are not made: nobody would hear what became of them.
-            if said.calls.is_empty() || round == ROUNDS {
+            if reply.calls.is_empty() || round == ROUNDS {
                 break;
             }
-            messages.push(said.as_message());
-            let outcomes = join_all(said.calls.iter().enumerate().map(|(at, called)| async move {
+            messages.push(reply.as_message());
+            let outcomes = join_all(reply.calls.iter().enumerate().map(|(at, called)| async move {
                 if at < CALLS { self.call_for_model(turn, called).await } else { Err(too_many(called)) }
             }));
-            for (called, outcome) in said.calls.iter().zip(outcomes.await) {
+            for (called, outcome) in reply.calls.iter().zip(outcomes.await) {
                 links.extend(outcome.as_ref().err().and_then(ToolFailure::setup_url).map(str::to_owned));
                 let content = tool_content(&outcome);
                 messages.push(json!({"role": "tool", "tool_call_id": called.id, "content": content}));
@@ -83,7 +83,7 @@ impl Agent {
         Ok(with_links(reply, &links))
     }
 
-    async fn call_for_model(&self, turn: &Turn, called: &Called) -> Result<Outcome, ToolFailure> {
+    async fn call_for_model(&self, turn: &Turn, called: &ModelCall) -> Result<Outcome, ToolFailure> {
         Tool::known(&called.name)?;
         let inputs = arguments(&called.arguments).map_err(|error| ToolFailure::Inputs {
             tool: called.name.clone(),
@@ -100,7 +100,7 @@ impl Agent {
     }
 }
 
-fn too_many(called: &Called) -> ToolFailure {
+fn too_many(called: &ModelCall) -> ToolFailure {
     let reason = format!("there may be {CALLS} calls at once");
     ToolFailure::Inputs { tool: shown(&called.name), reason }
 }

@@ -13,7 +13,7 @@ use super::error::{AgentError, ChatError};
 use super::fetch::{client, fetch};
 use super::ids::new_id;
 use super::tool::{TOOLS, Tool};
-use crate::completion::Said;
+use crate::completion::ModelReply;
 
 /// How much a model may answer.
 const ANSWER_BYTES: usize = 2 * 1024 * 1024;
@@ -39,7 +39,7 @@ impl Model {
     }
 
     /// Asks for the next message of a conversation.
-    pub(super) async fn ask(&self, messages: &[Value]) -> Result<Said, ChatError> {
+    pub(super) async fn ask(&self, messages: &[Value]) -> Result<ModelReply, ChatError> {
         let failed = |reason: String| ChatError::Model { reason };
         let body = json!({"model": self.name, "messages": messages, "tools": self.tools, "stream": false});
         let request = self.client.post(&self.url).json(&body);
@@ -52,7 +52,7 @@ impl Model {
         if answer.cut {
             return Err(failed(format!("the answer is larger than {ANSWER_BYTES} bytes")));
         }
-        let said = Said::read(&answer.body, usize::MAX, || new_id("call"));
-        said.map(Said::without_blanks).map_err(|reason| failed(reason.to_owned()))
+        let reply = ModelReply::read(&answer.body, usize::MAX, || new_id("call"));
+        reply.map(ModelReply::without_blanks).map_err(|reason| failed(reason.to_owned()))
     }
 }

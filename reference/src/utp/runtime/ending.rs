@@ -22,7 +22,7 @@ pub(super) struct Ending {
 
 impl Ending {
     /// The model has said its last word.
-    pub(super) fn said(text: Option<String>) -> Self {
+    pub(super) fn replied(text: Option<String>) -> Self {
         Self::delivered(json!({"text": text.unwrap_or_default()}))
     }
 

@@ -15,7 +15,7 @@ use super::ending::Ending;
 use super::resume::{ToolResult, failed_message, pointer, read_card};
 use super::turns::{CallKey, EPOCH, Waiting};
 use super::worker::{Turn, Worker};
-use crate::completion::Called;
+use crate::completion::ModelCall;
 use crate::utp::ident::{hex, new_id, timestamp};
 use crate::utp::message::{AfterExecution, Callback, InboxRecord, Report, Status, TOOL_RESULT, ToolRow};
 use crate::utp::platform::attempt;
@@ -60,7 +60,7 @@ impl Drop for Expecting<'_> {
 
 impl Worker {
     /// Makes the calls and waits for all of them, or for the one that ends the turn.
-    pub(super) async fn round(&self, turn: &mut Turn, rows: &[ToolRow], calls: &[Called]) -> Round {
+    pub(super) async fn round(&self, turn: &mut Turn, rows: &[ToolRow], calls: &[ModelCall]) -> Round {
         let step_id = new_id("step");
         let (sender, mut arrivals) = unbounded_channel();
         let mut answers: Vec<Option<String>> = vec![None; calls.len()];

@@ -11,7 +11,7 @@ use super::ending::Ending;
 use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
 use super::worker::{Turn, Worker};
-use crate::completion::Called;
+use crate::completion::ModelCall;
 use crate::utp::platform::attempt;
 
 /// How often the model is asked in one turn.
@@ -45,23 +45,23 @@ impl Worker {
         ];
         let mut used = HashSet::new();
         for _ in 0..MAX_ROUNDS {
-            let mut said = match self.model.ask(&messages, &tools).await {
-                Ok(said) => said,
+            let mut reply = match self.model.ask(&messages, &tools).await {
+                Ok(reply) => reply,
                 Err(reason) => {
                     return Ending::failed("upstream_unavailable", &format!("the model failed: {reason}"));
                 }
             };
-            make_unique(&mut said.calls, &mut used);
-            if let Some(submission) = said.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
+            make_unique(&mut reply.calls, &mut used);
+            if let Some(submission) = reply.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
                 return Ending::submitted(&submission.arguments);
             }
-            if said.calls.is_empty() {
-                return Ending::said(said.content);
+            if reply.calls.is_empty() {
+                return Ending::replied(reply.content);
             }
-            messages.push(said.as_message());
-            match self.round(turn, &rows, &said.calls).await {
+            messages.push(reply.as_message());
+            match self.round(turn, &rows, &reply.calls).await {
                 Round::Ended(ending) => return ending,
-                Round::Answered(answers) => messages.extend(tool_messages(&said.calls, answers)),
+                Round::Answered(answers) => messages.extend(tool_messages(&reply.calls, answers)),
             }
         }
         Ending::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
@@ -69,7 +69,7 @@ impl Worker {
 }
 
 /// Gives a call another id where the turn has used it before: ids are what callbacks are known by (UTP §3.2).
-fn make_unique(calls: &mut [Called], used: &mut HashSet<String>) {
+fn make_unique(calls: &mut [ModelCall], used: &mut HashSet<String>) {
     for call in calls {
         let base = call.id.clone();
         let mut number = 2;
@@ -80,7 +80,7 @@ fn make_unique(calls: &mut [Called], used: &mut HashSet<String>) {
     }
 }
 
-fn tool_messages(calls: &[Called], answers: Vec<String>) -> impl Iterator<Item = Value> {
+fn tool_messages(calls: &[ModelCall], answers: Vec<String>) -> impl Iterator<Item = Value> {
     calls.iter().zip(answers).map(|(call, answer)| {
         json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": answer})
     })
@@ -91,15 +91,18 @@ mod tests {
     use std::collections::HashSet;
 
     use super::make_unique;
-    use crate::completion::Called;
+    use crate::completion::ModelCall;
 
     #[test]
     fn no_id_is_used_twice_in_a_turn() {
         let mut used = HashSet::new();
         let mut ids = |ids: &[&str]| -> Vec<String> {
-            let called =
-                |id: &&str| Called { id: (*id).to_owned(), name: "t".to_owned(), arguments: String::new() };
-            let mut calls: Vec<Called> = ids.iter().map(called).collect();
+            let called = |id: &&str| ModelCall {
+                id: (*id).to_owned(),
+                name: "t".to_owned(),
+                arguments: String::new(),
+            };
+            let mut calls: Vec<ModelCall> = ids.iter().map(called).collect();
             make_unique(&mut calls, &mut used);
             calls.into_iter().map(|call| call.id).collect()
         };
