@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
 
 /// What the API answered.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     /// Nothing where the body is no JSON.
     pub(crate) body: Option<Value>,
@@ -60,14 +60,14 @@ impl Exchange {
         url: &Url,
         key: Option<&Secret>,
         body: &Value,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<ProviderResponse, Fault> {
         let request = request(url, key, body)?;
         tokio::time::timeout(self.deadline, self.answer(url, request))
             .await
             .unwrap_or(Err(Fault::Late(self.deadline)))
     }
 
-    async fn answer(&self, url: &Url, request: Request<Body>) -> Result<Answer, Fault> {
+    async fn answer(&self, url: &Url, request: Request<Body>) -> Result<ProviderResponse, Fault> {
         let response = self.respond(url, request).await.map_err(|_cause| Fault::Unreachable)?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
@@ -80,7 +80,7 @@ impl Exchange {
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, body: serde_json::from_slice(&bytes).ok() })
+        Ok(ProviderResponse { status, body: serde_json::from_slice(&bytes).ok() })
     }
 
     async fn respond(&self, url: &Url, request: Request<Body>) -> Result<Response<Body>, Cause> {

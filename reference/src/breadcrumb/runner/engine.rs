@@ -13,7 +13,7 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use super::answer::{Answer, answer};
+use super::answer::{ToolResponse, answer};
 use super::config::RunnerConfig;
 use super::request::{Request, requests};
 use super::tool_config;
@@ -108,7 +108,8 @@ impl Engine {
             request.id.chars().take(64).collect::<String>(),
             if outcome.is_ok() { "success" } else { "error" },
         ));
-        let Answer { response, shown } = answer(&request, outcome, took, &message.tags, &self.workspace);
+        let ToolResponse { response, shown } =
+            answer(&request, outcome, took, &message.tags, &self.workspace);
         self.put(&response).await;
         if let Some(shown) = shown {
             self.put(&shown).await;

@@ -42,7 +42,7 @@ const TOKEN_SECONDS: i64 = 3600;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
 type Shared = State<Arc<StoreContext>>;
-type Answer = Result<Response, Refusal>;
+type HttpResult = Result<Response, Refusal>;
 
 pub(super) fn router(context: Arc<StoreContext>) -> Router {
     Router::new()
@@ -151,7 +151,7 @@ fn is_loopback(authority: &str) -> bool {
         || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-async fn token(State(context): Shared, body: Body) -> Answer {
+async fn token(State(context): Shared, body: Body) -> HttpResult {
     let bytes = read(body, &context).await?;
     let asked: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(context.owner_id));
@@ -166,7 +166,7 @@ async fn token(State(context): Shared, body: Body) -> Answer {
     .into_response())
 }
 
-async fn create(State(context): Shared, headers: HeaderMap, body: Body) -> Answer {
+async fn create(State(context): Shared, headers: HeaderMap, body: Body) -> HttpResult {
     let members = unwrapped(object(&read(body, &context).await?)?);
     let parts = Parts::read(members).map_err(Refusal::unprocessable)?;
     let key = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
@@ -199,7 +199,12 @@ fn unwrapped(mut body: Map<String, Value>) -> Map<String, Value> {
     body
 }
 
-async fn change(State(context): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
+async fn change(
+    State(context): Shared,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> HttpResult {
     let members = object(&read(body, &context).await?)?;
     let version = match headers.get(IF_MATCH) {
         None => None,
@@ -220,21 +225,21 @@ async fn change(State(context): Shared, Path(id): Path<String>, headers: HeaderM
     Ok(axum::Json(json!({"ok": true})).into_response())
 }
 
-async fn full(State(context): Shared, Path(id): Path<String>) -> Answer {
+async fn full(State(context): Shared, Path(id): Path<String>) -> HttpResult {
     let found = blocking(&context, move |context| Ok(context.database.find(&id)?)).await?;
     let record = found.ok_or_else(|| Refusal::from(WriteError::Unknown))?;
     Ok(axum::Json(record.full()).into_response())
 }
 
-async fn list(State(context): Shared, RawQuery(query): RawQuery) -> Answer {
+async fn list(State(context): Shared, RawQuery(query): RawQuery) -> HttpResult {
     found(&context, query.as_deref(), LISTED).await
 }
 
-async fn search(State(context): Shared, RawQuery(query): RawQuery) -> Answer {
+async fn search(State(context): Shared, RawQuery(query): RawQuery) -> HttpResult {
     found(&context, query.as_deref(), FOUND).await
 }
 
-async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> Answer {
+async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> HttpResult {
     let mut wanted = Query { limit, bytes: LISTED_BYTES, ..Query::default() };
     let mut with_context = false;
     for (name, value) in pairs(query.unwrap_or_default()) {
@@ -256,7 +261,7 @@ async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> 
     Ok(axum::Json(listed).into_response())
 }
 
-async fn stream(State(context): Shared) -> Answer {
+async fn stream(State(context): Shared) -> HttpResult {
     let events = context
         .fanout
         .open(context.limits.ping)
@@ -271,7 +276,7 @@ async fn secrets(State(context): Shared) -> Response {
     axum::Json(listed).into_response()
 }
 
-async fn decrypt(State(context): Shared, Path(id): Path<String>, body: Body) -> Answer {
+async fn decrypt(State(context): Shared, Path(id): Path<String>, body: Body) -> HttpResult {
     let asked = object(&read(body, &context).await?)?;
     let reason = asked.get("reason").and_then(Value::as_str).unwrap_or_default();
     let secret = context

@@ -17,7 +17,7 @@ const MESSAGE_CHARACTERS: usize = 1000;
 const UNAUTHORIZED: u16 = 401;
 
 /// What came back, and for what.
-pub(super) struct HubAnswer<'a> {
+pub(super) struct HubResponse<'a> {
     pub(super) tool: &'a str,
     pub(super) effect: Effect,
     pub(super) status: u16,
@@ -25,7 +25,7 @@ pub(super) struct HubAnswer<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl HubAnswer<'_> {
+impl HubResponse<'_> {
     /// The tool's result, which is all that a caller needs of a success.
     pub(super) fn read(&self, secret: &Secret) -> Result<Value, ToolFailure> {
         let envelope = match serde_json::from_slice(self.body).map(|body| secret.scrub(body)) {

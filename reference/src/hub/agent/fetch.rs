@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::error::AgentError;
 
 /// An answer, of which at most the limit was read.
-pub(super) struct Answer {
+pub(super) struct FetchedResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     /// Where it came from in the end.
@@ -22,7 +22,7 @@ pub(super) struct Answer {
     pub(super) cut: bool,
 }
 
-impl Answer {
+impl FetchedResponse {
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -68,13 +68,17 @@ pub(super) fn client(what: &'static str, redirects: redirect::Policy) -> Result<
 }
 
 /// Sends the request and reads the answer.
-pub(super) async fn fetch(request: RequestBuilder, limit: usize, until: Instant) -> Result<Answer, Fault> {
+pub(super) async fn fetch(
+    request: RequestBuilder,
+    limit: usize,
+    until: Instant,
+) -> Result<FetchedResponse, Fault> {
     tokio::time::timeout_at(until, exchange(request, limit)).await.unwrap_or(Err(Fault::Deadline))
 }
 
-async fn exchange(request: RequestBuilder, limit: usize) -> Result<Answer, Fault> {
+async fn exchange(request: RequestBuilder, limit: usize) -> Result<FetchedResponse, Fault> {
     let mut response = request.send().await.map_err(|error| fault(&error))?;
-    let mut answer = Answer {
+    let mut answer = FetchedResponse {
         status: response.status().as_u16(),
         headers: response.headers().clone(),
         url: response.url().clone(),

@@ -11,7 +11,7 @@ use reqwest::{Client, redirect};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::answer::HubAnswer;
+use super::answer::HubResponse;
 use super::config::{AgentConfig, Secret, base_url};
 use super::effect::Effect;
 use super::error::AgentError;
@@ -119,7 +119,7 @@ impl HubClient {
             return Err(ToolFailure::AnswerTooLarge { limit: ANSWER_BYTES, effect });
         }
         let retry_after = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        HubAnswer {
+        HubResponse {
             tool: execution.tool,
             effect,
             status: answer.status,

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answer::HubAnswer;
+use super::answer::HubResponse;
 use super::config::{AgentConfig, Secret};
 use super::effect::Effect;
 use super::error::AgentError;
@@ -116,7 +116,7 @@ fn every_tool_has_one_name_and_the_contract_has_nine_for_the_hub() {
 /// What is made of an answer: `ok`, or the code of the failure.
 fn read(status: u16, body: &str) -> String {
     let secret = Secret::new("s3cr3t-for-tests");
-    let answer = HubAnswer {
+    let answer = HubResponse {
         tool: "email_read",
         effect: Effect::Reads,
         status,
@@ -156,7 +156,7 @@ fn only_links_are_passed_on_as_links() {
     fn check(link: &Value, expect: Option<&str>) {
         let body = json!({"success": false, "error": {"code": "INTEGRATION_NOT_CONNECTED", "message": "m",
                           "details": {"setup_url": link}}});
-        let answer = HubAnswer {
+        let answer = HubResponse {
             tool: "email_read",
             effect: Effect::Reads,
             status: 400,

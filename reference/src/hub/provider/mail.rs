@@ -1,7 +1,5 @@
 //! Gmail v1: messages and threads of the mailbox that the token belongs to.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{self, Path, RawQuery};
 use axum::http::HeaderMap;
@@ -11,13 +9,10 @@ use serde_json::{Value, json};
 use url::form_urlencoded;
 
 use super::letters::{Format, Message};
+use super::problem::{JsonResult, Problem};
 use super::search;
-use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, State};
+use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, SharedState};
 use crate::hub::mime;
-use crate::hub::provider::problem::Problem;
-
-type Shared = extract::State<Arc<State>>;
-type Answer = Result<Json<Value>, Problem>;
 
 /// A page of a listing holds no more.
 const PAGE: usize = 500;
@@ -51,7 +46,11 @@ impl Parameters {
     }
 }
 
-pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap, query: RawQuery) -> Answer {
+pub(super) async fn list(
+    extract::State(state): SharedState,
+    headers: HeaderMap,
+    query: RawQuery,
+) -> JsonResult {
     let parameters = Parameters::read(query);
     let wanted = parameters.one("q").unwrap_or_default();
     let most = parameters.one("maxResults").map_or(Ok(100), str::parse::<usize>);
@@ -71,11 +70,11 @@ pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap, quer
 }
 
 pub(super) async fn get(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     query: RawQuery,
-) -> Answer {
+) -> JsonResult {
     let parameters = Parameters::read(query);
     state.with_account(&headers, Access::Read, |account| {
         let message = find(account, &id)?;
@@ -84,10 +83,10 @@ pub(super) async fn get(
 }
 
 pub(super) async fn attachment(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path((id, attachment)): Path<(String, String)>,
-) -> Answer {
+) -> JsonResult {
     state.with_account(&headers, Access::Read, |account| {
         let content = find(account, &id)?.attachment(&attachment);
         content.cloned().map(Json).ok_or_else(Problem::not_found)
@@ -95,11 +94,11 @@ pub(super) async fn attachment(
 }
 
 pub(super) async fn thread(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     query: RawQuery,
-) -> Answer {
+) -> JsonResult {
     let parameters = Parameters::read(query);
     state.with_account(&headers, Access::Read, |account| {
         let mut messages: Vec<&Message> =
@@ -116,11 +115,11 @@ pub(super) async fn thread(
 }
 
 pub(super) async fn modify(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let labels = |name: &str| {
         let labels = sent.get(name).and_then(Value::as_array).into_iter().flatten();
         labels.filter_map(Value::as_str).take(100).map(str::to_owned).collect::<Vec<String>>()
@@ -136,10 +135,10 @@ pub(super) async fn modify(
 }
 
 pub(super) async fn send(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let raw = sent.get("raw").and_then(Value::as_str).and_then(mime::decode);
     let raw = raw.ok_or(Problem::invalid("'raw' RFC822 payload message string is required."))?;
     let parsed = MessageParser::default().parse(&raw).ok_or(Problem::invalid("Invalid message."))?;

@@ -3,7 +3,7 @@
 use axum::Json;
 use axum::http::StatusCode;
 use axum::response::{IntoResponse, Response};
-use serde_json::json;
+use serde_json::{Value, json};
 
 /// An error in the form that Google gives it.
 #[derive(Debug, Clone, Copy)]
@@ -12,6 +12,9 @@ pub(super) struct Problem {
     reason: &'static str,
     message: &'static str,
 }
+
+/// What a handler returns.
+pub(super) type JsonResult = Result<Json<Value>, Problem>;
 
 impl Problem {
     pub(super) fn new(status: u16, reason: &'static str, message: &'static str) -> Self {

@@ -1,17 +1,18 @@
 //! The accounts, and who may use which: the name in the token decides.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use axum::extract;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use serde_json::Value;
 
 use super::letters::Message;
+use super::problem::Problem;
 use super::seeds;
 use crate::hub::fixtures;
-use crate::hub::provider::problem::Problem;
 use crate::sync::locked;
 
 /// No account holds more events, or more messages.
@@ -40,6 +41,9 @@ pub(super) struct State {
     accounts: Mutex<HashMap<&'static str, Account>>,
     sequence: AtomicU64,
 }
+
+/// The state as a handler gets it.
+pub(super) type SharedState = extract::State<Arc<State>>;
 
 impl Default for State {
     fn default() -> Self {

@@ -68,12 +68,12 @@ pub(super) enum Calendar {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    calendars: HashMap<String, Entry>,
+struct FreeBusyResponse {
+    calendars: HashMap<String, CalendarEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct CalendarEntry {
     #[serde(default)]
     busy: Vec<Period>,
     #[serde(default)]
@@ -102,11 +102,11 @@ pub(super) async fn query(
         "items": items,
     });
     let answer = session.post(&["freeBusy"], &[], &question).await?;
-    let mut answer: Answer = read(answer, "calendars")?;
+    let mut answer: FreeBusyResponse = read(answer, "calendars")?;
     ids.iter().map(|&id| calendar(answer.calendars.remove(id), range)).collect()
 }
 
-fn calendar(entry: Option<Entry>, (from, to): (Timestamp, Timestamp)) -> Result<Calendar, Refusal> {
+fn calendar(entry: Option<CalendarEntry>, (from, to): (Timestamp, Timestamp)) -> Result<Calendar, Refusal> {
     let Some(entry) = entry else { return Ok(Calendar::Unknown) };
     if let Some(error) = entry.errors.first() {
         let missing = error.get("reason").and_then(Value::as_str) == Some("notFound");

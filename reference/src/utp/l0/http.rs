@@ -17,7 +17,7 @@ use crate::utp::message::text_member;
 use crate::utp::serving::{Body, Denial, also_as, body_bytes, json_body};
 
 type Shared = State<Arc<Operations>>;
-type Answer = Result<Json<Value>, Denial>;
+type JsonResult = Result<Json<Value>, Denial>;
 
 pub(crate) fn routes(operations: Arc<Operations>) -> Router {
     Router::new()
@@ -29,12 +29,12 @@ pub(crate) fn routes(operations: Arc<Operations>) -> Router {
         .with_state(operations)
 }
 
-async fn cards(State(operations): Shared, Path(project): Path<String>, body: Body) -> Answer {
+async fn cards(State(operations): Shared, Path(project): Path<String>, body: Body) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!(operations.cards(&project, &body_bytes(body)?).await?)))
 }
 
-async fn card(State(operations): Shared, Path((project, card_id)): Path<(String, String)>) -> Answer {
+async fn card(State(operations): Shared, Path((project, card_id)): Path<(String, String)>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("card", operations.card(&project, &card_id).await?)))
 }
@@ -43,7 +43,7 @@ async fn save_card(
     State(operations): Shared,
     Path((project, card_id)): Path<(String, String)>,
     body: Body,
-) -> Answer {
+) -> JsonResult {
     let project = operations.project(&project)?;
     let body = body_bytes(body)?;
     let sent: Value = json_body(&body)?;
@@ -54,7 +54,7 @@ async fn save_card(
     Ok(Json(json!({"card_id": operations.save_card(&project, &body).await?})))
 }
 
-async fn tool(State(operations): Shared, Path((project, name)): Path<(String, String)>) -> Answer {
+async fn tool(State(operations): Shared, Path((project, name)): Path<(String, String)>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("tool", json!(operations.tool(&project, &name).await?))))
 }
@@ -72,7 +72,7 @@ async fn upload(
     Ok((StatusCode::CREATED, Json(json!(row))))
 }
 
-async fn tools(State(operations): Shared, Path(project): Path<String>) -> Answer {
+async fn tools(State(operations): Shared, Path(project): Path<String>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!({"tools": operations.tools(&project).await?})))
 }
@@ -86,7 +86,7 @@ async fn remove_tool(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn agent(State(operations): Shared, Path((project, agent_id)): Path<(String, String)>) -> Answer {
+async fn agent(State(operations): Shared, Path((project, agent_id)): Path<(String, String)>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("agent", json!(operations.agent(&project, &agent_id).await?))))
 }
@@ -95,7 +95,7 @@ async fn save_agent(
     State(operations): Shared,
     Path((project, agent_id)): Path<(String, String)>,
     body: Body,
-) -> Answer {
+) -> JsonResult {
     let project = operations.project(&project)?;
     let body = body_bytes(body)?;
     let sent = json_body(&body)?;

@@ -15,11 +15,10 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::call_card::{CallCard, belongs_to, read_call_card};
-use super::command::CallKey;
-use super::command::{self, Command, Reading, Refusal};
+use super::command::{self, CallKey, Command, Reading, Refusal};
 use super::failure::ToolFailure;
 use super::ledger::{Entry, Ledger, RunningCall};
-use super::result::{Answer, AnswerContext, Outcome};
+use super::result::{CallResponse, Outcome, ResponseContext};
 use super::tool::{Call, Executor, ToolOutput};
 use crate::log::Log;
 use crate::utp::error::ReferenceError;
@@ -88,7 +87,7 @@ impl CommandHandler {
     }
 
     /// Sends what a crash kept from being sent.
-    pub(crate) async fn recover(&self, answer: Arc<Answer>) {
+    pub(crate) async fn recover(&self, answer: Arc<CallResponse>) {
         let key = CallKey {
             project_id: answer.project_id.clone(),
             agent_turn_id: answer.callback.agent_turn_id.clone(),
@@ -114,10 +113,10 @@ impl CommandHandler {
         key: CallKey,
         command: Command,
         headers: TraceHeaders,
-    ) -> (AnswerContext, Outcome) {
+    ) -> (ResponseContext, Outcome) {
         let card = self.call_card(&subject.project_id, &command.tool_call_card_id).await;
         let tool_name = command.tool_name.clone().unwrap_or_else(|| executor.tool_name(subject));
-        let context = AnswerContext {
+        let context = ResponseContext {
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -145,13 +144,13 @@ impl CommandHandler {
         key: CallKey,
         refusal: Refusal,
         headers: TraceHeaders,
-    ) -> (AnswerContext, Outcome) {
+    ) -> (ResponseContext, Outcome) {
         // A refused command may still point to a card, and the answer's lineage comes from there.
         let call_metadata = match &refusal.tool_call_card_id {
             Some(card_id) => self.call_card(&subject.project_id, card_id).await.metadata,
             None => Map::new(),
         };
-        let context = AnswerContext {
+        let context = ResponseContext {
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -198,8 +197,8 @@ impl CommandHandler {
     async fn record(
         &self,
         call: &RunningCall,
-        (context, outcome): (AnswerContext, Outcome),
-    ) -> Result<Arc<Answer>, ReferenceError> {
+        (context, outcome): (ResponseContext, Outcome),
+    ) -> Result<Arc<CallResponse>, ReferenceError> {
         let counter = match &outcome {
             Outcome::Output(ToolOutput::Counted { counter }) => Some(counter.clone()),
             _ => None,
@@ -233,7 +232,7 @@ impl CommandHandler {
     async fn deliver(
         &self,
         call: &RunningCall,
-        answer: &Answer,
+        answer: &CallResponse,
         headers: &TraceHeaders,
     ) -> Result<(), String> {
         let project_id = ProjectId::new(&answer.project_id).map_err(|error| error.to_string())?;
