@@ -21,7 +21,7 @@ pub(super) async fn execute(
 ) -> Result<Value, ToolFailure> {
     let deadline = tool.deadline().unwrap_or(deadline);
     let name = tool.definition().name.clone();
-    let mut task = Ending(tokio::spawn(async move { tool.run(call).await }));
+    let mut task = AbortOnDrop(tokio::spawn(async move { tool.run(call).await }));
     match tokio::time::timeout(deadline, &mut task.0).await {
         Ok(Ok(Ok(output @ Value::Object(_)))) => Ok(output),
         Ok(Ok(Ok(_))) => Err(ToolFailure::new(format!("`{name}` gave an output that is no object"))),
@@ -32,9 +32,9 @@ pub(super) async fn execute(
 }
 
 /// Ends the task with whoever waits for it.
-struct Ending<T>(JoinHandle<T>);
+struct AbortOnDrop<T>(JoinHandle<T>);
 
-impl<T> Drop for Ending<T> {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

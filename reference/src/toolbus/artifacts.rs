@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::envelope::{Ending, Envelope, Trace, Uris};
+use super::envelope::{CallEnding, Envelope, Trace, Uris};
 use super::files::{folder, safe_name, write_whole};
 use crate::log::Log;
 
@@ -75,8 +75,8 @@ fn context(envelope: &Envelope, arguments: &Value) -> String {
     let _ = writeln!(text, "duration_ms: {}", envelope.duration_ms);
     section(&mut text, "ARGUMENTS", arguments);
     match &envelope.ending {
-        Ending::Error(error) => section(&mut text, "ERROR", error),
-        Ending::Result { result, truncation, next_actions } => {
+        CallEnding::Error(error) => section(&mut text, "ERROR", error),
+        CallEnding::Result { result, truncation, next_actions } => {
             section(&mut text, "RESULT", result);
             if let Some(truncation) = truncation {
                 section(&mut text, "BOUNDED", &truncation.to_json());
@@ -107,7 +107,7 @@ mod tests {
 
     use super::{ArtifactStore, CONTEXT_BYTES, context};
     use crate::log::no_log;
-    use crate::toolbus::envelope::{Ending, Envelope, Trace, Uris};
+    use crate::toolbus::envelope::{CallEnding, Envelope, Trace, Uris};
 
     fn envelope(result: Value) -> Envelope {
         Envelope {
@@ -115,7 +115,7 @@ mod tests {
             action: Some("find".to_owned()),
             trace: Trace { trace_id: "tr".to_owned(), span_id: "s\n1".to_owned(), parent_span_id: None },
             duration_ms: 5,
-            ending: Ending::Result { result, truncation: None, next_actions: None },
+            ending: CallEnding::Result { result, truncation: None, next_actions: None },
         }
     }
 

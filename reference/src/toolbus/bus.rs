@@ -13,7 +13,7 @@ use super::arguments::{self, Arguments, Semantic};
 use super::artifacts::ArtifactStore;
 use super::bound::{RESULT_BYTES, bound};
 use super::config::Config;
-use super::envelope::{Ending, Envelope, Uris};
+use super::envelope::{CallEnding, Envelope, Uris};
 use super::failure::{Failure, NextAction, nearest, shown_name};
 use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
@@ -79,7 +79,7 @@ impl Bus {
             action: tool.and_then(|tool| action(tool, arguments)),
             trace: arguments::trace(arguments, random_hex),
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            ending: Ending::Error(Value::Null),
+            ending: CallEnding::Error(Value::Null),
         };
         match outcome {
             Ok(done) => {
@@ -92,8 +92,9 @@ impl Bus {
             }
             Err(failure) => {
                 let data = bounded_data(&failure);
-                envelope.ending =
-                    Ending::Error(json!({"code": failure.code, "message": failure.message, "data": data}));
+                envelope.ending = CallEnding::Error(
+                    json!({"code": failure.code, "message": failure.message, "data": data}),
+                );
                 let uris = self.keep(&envelope, tool, arguments);
                 let Value::Object(data) = data else { return Err(failure) };
                 Err(Failure { data, ..failure }
@@ -161,11 +162,11 @@ fn reveals(tool: &dyn Tool, arguments: &Arguments) -> bool {
     tool.definition().break_glass.is_some_and(|flag| arguments.get(flag) == Some(&Value::Bool(true)))
 }
 
-fn ending(result: Value, next_actions: &[NextAction]) -> Ending {
+fn ending(result: Value, next_actions: &[NextAction]) -> CallEnding {
     let (result, truncation) = bound(result, RESULT_BYTES);
     let next_actions =
         (!next_actions.is_empty()).then(|| next_actions.iter().map(NextAction::to_json).collect());
-    Ending::Result { result, truncation, next_actions }
+    CallEnding::Result { result, truncation, next_actions }
 }
 
 fn bounded_data(failure: &Failure) -> Value {

@@ -31,7 +31,7 @@ pub(crate) struct Uris {
 
 /// How a call ended, secrets and excess removed.
 #[derive(Debug)]
-pub(crate) enum Ending {
+pub(crate) enum CallEnding {
     Result { result: Value, truncation: Option<Truncation>, next_actions: Option<Value> },
     Error(Value),
 }
@@ -43,7 +43,7 @@ pub(crate) struct Envelope {
     pub(crate) action: Option<String>,
     pub(crate) trace: Trace,
     pub(crate) duration_ms: u64,
-    pub(crate) ending: Ending,
+    pub(crate) ending: CallEnding,
 }
 
 impl Envelope {
@@ -53,14 +53,14 @@ impl Envelope {
         put("tool", json!(self.tool));
         put("action", json!(self.action));
         match &self.ending {
-            Ending::Result { result, .. } => put("result", result.clone()),
-            Ending::Error(error) => put("error", error.clone()),
+            CallEnding::Result { result, .. } => put("result", result.clone()),
+            CallEnding::Error(error) => put("error", error.clone()),
         };
         put("trace", self.trace.to_json());
         put("duration_ms", json!(self.duration_ms));
         put("artifact_uri_context", json!(uris.context));
         put("artifact_uri_json", json!(uris.json));
-        if let Ending::Result { truncation, next_actions, .. } = &self.ending {
+        if let CallEnding::Result { truncation, next_actions, .. } = &self.ending {
             if let Some(next_actions) = next_actions {
                 put("next_actions", next_actions.clone());
             }

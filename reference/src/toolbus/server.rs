@@ -38,11 +38,11 @@ pub(crate) fn protocol_versions() -> &'static [ProtocolVersion] {
 
 /// One session of a server.
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     session: Arc<SessionStore>,
 }
 
-struct Shared {
+struct ServerState {
     bus: Arc<Bus>,
     running: Semaphore,
     admitted: Semaphore,
@@ -50,7 +50,7 @@ struct Shared {
 
 impl Server {
     pub(crate) fn new(bus: Arc<Bus>) -> Self {
-        let shared = Shared {
+        let shared = ServerState {
             bus,
             running: Semaphore::new(CALLS_AT_ONCE),
             admitted: Semaphore::new(CALLS_AT_ONCE + CALLS_WAITING),

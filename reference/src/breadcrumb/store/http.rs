@@ -41,7 +41,7 @@ const FOUND: u32 = 10;
 const TOKEN_SECONDS: i64 = 3600;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-type Shared = State<Arc<StoreContext>>;
+type SharedContext = State<Arc<StoreContext>>;
 type HttpResult = Result<Response, Refusal>;
 
 pub(super) fn router(context: Arc<StoreContext>) -> Router {
@@ -105,7 +105,7 @@ fn not_allowed(methods: &'static str) -> Response {
     ([("allow", methods)], refusal).into_response()
 }
 
-async fn admitted(State(context): Shared, request: Request, next: Next) -> Response {
+async fn admitted(State(context): SharedContext, request: Request, next: Next) -> Response {
     let refused = refusal(&context, request.headers(), request.uri());
     let Some(refusal) = refused else { return next.run(request).await };
     discard(request.into_body()).await;
@@ -151,7 +151,7 @@ fn is_loopback(authority: &str) -> bool {
         || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
-async fn token(State(context): Shared, body: Body) -> HttpResult {
+async fn token(State(context): SharedContext, body: Body) -> HttpResult {
     let bytes = read(body, &context).await?;
     let asked: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
     let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(context.owner_id));
@@ -166,7 +166,7 @@ async fn token(State(context): Shared, body: Body) -> HttpResult {
     .into_response())
 }
 
-async fn create(State(context): Shared, headers: HeaderMap, body: Body) -> HttpResult {
+async fn create(State(context): SharedContext, headers: HeaderMap, body: Body) -> HttpResult {
     let members = unwrapped(object(&read(body, &context).await?)?);
     let parts = Parts::read(members).map_err(Refusal::unprocessable)?;
     let key = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
@@ -200,7 +200,7 @@ fn unwrapped(mut body: Map<String, Value>) -> Map<String, Value> {
 }
 
 async fn change(
-    State(context): Shared,
+    State(context): SharedContext,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -225,17 +225,17 @@ async fn change(
     Ok(axum::Json(json!({"ok": true})).into_response())
 }
 
-async fn full(State(context): Shared, Path(id): Path<String>) -> HttpResult {
+async fn full(State(context): SharedContext, Path(id): Path<String>) -> HttpResult {
     let found = blocking(&context, move |context| Ok(context.database.find(&id)?)).await?;
     let record = found.ok_or_else(|| Refusal::from(WriteError::Unknown))?;
     Ok(axum::Json(record.full()).into_response())
 }
 
-async fn list(State(context): Shared, RawQuery(query): RawQuery) -> HttpResult {
+async fn list(State(context): SharedContext, RawQuery(query): RawQuery) -> HttpResult {
     found(&context, query.as_deref(), LISTED).await
 }
 
-async fn search(State(context): Shared, RawQuery(query): RawQuery) -> HttpResult {
+async fn search(State(context): SharedContext, RawQuery(query): RawQuery) -> HttpResult {
     found(&context, query.as_deref(), FOUND).await
 }
 
@@ -261,7 +261,7 @@ async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> 
     Ok(axum::Json(listed).into_response())
 }
 
-async fn stream(State(context): Shared) -> HttpResult {
+async fn stream(State(context): SharedContext) -> HttpResult {
     let events = context
         .fanout
         .open(context.limits.ping)
@@ -270,13 +270,13 @@ async fn stream(State(context): Shared) -> HttpResult {
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
-async fn secrets(State(context): Shared) -> Response {
+async fn secrets(State(context): SharedContext) -> Response {
     let listed: Vec<_> =
         context.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
     axum::Json(listed).into_response()
 }
 
-async fn decrypt(State(context): Shared, Path(id): Path<String>, body: Body) -> HttpResult {
+async fn decrypt(State(context): SharedContext, Path(id): Path<String>, body: Body) -> HttpResult {
     let asked = object(&read(body, &context).await?)?;
     let reason = asked.get("reason").and_then(Value::as_str).unwrap_or_default();
     let secret = context

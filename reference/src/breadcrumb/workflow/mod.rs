@@ -44,7 +44,7 @@ const LONGEST: Duration = Duration::from_secs(900);
 type Admitted = (Arc<dyn Tool>, Map<String, Value>);
 
 /// A step at work: its place, and what came of it.
-type Ending = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
+type RunningStep = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
 
 /// The tool `workflow` over the tools of a catalogue.
 #[derive(Debug)]
@@ -118,7 +118,13 @@ impl Workflow {
     }
 
     /// The step at work; what cannot be run fails at once.
-    fn step(&self, plan: &Plan, step: usize, progress: &Progress<'_>, config: Option<&ToolConfig>) -> Ending {
+    fn step(
+        &self,
+        plan: &Plan,
+        step: usize,
+        progress: &Progress<'_>,
+        config: Option<&ToolConfig>,
+    ) -> RunningStep {
         let name = plan.tool(step);
         // A configuration is one tool's; its key is not for the others.
         let config = config.filter(|config| config.tool.as_deref().is_none_or(|tool| tool == name)).cloned();

@@ -16,7 +16,7 @@ use super::upload::definition;
 use crate::utp::message::text_member;
 use crate::utp::serving::{Body, Denial, also_as, body_bytes, json_body};
 
-type Shared = State<Arc<Operations>>;
+type SharedOperations = State<Arc<Operations>>;
 type JsonResult = Result<Json<Value>, Denial>;
 
 pub(crate) fn routes(operations: Arc<Operations>) -> Router {
@@ -29,18 +29,21 @@ pub(crate) fn routes(operations: Arc<Operations>) -> Router {
         .with_state(operations)
 }
 
-async fn cards(State(operations): Shared, Path(project): Path<String>, body: Body) -> JsonResult {
+async fn cards(State(operations): SharedOperations, Path(project): Path<String>, body: Body) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!(operations.cards(&project, &body_bytes(body)?).await?)))
 }
 
-async fn card(State(operations): Shared, Path((project, card_id)): Path<(String, String)>) -> JsonResult {
+async fn card(
+    State(operations): SharedOperations,
+    Path((project, card_id)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("card", operations.card(&project, &card_id).await?)))
 }
 
 async fn save_card(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, card_id)): Path<(String, String)>,
     body: Body,
 ) -> JsonResult {
@@ -54,13 +57,16 @@ async fn save_card(
     Ok(Json(json!({"card_id": operations.save_card(&project, &body).await?})))
 }
 
-async fn tool(State(operations): Shared, Path((project, name)): Path<(String, String)>) -> JsonResult {
+async fn tool(
+    State(operations): SharedOperations,
+    Path((project, name)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("tool", json!(operations.tool(&project, &name).await?))))
 }
 
 async fn upload(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path(project): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -72,13 +78,13 @@ async fn upload(
     Ok((StatusCode::CREATED, Json(json!(row))))
 }
 
-async fn tools(State(operations): Shared, Path(project): Path<String>) -> JsonResult {
+async fn tools(State(operations): SharedOperations, Path(project): Path<String>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!({"tools": operations.tools(&project).await?})))
 }
 
 async fn remove_tool(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, name)): Path<(String, String)>,
 ) -> Result<StatusCode, Denial> {
     let project = operations.project(&project)?;
@@ -86,13 +92,16 @@ async fn remove_tool(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn agent(State(operations): Shared, Path((project, agent_id)): Path<(String, String)>) -> JsonResult {
+async fn agent(
+    State(operations): SharedOperations,
+    Path((project, agent_id)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("agent", json!(operations.agent(&project, &agent_id).await?))))
 }
 
 async fn save_agent(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, agent_id)): Path<(String, String)>,
     body: Body,
 ) -> JsonResult {

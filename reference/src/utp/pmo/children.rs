@@ -19,7 +19,7 @@ use super::ids;
 
 /// How the turn of another agent ended, and what it left.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct ChildEnding {
     pub(super) status: Status,
     pub(super) deliverable_card_id: Option<String>,
     /// The deliverable: its text, or its whole content where it has none.
@@ -84,8 +84,13 @@ impl PmoContext {
     }
 
     /// Waits for the end of a turn, then reads its deliverable.
-    pub(super) async fn ending(&self, call: &Call, events: &mut Subscriber, turn: &TurnReceipt) -> Ending {
-        let failed = |failure| Ending {
+    pub(super) async fn ending(
+        &self,
+        call: &Call,
+        events: &mut Subscriber,
+        turn: &TurnReceipt,
+    ) -> ChildEnding {
+        let failed = |failure| ChildEnding {
             status: Status::Failed,
             deliverable_card_id: None,
             output: None,
@@ -103,7 +108,7 @@ impl PmoContext {
                 Err(missing) => failure = failure.or(Some(missing)),
             }
         }
-        Ending { status: event.status, deliverable_card_id: event.deliverable_card_id, output, failure }
+        ChildEnding { status: event.status, deliverable_card_id: event.deliverable_card_id, output, failure }
     }
 
     async fn deliverable(&self, call: &Call, card_id: &str) -> Result<Value, ToolFailure> {

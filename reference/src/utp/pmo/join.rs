@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::utp::message::{ErrorCode, Status};
 use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
-use super::children::Ending;
+use super::children::ChildEnding;
 
 /// How much of all outputs together is put into the answer; what is longer is left to the deliverable's card.
 const MAX_OUTPUTS: usize = 512 * 1024;
@@ -15,7 +15,7 @@ const MAX_OUTPUTS: usize = 512 * 1024;
 /// What is known of a task when the waiting ends.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) enum BranchOutcome {
-    Ended(Ending),
+    Ended(ChildEnding),
     /// Its turn could not be started.
     NotStarted(ToolFailure),
     /// Its turn goes on without being waited for.
@@ -152,14 +152,14 @@ pub(super) fn answered(branch: &Branch, waited: Waited) -> Result<ToolOutput, To
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Branch, BranchOutcome, Ending, Waited, answered, joined};
+    use super::{Branch, BranchOutcome, ChildEnding, Waited, answered, joined};
     use crate::utp::message::{ErrorCode, Status};
     use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
     fn branch(status: Status) -> Branch {
         let failure = (status != Status::Success).then(|| ToolFailure::new(ErrorCode::AuthFailed, "no"));
         let output = Some(json!("text"));
-        let ending = Ending { status, deliverable_card_id: Some("card".to_owned()), output, failure };
+        let ending = ChildEnding { status, deliverable_card_id: Some("card".to_owned()), output, failure };
         Branch {
             agent_id: "ag".to_owned(),
             agent_turn_id: Some("turn".to_owned()),

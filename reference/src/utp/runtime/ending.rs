@@ -12,7 +12,7 @@ use crate::utp::subject::task_event;
 
 /// What is left of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct TurnEnding {
     status: Status,
     /// The content of the deliverable, if there is one.
     content: Option<Value>,
@@ -20,7 +20,7 @@ pub(super) struct Ending {
     error: Option<Value>,
 }
 
-impl Ending {
+impl TurnEnding {
     /// The model has said its last word.
     pub(super) fn replied(text: Option<String>) -> Self {
         Self::delivered(json!({"text": text.unwrap_or_default()}))
@@ -73,7 +73,7 @@ impl Ending {
 
 impl Worker {
     /// Writes the deliverable and tells the end of the turn.
-    pub(super) async fn end(&self, turn: &Turn, ending: Ending) {
+    pub(super) async fn end(&self, turn: &Turn, ending: TurnEnding) {
         let deliverable_card_id = match ending.content {
             Some(content) => self.save_deliverable(turn, content).await,
             None => None,

@@ -11,7 +11,7 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 
 use super::dispatch::{Prepared, prepare};
-use super::ending::Ending;
+use super::ending::TurnEnding;
 use super::resume::{ToolResult, failed_message, pointer, read_card};
 use super::turns::{CallKey, EPOCH, Waiting};
 use super::worker::{Turn, Worker};
@@ -31,7 +31,7 @@ pub(super) enum Round {
     /// All have an answer for the model, in the order of the calls.
     Answered(Vec<String>),
     /// One of them ended the turn.
-    Ended(Ending),
+    Ended(TurnEnding),
 }
 
 /// A call whose command is out.
@@ -110,7 +110,7 @@ impl Worker {
             continue_trace(turn, &record);
             match self.consume(turn, &call, &record).await {
                 Ok(result) if result.after_execution == AfterExecution::Terminate => {
-                    return Round::Ended(Ending::by_tool(&result));
+                    return Round::Ended(TurnEnding::by_tool(&result));
                 }
                 Ok(result) => answers[call.index] = Some(result.message()),
                 Err(reason) => {

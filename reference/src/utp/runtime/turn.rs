@@ -7,7 +7,7 @@ use std::collections::HashSet;
 
 use serde_json::{Value, json};
 
-use super::ending::Ending;
+use super::ending::TurnEnding;
 use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
 use super::worker::{Turn, Worker};
@@ -27,16 +27,16 @@ impl Worker {
         let ending = tokio::select! {
             biased;
             // An error means that the runtime was dropped.
-            _ = closing.wait_for(|closing| *closing) => Ending::canceled(),
+            _ = closing.wait_for(|closing| *closing) => TurnEnding::canceled(),
             ending = self.work(&mut turn) => ending,
         };
         self.end(&turn, ending).await;
     }
 
-    async fn work(&self, turn: &mut Turn) -> Ending {
+    async fn work(&self, turn: &mut Turn) -> TurnEnding {
         let rows = match attempt(self.delivery_deadline, || self.platform.tools_list(&turn.project)).await {
             Ok(rows) => rows,
-            Err(error) => return Ending::failed("upstream_unavailable", &format!("no tools: {error}")),
+            Err(error) => return TurnEnding::failed("upstream_unavailable", &format!("no tools: {error}")),
         };
         let tools = specifications(&rows);
         let mut messages = vec![
@@ -48,15 +48,18 @@ impl Worker {
             let mut reply = match self.model.ask(&messages, &tools).await {
                 Ok(reply) => reply,
                 Err(reason) => {
-                    return Ending::failed("upstream_unavailable", &format!("the model failed: {reason}"));
+                    return TurnEnding::failed(
+                        "upstream_unavailable",
+                        &format!("the model failed: {reason}"),
+                    );
                 }
             };
             make_unique(&mut reply.calls, &mut used);
             if let Some(submission) = reply.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
-                return Ending::submitted(&submission.arguments);
+                return TurnEnding::submitted(&submission.arguments);
             }
             if reply.calls.is_empty() {
-                return Ending::replied(reply.content);
+                return TurnEnding::replied(reply.content);
             }
             messages.push(reply.as_message());
             match self.round(turn, &rows, &reply.calls).await {
@@ -64,7 +67,7 @@ impl Worker {
                 Round::Answered(answers) => messages.extend(tool_messages(&reply.calls, answers)),
             }
         }
-        Ending::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
+        TurnEnding::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
     }
 }
 

@@ -38,7 +38,7 @@ pub(super) struct TurnHandler {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Operation {
+pub(super) enum TurnOperation {
     TurnsStart,
 }
 
@@ -132,10 +132,10 @@ fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>) -
 }
 
 impl RequestHandler for TurnHandler {
-    type Operation = Operation;
+    type Operation = TurnOperation;
 
-    fn operations(&self) -> Vec<(Operation, &'static str)> {
-        vec![(Operation::TurnsStart, "*.turns.start")]
+    fn operations(&self) -> Vec<(TurnOperation, &'static str)> {
+        vec![(TurnOperation::TurnsStart, "*.turns.start")]
     }
 
     fn projects(&self) -> &Projects {
@@ -148,14 +148,14 @@ impl RequestHandler for TurnHandler {
 
     fn perform<'a>(
         &'a self,
-        operation: Operation,
+        operation: TurnOperation,
         request: Request<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = served(&self.projects, request.project())?;
             let channel = request.channel()?;
             match operation {
-                Operation::TurnsStart => {
+                TurnOperation::TurnsStart => {
                     let receipt =
                         self.start(project, channel, |name| request.header(name), request.body())?;
                     Ok(json!(receipt))
