@@ -13,7 +13,7 @@ use super::inputs::Inputs;
 use super::record::Integration;
 use super::request::ExecuteRequest;
 use super::session::Session;
-use super::tools::Task;
+use super::tools::ToolRequest;
 use super::upstream::RequestCounter;
 
 /// A tool may make several calls to the provider, each with its own deadline; together they take at most so many.
@@ -24,7 +24,7 @@ pub(super) async fn execute(
     request: &ExecuteRequest,
     calls: &RequestCounter,
 ) -> Result<Value, Refusal> {
-    let task = Task::read(&request.tool, &Inputs::new(&request.inputs))?;
+    let task = ToolRequest::read(&request.tool, &Inputs::new(&request.inputs))?;
     let customer = context.customers.find(&request.customer_id).ok_or_else(unknown_customer)?;
     let integration = task.integration();
     let grant =

@@ -19,7 +19,7 @@ use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
 use super::state::{PersistentStore, Place, SessionStore, States};
 use super::tools;
-use super::tools::tool::{Call, Tool};
+use super::tools::tool::{BusTool, Call};
 
 /// The most of the arguments that the text artifact shows, in bytes of JSON.
 const ARGUMENTS_BYTES: usize = 32 * 1024;
@@ -30,7 +30,7 @@ const STATE_FOLDER: &str = "state";
 
 /// What all sessions of a server share.
 pub(crate) struct Bus {
-    tools: Vec<Box<dyn Tool>>,
+    tools: Vec<Box<dyn BusTool>>,
     artifacts: Option<ArtifactStore>,
     persistent: PersistentStore,
 }
@@ -55,7 +55,7 @@ impl Bus {
         }
     }
 
-    pub(crate) fn tools(&self) -> impl Iterator<Item = &dyn Tool> {
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &dyn BusTool> {
         self.tools.iter().map(AsRef::as_ref)
     }
 
@@ -105,7 +105,12 @@ impl Bus {
         }
     }
 
-    fn run(&self, session: &SessionStore, tool: &dyn Tool, arguments: &Arguments) -> Result<Done, Failure> {
+    fn run(
+        &self,
+        session: &SessionStore,
+        tool: &dyn BusTool,
+        arguments: &Arguments,
+    ) -> Result<Done, Failure> {
         let definition = tool.definition();
         arguments::check(definition.arguments, arguments)?;
         let semantic = Semantic::read(arguments)?;
@@ -125,7 +130,7 @@ impl Bus {
         Ok(Done { kept, revealed, next_actions: output.next_actions })
     }
 
-    fn keep(&self, envelope: &Envelope, tool: Option<&dyn Tool>, arguments: &Arguments) -> Uris {
+    fn keep(&self, envelope: &Envelope, tool: Option<&dyn BusTool>, arguments: &Arguments) -> Uris {
         let Some(artifacts) = &self.artifacts else {
             return Uris::default();
         };
@@ -153,12 +158,12 @@ impl Bus {
 }
 
 /// The action of a call of a tool that has actions.
-fn action(tool: &dyn Tool, arguments: &Arguments) -> Option<String> {
+fn action(tool: &dyn BusTool, arguments: &Arguments) -> Option<String> {
     let actions = tool.definition().actions();
     arguments::text(arguments, "action").filter(|action| actions.contains(action)).map(str::to_owned)
 }
 
-fn reveals(tool: &dyn Tool, arguments: &Arguments) -> bool {
+fn reveals(tool: &dyn BusTool, arguments: &Arguments) -> bool {
     tool.definition().break_glass.is_some_and(|flag| arguments.get(flag) == Some(&Value::Bool(true)))
 }
 

@@ -20,7 +20,7 @@ use super::arguments::{self, Arguments};
 use super::bus::Bus;
 use super::failure::{Failure, INTERNAL_ERROR, INVALID_PARAMS};
 use super::state::SessionStore;
-use super::tools::tool::Tool;
+use super::tools::tool::BusTool;
 
 /// How many calls of a server run at once.
 const CALLS_AT_ONCE: usize = 4;
@@ -153,7 +153,7 @@ fn to_error(failure: &Failure) -> ErrorData {
     ErrorData::new(ErrorCode(failure.code), failure.message.clone(), data)
 }
 
-fn listed(tool: &dyn Tool) -> rmcp::model::Tool {
+fn listed(tool: &dyn BusTool) -> rmcp::model::Tool {
     let definition = tool.definition();
     let schema = arguments::schema(definition.arguments);
     rmcp::model::Tool::new(definition.name, definition.description, schema)

@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::error::ChatError;
-use super::failure::ToolFailure;
+use super::failure::CallFailure;
 use super::inputs::shown;
 use super::model::Model;
-use super::tool::Tool;
-use super::{Agent, Outcome, ToolCall};
+use super::tool::AgentTool;
+use super::{Agent, AgentCall, Outcome};
 use crate::completion::ModelCall;
 
 /// How often the model is asked in one turn.
@@ -74,7 +74,7 @@ impl Agent {
                 if at < CALLS { self.call_for_model(turn, called).await } else { Err(too_many(called)) }
             }));
             for (called, outcome) in reply.calls.iter().zip(outcomes.await) {
-                links.extend(outcome.as_ref().err().and_then(ToolFailure::setup_url).map(str::to_owned));
+                links.extend(outcome.as_ref().err().and_then(CallFailure::setup_url).map(str::to_owned));
                 let content = tool_content(&outcome);
                 messages.push(json!({"role": "tool", "tool_call_id": called.id, "content": content}));
             }
@@ -83,13 +83,13 @@ impl Agent {
         Ok(with_links(reply, &links))
     }
 
-    async fn call_for_model(&self, turn: &Turn, called: &ModelCall) -> Result<Outcome, ToolFailure> {
-        Tool::known(&called.name)?;
-        let inputs = arguments(&called.arguments).map_err(|error| ToolFailure::Inputs {
+    async fn call_for_model(&self, turn: &Turn, called: &ModelCall) -> Result<Outcome, CallFailure> {
+        AgentTool::known(&called.name)?;
+        let inputs = arguments(&called.arguments).map_err(|error| CallFailure::Inputs {
             tool: called.name.clone(),
             reason: format!("the arguments are no JSON: {error}"),
         })?;
-        self.call(ToolCall {
+        self.call(AgentCall {
             tool: called.name.clone(),
             inputs,
             customer_id: turn.customer_id.clone(),
@@ -100,9 +100,9 @@ impl Agent {
     }
 }
 
-fn too_many(called: &ModelCall) -> ToolFailure {
+fn too_many(called: &ModelCall) -> CallFailure {
     let reason = format!("there may be {CALLS} calls at once");
-    ToolFailure::Inputs { tool: shown(&called.name), reason }
+    CallFailure::Inputs { tool: shown(&called.name), reason }
 }
 
 /// The arguments as JSON; models write nothing at all where a tool takes nothing.
@@ -111,7 +111,7 @@ fn arguments(text: &str) -> Result<Value, serde_json::Error> {
 }
 
 /// What the model is told of a call.
-fn tool_content(outcome: &Result<Outcome, ToolFailure>) -> String {
+fn tool_content(outcome: &Result<Outcome, CallFailure>) -> String {
     match outcome {
         Ok(outcome) => {
             let text = outcome.result.to_string();
@@ -129,7 +129,7 @@ fn tool_content(outcome: &Result<Outcome, ToolFailure>) -> String {
 }
 
 /// A failure as the model and the drive hook are told of it.
-pub(super) fn failure_document(failure: &ToolFailure) -> Value {
+pub(super) fn failure_document(failure: &CallFailure) -> Value {
     let mut document = json!({"code": failure.code(), "message": failure.message()});
     if let Some(link) = failure.setup_url() {
         document["setup_url"] = json!(link);

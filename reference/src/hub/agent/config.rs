@@ -21,7 +21,7 @@ pub struct AgentConfig {
     /// Base URL of the Hub; the path of the endpoint is added to it.
     pub hub_url: String,
     /// What the Hub knows its agents by (`Authorization: ServiceSecret …`).
-    pub hub_secret: Secret,
+    pub hub_secret: ServiceSecret,
     /// This agent's instance, a UUID.
     pub agent_id: String,
     /// The customer of calls that name none, a UUID.
@@ -71,7 +71,7 @@ impl AgentConfig {
     /// A configuration with what no agent can do without.
     pub fn new(
         hub_url: impl Into<String>,
-        hub_secret: impl Into<Secret>,
+        hub_secret: impl Into<ServiceSecret>,
         agent_id: impl Into<String>,
     ) -> Self {
         Self {
@@ -129,9 +129,9 @@ impl fmt::Debug for AgentConfig {
 
 /// The service secret. `Debug` does not show it, and there is no `Display`.
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct ServiceSecret(String);
 
-impl Secret {
+impl ServiceSecret {
     /// The secret as the Hub knows it.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
@@ -163,19 +163,19 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ServiceSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret(…)")
     }
 }
 
-impl From<&str> for Secret {
+impl From<&str> for ServiceSecret {
     fn from(secret: &str) -> Self {
         Self::new(secret)
     }
 }
 
-impl From<String> for Secret {
+impl From<String> for ServiceSecret {
     fn from(secret: String) -> Self {
         Self::new(secret)
     }

@@ -27,7 +27,7 @@ use tokio_util::sync::CancellationToken;
 use super::chat::{Turn, failure_document};
 use super::config::AgentConfig;
 use super::error::{AgentError, ChatError};
-use super::{Agent, Outcome, ToolCall, ToolFailure};
+use super::{Agent, AgentCall, CallFailure, Outcome};
 
 /// How large a body may be.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -47,7 +47,7 @@ pub async fn run_once(config: AgentConfig, request: &str) -> Result<String, Agen
     Ok(drive_answer(&agent.call(call).await).to_string())
 }
 
-fn drive_answer(outcome: &Result<Outcome, ToolFailure>) -> Value {
+fn drive_answer(outcome: &Result<Outcome, CallFailure>) -> Value {
     match outcome {
         Ok(outcome) => json!({"ok": true, "outcome": outcome.result}),
         Err(failure) => json!({"ok": false, "outcome": failure_document(failure)}),
@@ -136,7 +136,7 @@ async fn loopback_only(request: Request, next: Next) -> Response {
 }
 
 async fn drive(State(driven): State<Driven>, request: Request) -> Response {
-    let call: ToolCall = match body(request).await {
+    let call: AgentCall = match body(request).await {
         Ok(call) => call,
         Err(refused) => return refused,
     };

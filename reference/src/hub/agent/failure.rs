@@ -64,7 +64,7 @@ impl HubCode {
 
 /// What a Hub said when it refused a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct HubRefusal {
     /// Why.
     pub code: HubCode,
     /// The Hub's words, shortened.
@@ -77,7 +77,7 @@ pub struct Refusal {
     pub connected: Vec<String>,
 }
 
-impl Refusal {
+impl HubRefusal {
     /// Where the customer connects the integration, when the Hub said so.
     pub fn setup_url(&self) -> Option<&str> {
         let link = self.details.get("setup_url")?.as_str()?;
@@ -87,7 +87,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for HubRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)?;
         if let Some(link) = self.setup_url().filter(|link| !self.message.contains(link)) {
@@ -103,7 +103,7 @@ impl fmt::Display for Refusal {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ToolFailure {
+pub enum CallFailure {
     /// This agent has no such tool.
     #[error("there is no tool `{tool}`{}", .nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
     UnknownTool {
@@ -128,7 +128,7 @@ pub enum ToolFailure {
     },
     /// The Hub answered that the call failed, with one of the codes of the contract or one of its own.
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<HubRefusal>),
     /// The Hub does not know our secret. The customer's integration is not to blame.
     #[error(
         "the Hub does not accept this agent's own service secret (`CALLMARK_HUB_SECRET`): a fault of the agent's configuration, not of the customer's integration"
@@ -198,7 +198,7 @@ pub enum ToolFailure {
     },
 }
 
-impl ToolFailure {
+impl CallFailure {
     /// A name for the kind of failure, in the style of the contract's codes.
     pub fn code(&self) -> &str {
         match self {

@@ -35,7 +35,7 @@ impl FetchedResponse {
 }
 
 /// Why there is no answer.
-pub(super) enum Fault {
+pub(super) enum FetchFault {
     /// There was no connection, so nothing was sent.
     Unreachable(String),
     /// The connection broke, or what came was no HTTP.
@@ -44,7 +44,7 @@ pub(super) enum Fault {
     Deadline,
 }
 
-impl Fault {
+impl FetchFault {
     /// In words, for where the kinds need not be told apart.
     pub(super) fn into_reason(self, after: Duration) -> String {
         match self {
@@ -72,11 +72,11 @@ pub(super) async fn fetch(
     request: RequestBuilder,
     limit: usize,
     until: Instant,
-) -> Result<FetchedResponse, Fault> {
-    tokio::time::timeout_at(until, exchange(request, limit)).await.unwrap_or(Err(Fault::Deadline))
+) -> Result<FetchedResponse, FetchFault> {
+    tokio::time::timeout_at(until, exchange(request, limit)).await.unwrap_or(Err(FetchFault::Deadline))
 }
 
-async fn exchange(request: RequestBuilder, limit: usize) -> Result<FetchedResponse, Fault> {
+async fn exchange(request: RequestBuilder, limit: usize) -> Result<FetchedResponse, FetchFault> {
     let mut response = request.send().await.map_err(|error| fault(&error))?;
     let mut answer = FetchedResponse {
         status: response.status().as_u16(),
@@ -97,13 +97,13 @@ async fn exchange(request: RequestBuilder, limit: usize) -> Result<FetchedRespon
     Ok(answer)
 }
 
-fn fault(error: &reqwest::Error) -> Fault {
+fn fault(error: &reqwest::Error) -> FetchFault {
     if error.is_timeout() {
-        Fault::Deadline
+        FetchFault::Deadline
     } else if error.is_connect() || error.is_builder() {
-        Fault::Unreachable(deepest(error))
+        FetchFault::Unreachable(deepest(error))
     } else {
-        Fault::Broken(deepest(error))
+        FetchFault::Broken(deepest(error))
     }
 }
 

@@ -12,7 +12,7 @@ use super::config::base_url;
 use super::error::{AgentError, ChatError};
 use super::fetch::{client, fetch};
 use super::ids::new_id;
-use super::tool::{TOOLS, Tool};
+use super::tool::{AgentTool, TOOLS};
 use crate::completion::ModelReply;
 
 /// How much a model may answer.
@@ -34,7 +34,7 @@ impl Model {
             url: base_url("model_url", model_url)? + "/chat/completions",
             name,
             deadline,
-            tools: TOOLS.iter().map(Tool::definition).collect(),
+            tools: TOOLS.iter().map(AgentTool::definition).collect(),
         })
     }
 

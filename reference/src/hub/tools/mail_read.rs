@@ -8,12 +8,12 @@ use crate::hub::inputs::{self, Inputs};
 use crate::hub::mime;
 use crate::hub::session::{Session, incomplete};
 
-pub(in crate::hub) struct Reading {
+pub(in crate::hub) struct MailReading {
     message_id: String,
     mark_as_read: bool,
 }
 
-impl Reading {
+impl MailReading {
     pub(super) fn read(inputs: &Inputs<'_>) -> Result<Self, Refusal> {
         Ok(Self {
             message_id: inputs.required("message_id", inputs::id)?,

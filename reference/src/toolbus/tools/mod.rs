@@ -10,18 +10,18 @@ mod state;
 mod text;
 pub(crate) mod tool;
 
-use tool::Tool;
+use tool::BusTool;
 
 /// All tools, in the order in which they are listed.
-pub(crate) fn all() -> Vec<Box<dyn Tool>> {
+pub(crate) fn all() -> Vec<Box<dyn BusTool>> {
     vec![
         Box::new(depot::Depot),
         Box::new(text::Statistics),
-        Box::new(state::State),
-        Box::new(probes::Echo),
-        Box::new(probes::Fail),
-        Box::new(probes::Large),
-        Box::new(probes::Secret),
-        Box::new(probes::Partial),
+        Box::new(state::StateTool),
+        Box::new(probes::EchoProbe),
+        Box::new(probes::FailProbe),
+        Box::new(probes::LargeProbe),
+        Box::new(probes::SecretProbe),
+        Box::new(probes::PartialProbe),
     ]
 }

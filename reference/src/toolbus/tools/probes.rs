@@ -6,7 +6,7 @@
 use serde_json::{Map, Value, json};
 
 use super::depot;
-use super::tool::{Call, Definition, Output, Tool};
+use super::tool::{BusTool, Call, Definition, Output};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::{Failure, NextAction};
 
@@ -62,13 +62,13 @@ const PARTIAL: Definition = Definition {
     break_glass: None,
 };
 
-pub(crate) struct Echo;
-pub(crate) struct Fail;
-pub(crate) struct Large;
-pub(crate) struct Secret;
-pub(crate) struct Partial;
+pub(crate) struct EchoProbe;
+pub(crate) struct FailProbe;
+pub(crate) struct LargeProbe;
+pub(crate) struct SecretProbe;
+pub(crate) struct PartialProbe;
 
-impl Tool for Echo {
+impl BusTool for EchoProbe {
     fn definition(&self) -> &'static Definition {
         &ECHO
     }
@@ -78,7 +78,7 @@ impl Tool for Echo {
     }
 }
 
-impl Tool for Fail {
+impl BusTool for FailProbe {
     fn definition(&self) -> &'static Definition {
         &FAIL
     }
@@ -92,7 +92,7 @@ impl Tool for Fail {
     }
 }
 
-impl Tool for Large {
+impl BusTool for LargeProbe {
     fn definition(&self) -> &'static Definition {
         &LARGE
     }
@@ -117,7 +117,7 @@ impl Tool for Large {
     }
 }
 
-impl Tool for Secret {
+impl BusTool for SecretProbe {
     fn definition(&self) -> &'static Definition {
         &SECRET
     }
@@ -135,7 +135,7 @@ impl Tool for Secret {
     }
 }
 
-impl Tool for Partial {
+impl BusTool for PartialProbe {
     fn definition(&self) -> &'static Definition {
         &PARTIAL
     }

@@ -53,7 +53,7 @@ impl From<Value> for Output {
 }
 
 /// A tool.
-pub(crate) trait Tool: Send + Sync {
+pub(crate) trait BusTool: Send + Sync {
     fn definition(&self) -> &'static Definition;
     /// Does the work; it may wait for a disk.
     fn run(&self, call: &Call<'_>) -> Result<Output, Failure>;
