@@ -12,7 +12,7 @@ use super::envelope::{Code, Refusal};
 use super::inputs::Inputs;
 use super::record::Integration;
 use super::request::ExecuteRequest;
-use super::session::Session;
+use super::session::ProviderSession;
 use super::tools::ToolRequest;
 use super::upstream::RequestCounter;
 
@@ -35,7 +35,7 @@ pub(super) async fn execute(
             return Err(without_scope(integration, scopes));
         }
     }
-    let session = Session::new(Arc::clone(context), customer, integration, calls.clone());
+    let session = ProviderSession::new(Arc::clone(context), customer, integration, calls.clone());
     let deadline = context.limits.provider_deadline * PROVIDER_DEADLINES;
     tokio::time::timeout(deadline, task.run(&session)).await.unwrap_or_else(|_elapsed| {
         Err(Refusal::new(Code::ExternalApiError, format!("the tool took longer than {deadline:?}")))

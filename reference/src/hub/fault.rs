@@ -4,17 +4,19 @@ use serde_json::json;
 
 use super::envelope::{Code, Refusal};
 use super::record::Integration;
-use super::upstream::{Fault, Refused};
+use super::upstream::{Refused, UpstreamFault};
 
 /// The contract's code for what the provider did.
-pub(super) fn explain(fault: &Fault, integration: Integration) -> Refusal {
+pub(super) fn explain(fault: &UpstreamFault, integration: Integration) -> Refusal {
     let external =
         |message: String| Refusal::new(Code::ExternalApiError, format!("{}: {message}", integration.name()));
     match fault {
-        Fault::Refused(refused) => explain_refused(refused, integration),
-        Fault::Late(deadline) => external(format!("no answer within {deadline:?}")),
-        Fault::Unreachable => external("the connection failed".to_owned()),
-        Fault::Unreadable(status) => external(format!("an answer that cannot be read, with status {status}")),
+        UpstreamFault::Refused(refused) => explain_refused(refused, integration),
+        UpstreamFault::Late(deadline) => external(format!("no answer within {deadline:?}")),
+        UpstreamFault::Unreachable => external("the connection failed".to_owned()),
+        UpstreamFault::Unreadable(status) => {
+            external(format!("an answer that cannot be read, with status {status}"))
+        }
     }
 }
 

@@ -42,7 +42,7 @@ use std::sync::Arc;
 
 use context::HubContext;
 use customers::Customers;
-use secret::Secret;
+use secret::SecretDigest;
 use store::Store;
 use upstream::Upstream;
 use url::Url;
@@ -77,7 +77,7 @@ impl Hub {
         let opened = tokio::task::spawn_blocking(move || Store::open(data_dir.as_deref())).await;
         let (store, records) = opened.map_err(HubError::store)??;
         let context = HubContext {
-            secret: Secret::new(&config.secret),
+            secret: SecretDigest::new(&config.secret),
             customers: Customers::new(store, records, limits.allowance)?,
             upstream,
             setup_url: config.setup_url,

@@ -13,7 +13,7 @@ use super::customers::Customer;
 use super::envelope::{Code, Refusal};
 use super::fault::{expired, explain};
 use super::record::{Grant, Integration};
-use super::upstream::{Fault, RequestCounter};
+use super::upstream::{RequestCounter, UpstreamFault};
 
 /// A token that expires sooner is renewed first: it must still be good when the provider reads it.
 const MARGIN: SignedDuration = SignedDuration::from_secs(10);
@@ -73,7 +73,9 @@ async fn renew(
     calls.count();
     let fresh = context.upstream.refresh(&grant.refresh_token).await.map_err(|fault| match fault {
         // RFC 6749 §5.2: the grant, or we, are no longer accepted.
-        Fault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => expired(integration),
+        UpstreamFault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => {
+            expired(integration)
+        }
         fault => explain(&fault, integration),
     })?;
     let lifetime = SignedDuration::try_from(fresh.lifetime).unwrap_or(SignedDuration::from_hours(1));

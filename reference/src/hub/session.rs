@@ -15,17 +15,17 @@ use super::envelope::{Code, Refusal};
 use super::fault::explain;
 use super::oauth;
 use super::record::{Grant, Integration};
-use super::upstream::{Api, Ask, Fault, RequestCounter};
+use super::upstream::{Api, Ask, RequestCounter, UpstreamFault};
 
 /// One execution for one customer.
-pub(super) struct Session {
+pub(super) struct ProviderSession {
     context: Arc<HubContext>,
     pub(super) customer: Arc<Customer>,
     integration: Integration,
     calls: RequestCounter,
 }
 
-impl Session {
+impl ProviderSession {
     pub(super) fn new(
         context: Arc<HubContext>,
         customer: Arc<Customer>,
@@ -80,7 +80,7 @@ impl Session {
         let ask = Ask { method, api, path, query, body };
         let grant = oauth::usable(&self.context, &self.customer, self.integration, &self.calls).await?;
         let outcome = match self.once(&ask, &grant).await {
-            Err(Fault::Refused(refused)) if refused.status == StatusCode::UNAUTHORIZED => {
+            Err(UpstreamFault::Refused(refused)) if refused.status == StatusCode::UNAUTHORIZED => {
                 let grant = oauth::renewed(
                     &self.context,
                     &self.customer,
@@ -96,7 +96,7 @@ impl Session {
         outcome.map_err(|fault| explain(&fault, self.integration))
     }
 
-    async fn once(&self, ask: &Ask<'_>, grant: &Grant) -> Result<Value, Fault> {
+    async fn once(&self, ask: &Ask<'_>, grant: &Grant) -> Result<Value, UpstreamFault> {
         self.calls.count();
         self.context.upstream.send(ask, &grant.access_token).await
     }

@@ -92,13 +92,13 @@ impl Browser {
         let directory = self.directory(&mut state)?;
         let done = tokio::time::timeout(DEADLINE, action.perform(&mut running, &directory))
             .await
-            .unwrap_or(Err(actions::Fault::Driver(DriverFault::Late)));
+            .unwrap_or(Err(actions::ActionFault::Driver(DriverFault::Late)));
         match &done {
             // What a late or lost browser would still do is not known, so the next call gets a new one.
             Err(fault) if fault.is_the_end() => running.driver.end().await,
             Ok(_) | Err(_) => state.running = Some(running),
         }
-        done.map_err(actions::Fault::into_failure)
+        done.map_err(actions::ActionFault::into_failure)
     }
 
     async fn start(&self) -> Result<RunningBrowser, ToolFailure> {

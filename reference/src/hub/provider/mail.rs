@@ -8,7 +8,7 @@ use mail_parser::MessageParser;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::letters::{Format, Message};
+use super::letters::{Format, StoredMessage};
 use super::problem::{JsonResult, Problem};
 use super::search;
 use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, SharedState};
@@ -56,7 +56,7 @@ pub(super) async fn list(
     let most = parameters.one("maxResults").map_or(Ok(100), str::parse::<usize>);
     let most = most.map_err(|_error| Problem::invalid("Invalid maxResults."))?.min(PAGE);
     state.with_account(&headers, Access::Read, |account| {
-        let mut found: Vec<&Message> =
+        let mut found: Vec<&StoredMessage> =
             account.messages.iter().filter(|message| search::matches(wanted, message)).collect();
         found.sort_by_key(|message| std::cmp::Reverse(message.date));
         let mut answer = json!({"resultSizeEstimate": found.len()});
@@ -101,7 +101,7 @@ pub(super) async fn thread(
 ) -> JsonResult {
     let parameters = Parameters::read(query);
     state.with_account(&headers, Access::Read, |account| {
-        let mut messages: Vec<&Message> =
+        let mut messages: Vec<&StoredMessage> =
             account.messages.iter().filter(|message| message.thread_id == id).collect();
         if messages.is_empty() {
             return Err(Problem::not_found());
@@ -162,13 +162,13 @@ pub(super) async fn send(
             Some(_) => return Err(Problem::not_found()),
         };
         let now = Timestamp::now().as_millisecond();
-        let message = Message::from_raw(&id, &thread_id, &["SENT"], now, &raw)
+        let message = StoredMessage::from_raw(&id, &thread_id, &["SENT"], now, &raw)
             .ok_or(Problem::invalid("Invalid message."))?;
         account.messages.push(message);
         Ok(Json(json!({"id": id, "threadId": thread_id, "labelIds": ["SENT"]})))
     })
 }
 
-fn find<'a>(account: &'a Account, id: &str) -> Result<&'a Message, Problem> {
+fn find<'a>(account: &'a Account, id: &str) -> Result<&'a StoredMessage, Problem> {
     account.messages.iter().find(|message| message.id == id).ok_or_else(Problem::not_found)
 }

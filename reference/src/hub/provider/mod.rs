@@ -28,7 +28,7 @@ use axum::routing::{get, post};
 use super::error::HubError;
 use crate::http::listen::{Bounds, Listening};
 use problem::Problem;
-use state::State;
+use state::ProviderState;
 
 /// No request may be longer.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -97,5 +97,5 @@ fn router() -> Router {
                 Problem::new(408, "timeout", "the request took too long").into_response()
             })
         }))
-        .with_state(Arc::new(State::default()))
+        .with_state(Arc::new(ProviderState::default()))
 }

@@ -9,7 +9,7 @@ use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use serde_json::Value;
 
-use super::letters::Message;
+use super::letters::StoredMessage;
 use super::problem::Problem;
 use super::seeds;
 use crate::hub::fixtures;
@@ -25,7 +25,7 @@ pub(super) struct Account {
     pub(super) email: String,
     pub(super) events: BTreeMap<String, Value>,
     /// In the order in which they came.
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<StoredMessage>,
     /// How many tokens were issued.
     renewals: u64,
 }
@@ -37,15 +37,15 @@ pub(super) enum Access {
     Write,
 }
 
-pub(super) struct State {
+pub(super) struct ProviderState {
     accounts: Mutex<HashMap<&'static str, Account>>,
     sequence: AtomicU64,
 }
 
 /// The state as a handler gets it.
-pub(super) type SharedState = extract::State<Arc<State>>;
+pub(super) type SharedState = extract::State<Arc<ProviderState>>;
 
-impl Default for State {
+impl Default for ProviderState {
     fn default() -> Self {
         let account = |name: &'static str| {
             let email = fixtures::mailbox(name);
@@ -57,7 +57,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl ProviderState {
     /// Does something with the account of the token that the request carries.
     pub(super) fn with_account<T>(
         &self,

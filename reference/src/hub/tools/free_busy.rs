@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::hub::envelope::Refusal;
 use crate::hub::inputs::{self, Inputs};
 use crate::hub::moment::Moment;
-use crate::hub::session::{Session, incomplete, read};
+use crate::hub::session::{ProviderSession, incomplete, read};
 
 /// The provider answers for about a quarter of a year.
 const DAYS: i32 = 92;
@@ -88,7 +88,7 @@ struct Period {
 
 /// Asks for all calendars at once; the answers are in the order of the ids.
 pub(super) async fn query(
-    session: &Session,
+    session: &ProviderSession,
     days: Days,
     zone: &TimeZone,
     ids: &[&str],

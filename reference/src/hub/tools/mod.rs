@@ -20,7 +20,7 @@ use serde_json::Value;
 
 use super::envelope::{Code, Refusal};
 use super::inputs::Inputs;
-use super::session::Session;
+use super::session::ProviderSession;
 use crate::hub::record::Integration;
 
 /// Scopes of which one is enough.
@@ -85,7 +85,7 @@ impl ToolRequest {
         }
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn run(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         match self {
             Self::Availability(question) => question.answer(session).await,
             Self::CreateEvent(creation) => creation.make(session).await,

@@ -14,7 +14,7 @@ use super::Execution;
 use crate::log::Log;
 use crate::utp::message::text_member;
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Body, Denial, Request, RequestHandler, body_bytes, json_body};
+use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::TraceHeaders;
 
@@ -42,7 +42,7 @@ impl RequestHandler for Execution {
     fn perform<'a>(
         &'a self,
         operation: InboxOperation,
-        request: Request<'a>,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = self.project(request.project())?;

@@ -10,7 +10,7 @@ use super::operations::Operations;
 use crate::log::Log;
 use crate::utp::message::text_member;
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Denial, Request, RequestHandler, json_body};
+use crate::utp::serving::{Denial, NatsRequest, RequestHandler, json_body};
 
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum PlatformOperation {
@@ -47,7 +47,7 @@ impl RequestHandler for Operations {
     fn perform<'a>(
         &'a self,
         operation: PlatformOperation,
-        request: Request<'a>,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = self.project(request.project())?;

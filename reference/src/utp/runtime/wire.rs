@@ -20,7 +20,7 @@ use crate::utp::execution::served;
 use crate::utp::ident::new_id;
 use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
 use crate::utp::projects::Projects;
-use crate::utp::serving::{Body, Denial, Request, RequestHandler, body_bytes, json_body};
+use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
 
@@ -149,7 +149,7 @@ impl RequestHandler for TurnHandler {
     fn perform<'a>(
         &'a self,
         operation: TurnOperation,
-        request: Request<'a>,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = served(&self.projects, request.project())?;

@@ -10,7 +10,7 @@ mod storage;
 
 pub(crate) use denial::{Denial, json_body};
 pub(crate) use http::{Body, also_as, body_bytes, guarded, listen};
-pub(crate) use nats::{PLATFORM, Request, RequestHandler, answer_requests};
+pub(crate) use nats::{NatsRequest, PLATFORM, RequestHandler, answer_requests};
 pub(crate) use storage::with_store;
 
 use std::time::Duration;

@@ -40,17 +40,17 @@ pub(crate) trait RequestHandler: Send + Sync + 'static {
     fn perform<'a>(
         &'a self,
         operation: Self::Operation,
-        request: Request<'a>,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>>;
 }
 
 /// A request as it came, no longer than it may be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct NatsRequest<'a> {
     message: &'a Message,
 }
 
-impl<'a> Request<'a> {
+impl<'a> NatsRequest<'a> {
     pub(crate) fn project(self) -> &'a str {
         self.token(2)
     }
@@ -128,7 +128,7 @@ async fn answer<H: RequestHandler>(client: &Client, handler: &H, operation: H::O
     let outcome = if message.payload.len() > MAX_REQUEST {
         Err(Denial::too_long())
     } else {
-        handler.perform(operation, Request { message: &message }).await
+        handler.perform(operation, NatsRequest { message: &message }).await
     };
     let Some(reply) = message.reply else {
         return;

@@ -15,7 +15,7 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::call_card::{CallCard, belongs_to, read_call_card};
-use super::command::{self, CallKey, Command, Reading, Refusal};
+use super::command::{self, CallKey, Command, CommandRefusal, ParsedCommand};
 use super::failure::ToolFailure;
 use super::ledger::{Entry, Ledger, RunningCall};
 use super::result::{CallResponse, Outcome, ResponseContext};
@@ -57,9 +57,9 @@ impl CommandHandler {
         let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
         let reading = command::read(&message.payload, executor.form());
         let identity = match &reading {
-            Reading::Run(command) => &command.identity,
-            Reading::Refuse(refusal) => &refusal.identity,
-            Reading::Drop(reason) => return Err(reason.clone()),
+            ParsedCommand::Run(command) => &command.identity,
+            ParsedCommand::Refuse(refusal) => &refusal.identity,
+            ParsedCommand::Drop(reason) => return Err(reason.clone()),
         };
         let key = CallKey {
             project_id: subject.project_id.to_string(),
@@ -71,13 +71,13 @@ impl CommandHandler {
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
                 let settled = match reading {
-                    Reading::Run(command) => {
+                    ParsedCommand::Run(command) => {
                         self.run(executor, &subject, key, command, headers.clone()).await
                     }
-                    Reading::Refuse(refusal) => {
+                    ParsedCommand::Refuse(refusal) => {
                         self.refuse(executor, &subject, key, refusal, headers.clone()).await
                     }
-                    Reading::Drop(reason) => return Err(reason),
+                    ParsedCommand::Drop(reason) => return Err(reason),
                 };
                 let answer = self.record(&call, settled).await.map_err(explained)?;
                 (call, answer)
@@ -142,7 +142,7 @@ impl CommandHandler {
         executor: &dyn Executor,
         subject: &CommandSubject,
         key: CallKey,
-        refusal: Refusal,
+        refusal: CommandRefusal,
         headers: TraceHeaders,
     ) -> (ResponseContext, Outcome) {
         // A refused command may still point to a card, and the answer's lineage comes from there.
