@@ -283,7 +283,7 @@ impl StoreClient {
         self.json(request).await.map(drop)
     }
 
-    /// Decrypts a secret; the store is told why.
+    /// Decrypts a secret; the reason is sent to the store.
     ///
     /// # Errors
     ///

@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq as _;
 
 const SCHEME: &str = "ServiceSecret";
 
-/// The digest of the secret: of equal length whatever was sent, so that a comparison tells nothing by its duration.
+/// The digest of the secret: of equal length whatever was sent, so that the duration of a comparison reveals nothing.
 pub(super) struct SecretDigest {
     digest: [u8; 32],
 }

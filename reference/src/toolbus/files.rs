@@ -97,7 +97,7 @@ pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result
         })
         .and_then(|()| fs::rename(&temporary, folder.join(name)));
     if written.is_err() {
-        // The first error is the one to tell; a temporary file that stays behind harms nobody.
+        // The first error is the one to report; a temporary file that stays behind is harmless.
         let _ = fs::remove_file(&temporary);
     }
     written

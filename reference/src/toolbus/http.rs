@@ -38,7 +38,7 @@ const SESSIONS: usize = 64;
 const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 /// How long a client may take to send its message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// How long open answers may take to end after the server was told to.
+/// How long open answers may take to end after the server was asked to stop.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// A server for many clients, one session each. Dropping it closes the listener and every connection.
@@ -47,7 +47,7 @@ pub struct HttpServer {
     address: SocketAddr,
     /// Ends the sessions and their streams.
     sessions: CancellationToken,
-    /// Taken by `shutdown`; dropping it tells the acceptor to end.
+    /// Taken by `shutdown`; dropping it stops the acceptor.
     stop: Option<oneshot::Sender<()>>,
     acceptor: JoinHandle<io::Result<()>>,
 }

@@ -4,7 +4,7 @@
 //! `persistent` is one file per key, so that a restart finds it and two servers on one folder do not undo each
 //! other. Without a folder nothing can be stored there: a scope of that name that forgets would be a lie.
 //! Values are redacted before they come here. The bounds are per value and per scope; a value that is too large is
-//! refused rather than cut, since its reader could not tell.
+//! refused rather than cut, since its reader could not notice.
 
 use std::collections::BTreeMap;
 use std::io;

@@ -1,4 +1,4 @@
-//! The smallest caller: one agent that calls tools and hears the answers (UTP §4.1, §4.2).
+//! The smallest caller: one agent that calls tools and receives the answers (UTP §4.1, §4.2).
 //!
 //! It writes the `tool.call` card, publishes the command, wakes up, takes the Inbox record, and follows the pointer.
 //! There is no model and no turn here: what a worker does with a result is the worker's matter.

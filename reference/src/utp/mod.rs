@@ -1,4 +1,4 @@
-//! UTP: how an agent's worker asks a Tool Service for something and hears the answer.
+//! UTP: how an agent's worker calls a Tool Service and receives the answer.
 //!
 //! The path of one call, in the order in which the modules are worth reading:
 //!

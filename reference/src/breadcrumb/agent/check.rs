@@ -1,4 +1,4 @@
-//! From a call of the model to a request, or to the fault that the model is told of.
+//! From a call of the model to a request, or to the fault that is reported to the model.
 //!
 //! Nothing is repaired but what has one meaning: a tool that takes nothing may be called without `input`, and a
 //! result comes back where nothing else was said.
@@ -12,7 +12,7 @@ use super::knowledge::{Known, KnownTool};
 use crate::breadcrumb::tool::shorten;
 use crate::completion::ModelCall;
 
-/// How many faults of an input are told at once.
+/// How many faults of an input are reported at once.
 const NAMED_FAULTS: usize = 5;
 
 /// What the model asked for, checked.

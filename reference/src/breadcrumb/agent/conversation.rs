@@ -69,7 +69,7 @@ struct Open {
     call_id: String,
     request_id: String,
     tool: String,
-    /// What the model is told of it, once that is known.
+    /// What is sent to the model about it, once that is known.
     result: Option<Value>,
 }
 

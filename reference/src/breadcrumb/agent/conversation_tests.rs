@@ -47,7 +47,7 @@ impl Test {
         self.conversation.answered(response)
     }
 
-    /// What the model is told of its calls, last ones last.
+    /// What is sent to the model about its calls, last ones last.
     fn tool_messages(&self) -> Vec<(String, Value)> {
         let question = self.conversation.question(&knowledge().known());
         let messages = question.iter().filter(|message| message["role"] == "tool");

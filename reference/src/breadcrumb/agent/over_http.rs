@@ -123,7 +123,7 @@ async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response 
     let Some(started) = served.sessions.receive(&breadcrumb) else {
         return StatusCode::NO_CONTENT.into_response();
     };
-    // Whether it is told or given up: what there is to fetch is in the outbox.
+    // Whether it is done or timed out: what there is to fetch is in the outbox.
     let _ = tokio::time::timeout(ANSWER_DEADLINE, started.done).await;
     match served.outbox.fetch(&started.session) {
         Some(invocation) => Json(invocation).into_response(),

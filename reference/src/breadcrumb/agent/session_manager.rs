@@ -263,7 +263,7 @@ impl ManagerContext {
                     if let Err(reason) = &reply {
                         (self.log)(&format!("the model failed: {reason}"));
                     }
-                    // Of what is known by now, not of what it was told: tools come and go.
+                    // Checked against what is known by now, not what the model was sent: tools come and go.
                     conversation.model_replied(reply, &self.known(), &self.ids)
                 }
                 Act::Send(utterance) => {

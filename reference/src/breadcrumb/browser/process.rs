@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// A running driver, with what it started. Dropping it ends them.
 pub(super) struct Driver {
     leader: Child,
-    /// Closed first: that is how they are told to end.
+    /// Closed first: that is the signal for them to end.
     lifeline: Option<ChildStdin>,
     port: u16,
     profile: TempDir,
@@ -58,7 +58,7 @@ impl Driver {
         driver.port = port(&mut output)
             .await
             .ok_or_else(|| ToolFailure::new("the driver of the browser does not say where it listens"))?;
-        // What it says later interests nobody, but it must not find its pipe full.
+        // Its later output is not needed, but its pipe must not fill up.
         tokio::spawn(async move { tokio::io::copy_buf(&mut output, &mut tokio::io::sink()).await });
         Ok(driver)
     }

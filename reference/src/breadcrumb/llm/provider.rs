@@ -51,8 +51,8 @@ impl Provider {
 /// What a model costs, in USD for a million tokens.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Price {
-    /// Of what it is told.
+    /// Of its input.
     pub prompt: f64,
-    /// Of what it says.
+    /// Of its output.
     pub completion: f64,
 }

@@ -117,12 +117,12 @@ async fn serve(
     let mut open = engine::Open::default();
     loop {
         tokio::select! {
-            () = told(&mut stopped) => break,
+            () = stop_requested(&mut stopped) => break,
             () = open.ended(), if !open.is_empty() => {}
             event = events.next() => {
                 let Some(event) = event else { break };
                 tokio::select! {
-                    () = told(&mut stopped) => break,
+                    () = stop_requested(&mut stopped) => break,
                     () = open.admit(&engine, event) => {}
                 }
             }
@@ -140,8 +140,8 @@ async fn serve(
     }
 }
 
-/// Returns when the runner is told to end, or dropped.
-async fn told(stopped: &mut watch::Receiver<bool>) {
+/// Returns when the runner is asked to stop, or dropped.
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
@@ -171,7 +171,7 @@ async fn publish(store: &StoreClient, config: &RunnerConfig) -> Result<(), Store
             return Ok(());
         }
         match store.patch(&last.id, &catalog, Some(last.version)).await {
-            // Somebody was quicker.
+            // Another writer was faster.
             Err(error) if error.status() == Some(412) && attempt < PUBLISH_ATTEMPTS => {}
             outcome => return outcome,
         }

@@ -135,7 +135,7 @@ fn refusal(context: &StoreContext, headers: &HeaderMap, uri: &Uri) -> Option<Ref
         let pairs = pairs(uri.query().unwrap_or_default());
         pairs.into_iter().find(|(name, _)| name == "token" || name == "access_token").map(|(_, value)| value)
     });
-    // Digests are of equal length, so that a comparison tells nothing by its duration.
+    // Digests are of equal length, so that the duration of a comparison reveals nothing.
     let digest = |text: &str| Sha256::digest(text.as_bytes());
     let known = shown.is_some_and(|shown| bool::from(digest(&shown).ct_eq(&digest(token.expose()))));
     (!known).then(|| Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
@@ -177,9 +177,9 @@ async fn create(State(context): SharedContext, headers: HeaderMap, body: Body) -
     let id = new_id();
     let answer = json!({"id": id});
     blocking(&context, move |context| {
-        context
-            .database
-            .create(id, parts, key.as_deref(), |record| context.fanout.tell(&record.event(&context.owner_id)))
+        context.database.create(id, parts, key.as_deref(), |record| {
+            context.fanout.publish(&record.event(&context.owner_id))
+        })
     })
     .await?;
     Ok(axum::Json(answer).into_response())
@@ -219,7 +219,7 @@ async fn change(
     blocking(&context, move |context| {
         context
             .database
-            .change(&id, members, version, |record| context.fanout.tell(&record.event(&context.owner_id)))
+            .change(&id, members, version, |record| context.fanout.publish(&record.event(&context.owner_id)))
     })
     .await?;
     Ok(axum::Json(json!({"ok": true})).into_response())

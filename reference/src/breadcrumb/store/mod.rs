@@ -2,7 +2,7 @@
 //!
 //! 1. `http` knows the requests, and who may make them;
 //! 2. `record` reads what they bring and gives the forms of the answers;
-//! 3. `database` keeps it, `fanout` tells the open streams of it.
+//! 3. `database` keeps it, `fanout` sends it to the open streams.
 //!
 //! Deliberately absent: owners, visibility and roles, expiry, semantic search (the full text is searched), and
 //! anything that deletes. Secrets are the configuration's, and are not in the database.

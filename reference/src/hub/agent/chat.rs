@@ -1,6 +1,6 @@
 //! One turn: the user says something, the model calls tools until it has an answer.
 //!
-//! What becomes of a call is told to the model in a `tool` message, failures too: only the model can put them
+//! The outcome of a call is sent to the model in a `tool` message, failures too: only the model can put them
 //! into the user's terms. One thing is not left to it: a setup link reaches the user in any case.
 
 use futures::future::join_all;
@@ -65,7 +65,7 @@ impl Agent {
         for round in 1..=ROUNDS {
             let reply = model.ask(&messages).await?;
             last = reply.content.clone().or(last);
-            // Calls of the last round are not made: nobody would hear what became of them.
+            // Calls of the last round are not made: their results would not be sent to the model.
             if reply.calls.is_empty() || round == ROUNDS {
                 break;
             }
@@ -110,7 +110,7 @@ fn arguments(text: &str) -> Result<Value, serde_json::Error> {
     if text.trim().is_empty() { Ok(json!({})) } else { serde_json::from_str(text) }
 }
 
-/// What the model is told of a call.
+/// What is sent to the model about a call.
 fn tool_content(outcome: &Result<Outcome, CallFailure>) -> String {
     match outcome {
         Ok(outcome) => {
@@ -128,7 +128,7 @@ fn tool_content(outcome: &Result<Outcome, CallFailure>) -> String {
     }
 }
 
-/// A failure as the model and the drive hook are told of it.
+/// A failure as the model and the drive hook receive it.
 pub(super) fn failure_document(failure: &CallFailure) -> Value {
     let mut document = json!({"code": failure.code(), "message": failure.message()});
     if let Some(link) = failure.setup_url() {

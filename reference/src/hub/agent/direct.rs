@@ -126,7 +126,7 @@ impl Research {
         };
         let shown: String = text.chars().take(TEXT_CHARACTERS).collect();
         let truncated = answer.cut || shown.len() < text.len();
-        // An answer that says "not there" is an answer as well: the status tells.
+        // An answer that says "not there" is an answer as well: its status says so.
         let mut result = json!({"url": answer.url.as_str(), "status": answer.status, "text": shown});
         if let Some(title) = title {
             result["title"] = json!(title);

@@ -1,6 +1,6 @@
 //! The agent made reachable: over HTTP, or one call through standard input and output.
 //!
-//! `POST /drive` makes one call without a model, `POST /v1/chat` takes one turn with it, `GET /health` tells that
+//! `POST /drive` makes one call without a model, `POST /v1/chat` takes one turn with it, `GET /health` reports that
 //! someone is there. A web page must not be able to use this: bodies have to be declared as JSON, which a page of
 //! another origin may not send unasked, and on a loopback address `Host` has to be a loopback name.
 //! Deliberately absent: authentication, for whoever listens on more than loopback.
@@ -33,7 +33,7 @@ use super::{Agent, AgentCall, CallFailure, Outcome};
 const BODY_BYTES: usize = 1024 * 1024;
 /// How long a client may take to send its body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// How long open calls may take to end after the server was told to.
+/// How long open calls may take to end after the server was asked to stop.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Makes one call: the body of `POST /drive` in, its answer out, without a line break.

@@ -51,7 +51,7 @@ impl AgentError {
     }
 }
 
-/// Why a turn has no reply. A failed tool is no reason: the model is told and answers.
+/// Why a turn has no reply. A failed tool is no reason: the model receives the failure and answers.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChatError {

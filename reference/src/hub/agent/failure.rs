@@ -1,4 +1,4 @@
-//! A failed call: every way in which a tool can fail, and what the user should hear of it.
+//! A failed call: every way in which a tool can fail, and what the user should be shown of it.
 //!
 //! Contract, Error Codes: the six codes that a Hub answers with are [`HubCode`]. The other kinds are what can
 //! go wrong around them. Each has a code, a message and an advice; none holds a secret.

@@ -45,7 +45,7 @@ pub(super) enum FetchFault {
 }
 
 impl FetchFault {
-    /// In words, for where the kinds need not be told apart.
+    /// In words, for callers that need not distinguish the kinds.
     pub(super) fn into_reason(self, after: Duration) -> String {
         match self {
             Self::Unreachable(reason) => format!("no connection: {reason}"),

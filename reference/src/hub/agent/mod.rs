@@ -8,7 +8,7 @@
 //! `chat` is one turn with a model, `drive` makes all of it reachable from outside.
 //!
 //! Deliberately absent: TLS (put a proxy in between), an API key for the model, memory between turns, the
-//! integration status endpoint (asking is optional: the call itself tells), a filter of the addresses that
+//! integration status endpoint (asking is optional: the call itself reports it), a filter of the addresses that
 //! `research_fetch_page` may reach (that is for the network in which an agent runs).
 
 mod answer;

@@ -192,7 +192,7 @@ const EVENT_CHANGES: &[Field] = &[
 
 const EVENT_DELETION: &[Field] = &[Field::required("event_id", Kind::Line, "Which event."), NOTIFY];
 
-const NOTIFY: Field = Field::optional("send_notifications", Kind::Flag, "Whether those invited are told.");
+const NOTIFY: Field = Field::optional("send_notifications", Kind::Flag, "Whether attendees are notified.");
 
 const OPTIMAL_TIMES: &[Field] = &[
     Field::required("duration_minutes", Kind::Whole(1, 10_080), "How long it takes."),

@@ -1,4 +1,4 @@
-//! When people are busy, as the provider's free-busy query tells it, for a range of whole days.
+//! When people are busy, as the provider's free-busy query reports it, for a range of whole days.
 
 use std::collections::HashMap;
 

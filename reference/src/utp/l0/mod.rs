@@ -2,7 +2,7 @@
 //!
 //! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
 //! `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
-//! It runs no turns: whoever does serves `turns.start` and hears the wakeups (`runtime`).
+//! It runs no turns: whoever does serves `turns.start` and subscribes to the wakeups (`runtime`).
 
 mod http;
 mod nats;
@@ -133,7 +133,7 @@ impl L0 {
         self.handle.put_tool(row).await
     }
 
-    /// Says where an agent's wakeups go from now on.
+    /// Sets where an agent's wakeups go from now on.
     pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
         self.handle.put_roster(row).await
     }
@@ -166,7 +166,7 @@ impl L0Handle {
         self.operations.with_store(move |store| store.put_tool(&row)).await
     }
 
-    /// Says where an agent's wakeups go from now on.
+    /// Sets where an agent's wakeups go from now on.
     pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
         self.operations.with_store(move |store| store.put_roster(&row)).await
     }

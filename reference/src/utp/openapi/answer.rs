@@ -14,7 +14,7 @@ use super::upstream::UpstreamResponse;
 /// A text longer than this is given in part: cards travel over a broker with a limit.
 const MAX_TEXT: usize = 384 * 1024;
 
-/// How much of a refusal's body is told.
+/// How much of a refusal's body is passed on.
 const MAX_EXCERPT: usize = 300;
 
 /// Reads an answer.

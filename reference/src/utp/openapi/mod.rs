@@ -1,6 +1,6 @@
 //! The OpenAPI executor: Jina search and reader as tools (Guide §4).
 //!
-//! It is a Tool Service like any other: `tool_service` hears, validates, answers once and reports; here is only what
+//! It is a Tool Service like any other: `tool_service` receives, validates, answers once and reports; here is only what
 //! is its own. In reading order: `options` (what a row says, and the allow-list), `request` (what is asked of the
 //! upstream), `upstream` (how it is asked), `answer` (what the answer becomes), `redact` (why no key is in it),
 //! `executor` (these in order).
@@ -56,11 +56,11 @@ pub struct OpenApiConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
     pub data_dir: Option<PathBuf>,
-    /// Whose commands are heard.
+    /// Whose commands are served.
     pub projects: Projects,
     /// Services of one group share the commands among them.
     pub queue_group: String,
-    /// What is heard: the ends of subjects, such as `cmd.tool.jina.>`.
+    /// What is subscribed to: the ends of subjects, such as `cmd.tool.jina.>`.
     pub targets: Vec<String>,
     /// Where requests go.
     pub upstream: Upstream,
@@ -118,7 +118,7 @@ pub struct OpenApi {
 }
 
 impl OpenApi {
-    /// Connects, opens the ledger and subscribes; commands published after the return are heard.
+    /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, a subscription is refused, the ledger cannot be opened, the upstream's address

@@ -18,7 +18,7 @@ pub enum PlatformError {
         /// The deadline.
         after: Duration,
     },
-    /// Nobody there, or the connection broke.
+    /// No connection, or it broke.
     #[error("{operation}: not reachable")]
     Unreachable {
         /// What was attempted.

@@ -239,7 +239,7 @@ mod tests {
         ProjectId::new("prj").expect("a token")
     }
 
-    /// What a client with a deadline of 200 ms makes of one answer of the card store.
+    /// Result of a request with a 200 ms timeout.
     async fn check(answer: ResponseTemplate, expect: &str) {
         let server = MockServer::start().await;
         Mock::given(method("POST")).respond_with(answer).mount(&server).await;

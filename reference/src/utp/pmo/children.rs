@@ -1,6 +1,6 @@
-//! Turns of other agents: started once, their ends heard, their deliverables read.
+//! Turns of other agents: started once, waited for, their deliverables read.
 //!
-//! The end of a turn is told on the bus and nowhere else, so whoever waits subscribes before the turn is started.
+//! The end of a turn is published on the bus and nowhere else, so the waiting call subscribes before it starts the turn.
 
 use async_nats::Subscriber;
 use futures::StreamExt;
@@ -73,13 +73,11 @@ impl PmoContext {
             let subject =
                 task_event(&self.version, &call.subject.project_id, &call.subject.channel_id, agent_id);
             let subscribed = self.client.subscribe(subject.clone()).await;
-            subscribers.push(
-                subscribed.map_err(|source| {
-                    unheard(&ReferenceError::Subscribe { subject, source: source.into() })
-                })?,
-            );
+            subscribers.push(subscribed.map_err(|source| {
+                not_subscribed(&ReferenceError::Subscribe { subject, source: source.into() })
+            })?);
         }
-        round_trip(&self.client).await.map_err(|error| unheard(&error))?;
+        round_trip(&self.client).await.map_err(|error| not_subscribed(&error))?;
         Ok(subscribers)
     }
 
@@ -96,7 +94,7 @@ impl PmoContext {
             output: None,
             failure: Some(failure),
         };
-        let event = match told(events, &turn.agent_turn_id).await {
+        let event = match task_end(events, &turn.agent_turn_id).await {
             Ok(event) => event,
             Err(failure) => return failed(failure),
         };
@@ -130,8 +128,8 @@ impl PmoContext {
     }
 }
 
-/// The event that tells the end of this turn; other turns of the agent are none of our business.
-async fn told(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
+/// The event that reports the end of this turn; those of the agent's other turns are skipped.
+async fn task_end(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
     while let Some(message) = events.next().await {
         let Ok(event) = serde_json::from_slice::<Value>(&message.payload) else { continue };
         if event["agent_turn_id"] == agent_turn_id {
@@ -163,6 +161,9 @@ fn failure_of(event: &TaskEvent) -> Option<ToolFailure> {
     Some(if error.is_null() { failure } else { failure.with_detail(json!({"turn_error": error})) })
 }
 
-fn unheard(error: &ReferenceError) -> ToolFailure {
-    ToolFailure::new(ErrorCode::UpstreamUnavailable, format!("the ends of turns cannot be heard: {error}"))
+fn not_subscribed(error: &ReferenceError) -> ToolFailure {
+    ToolFailure::new(
+        ErrorCode::UpstreamUnavailable,
+        format!("cannot subscribe to the ends of turns: {error}"),
+    )
 }

@@ -22,7 +22,7 @@ pub(super) enum BranchOutcome {
     Unfinished,
 }
 
-/// A task, its agent and turn as far as there are any, and its fate.
+/// A task, its agent and turn as far as there are any, and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Branch {
     pub(super) agent_id: String,

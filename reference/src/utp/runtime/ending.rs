@@ -72,7 +72,7 @@ impl TurnEnding {
 }
 
 impl Worker {
-    /// Writes the deliverable and tells the end of the turn.
+    /// Writes the deliverable and publishes the end of the turn.
     pub(super) async fn end(&self, turn: &Turn, ending: TurnEnding) {
         let deliverable_card_id = match ending.content {
             Some(content) => self.save_deliverable(turn, content).await,
@@ -91,7 +91,7 @@ impl Worker {
         let headers = turn.headers.child().to_nats();
         let payload = json!(event).to_string().into();
         if let Err(error) = self.client.publish_with_headers(subject, headers, payload).await {
-            (self.log)(&format!("the end of turn `{}` is not told: {error}", turn.agent_turn_id));
+            (self.log)(&format!("the end of turn `{}` is not published: {error}", turn.agent_turn_id));
         }
     }
 

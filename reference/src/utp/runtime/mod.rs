@@ -10,7 +10,7 @@
 //!
 //! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns, and one that
 //! starts has none whose results might lie in an Inbox already.
-//! The protocol's state events are left out; the task event tells the end of a turn.
+//! The protocol's state events are left out; the task event reports the end of a turn.
 
 mod arguments;
 mod dispatch;
@@ -105,7 +105,7 @@ pub struct RuntimeConfig {
     pub request_deadline: Duration,
     /// For all attempts of one platform operation together.
     pub delivery_deadline: Duration,
-    /// Whose wakeups are heard; everyone's where there are none.
+    /// Whose wakeups are subscribed to; all where the list is empty.
     pub worker_targets: Vec<WorkerTarget>,
     /// Turns that run at once; more are refused.
     pub max_turns: usize,
@@ -148,7 +148,7 @@ pub struct Runtime {
 }
 
 impl Runtime {
-    /// Subscribes and listens; turns, reports and wakeups sent after the return are heard.
+    /// Subscribes and listens; turns, reports and wakeups sent after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, the address is taken, or the model's key is not there.

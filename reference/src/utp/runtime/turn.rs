@@ -1,7 +1,7 @@
 //! One turn: the model is asked, its calls are made, their results go back to it, until the turn ends (UTP §3.1).
 //!
 //! A turn is one task. `worker` holds what it is about, `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
-//! What goes wrong with a call is told to the model; what goes wrong with the model ends the turn.
+//! A call that fails is reported to the model; a model that fails ends the turn.
 
 use std::collections::HashSet;
 

@@ -83,7 +83,7 @@ pub(crate) enum ParsedCommand {
     Run(Command),
     /// Answer it with a failed result.
     Refuse(CommandRefusal),
-    /// There is nobody to answer to: the reason, for the log.
+    /// It names no agent to answer to: the reason, for the log.
     Drop(String),
 }
 

@@ -1,7 +1,7 @@
 //! The shell around calls: subscriptions, concurrency, recovery at the start, shutdown in order.
 //!
 //! It knows executors, not what they do; `call` handles one command, and the Tool Service, the PMO and the OpenAPI
-//! executor each say what is heard and by whom.
+//! executor each say which commands are received and who runs them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -46,7 +46,7 @@ impl Connection {
     }
 }
 
-/// What a service is told beside its connection.
+/// The settings of a service beside its connection.
 pub(crate) struct ServiceSetup {
     pub(crate) data_dir: Option<PathBuf>,
     /// After this a call is stopped and ends as `timeout`.
@@ -56,7 +56,7 @@ pub(crate) struct ServiceSetup {
     pub(crate) max_running: usize,
     pub(crate) max_accepted: usize,
     pub(crate) queue_group: String,
-    /// Which subjects are heard, and who runs their commands.
+    /// Which subjects are subscribed to, and who runs their commands.
     pub(crate) subscriptions: Vec<(String, Arc<dyn Executor>)>,
     pub(crate) log: Log,
 }
@@ -69,7 +69,7 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Opens the ledger and subscribes; commands published after the return are heard.
+    /// Opens the ledger and subscribes; commands published after the return are received.
     pub(crate) async fn start(connection: Connection, setup: ServiceSetup) -> Result<Self, ReferenceError> {
         let Connection { client, platform } = connection;
         let ledger = Ledger::new(open_store(setup.data_dir.as_deref()).await?);

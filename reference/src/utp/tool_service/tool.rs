@@ -28,7 +28,7 @@ pub struct ToolDefinition {
     pub target: &'static str,
     /// The author of its result cards and the source of its reports.
     pub author: &'static str,
-    /// What the model is told.
+    /// Shown to the model.
     pub description: &'static str,
     /// JSON Schema of the arguments.
     pub parameters: Value,
