@@ -1,6 +1,7 @@
 //! The reference implementation of the protocols that Callmark certifies: code to read next to the documents.
 //!
-//! One module per protocol and role.
+//! One module per protocol; `broker` carries UTP. What all of them use lies beside them: [`log`], [`secret`],
+//! [`environment`], `http`, `completion` (answers of language models), `cause` and `sync`.
 //! It knows nothing of the suite that judges it: there are no test hooks here, and the suite reaches it over
 //! sockets like any other implementation.
 

@@ -62,7 +62,7 @@ impl StandIn {
         self.listening.address()
     }
 
-    /// The base that [`crate::hub::config::HubConfig::new`] takes: `http://127.0.0.1:port`.
+    /// The base that [`crate::hub::HubConfig::new`] takes: `http://127.0.0.1:port`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }

@@ -1,6 +1,6 @@
 //! Many turns, one answer: what a `fork_join` makes of how its tasks ended.
 //!
-//! Pure; `context` starts and waits.
+//! Pure; `built_ins` starts and waits.
 
 use serde_json::{Value, json};
 

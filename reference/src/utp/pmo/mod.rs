@@ -2,8 +2,9 @@
 //!
 //! It is a service of the same kind as a Tool Service: `tool_service` receives the commands below
 //! `cmd.sys.pmo.internal.`, validates them, answers each once and reports; here is what the built-ins do. In reading
-//! order: `arguments` (what they take), `built_ins` (what they do), `context` (what they share), `agents` (roster), `children` (turns of others and
-//! their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing new).
+//! order: `arguments` (what they take), `built_ins` (what they do), `context` (what they share), `agents` (roster),
+//! `children` (turns of others and their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing
+//! new).
 //!
 //! A command needs the seven members that UTP §4.1 lists beside `tool_name`; which built-in is meant, the subject says.
 //! Inline `args`, `arguments` and `result` are refused with `bad_request`, as a Tool Service does.
