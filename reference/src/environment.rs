@@ -1,7 +1,7 @@
 //! Where keys come from: the process environment, or a map in its place (UTP, Guide §4).
 //!
 //! A card names a variable and never its value, so the value is a [`Secret`].
-//! Nothing here lists the variables: whoever wants one must know its name.
+//! Nothing here lists the variables: a caller must know the name.
 
 use std::collections::BTreeMap;
 use std::fmt;

@@ -71,7 +71,7 @@ pub(super) enum Violation {
 
 impl Violation {
     /// The text between the quotes of `-ERR`. `nats-server` closes without a word on
-    /// [`Violation::Malformed`]; a word costs nothing and helps whoever debugs a client.
+    /// [`Violation::Malformed`]; a word costs nothing and helps to debug a client.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::UnknownOperation => "Unknown Protocol Operation",

@@ -1,6 +1,6 @@
-//! The parts of one request to somebody else's API: TLS, a connection of its own, the key in a header.
+//! The parts of one request to a third party's API: TLS, a connection of its own, the key in a header.
 //!
-//! Redirects are not followed and no proxy is asked, since either would lead the key to somebody else.
+//! Redirects are not followed and no proxy is asked, since either could send the key elsewhere.
 //! reqwest is not used because TLS in it would be TLS in every client of the workspace.
 
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! An HTTP/1 listener on which nobody can take their time: heads have a deadline, and so has a client that does not
+//! An HTTP/1 listener with deadlines against slow clients: heads have a deadline, and so has a client that does not
 //! read what it is sent.
 //!
 //! axum's own server has neither, so hyper is driven here. The event streams of a breadcrumb store are why the latter
@@ -43,7 +43,7 @@ pub(crate) struct Bounds {
     pub(crate) stall: Duration,
 }
 
-/// A listener at work. Dropping it closes it and every connection.
+/// A running listener. Dropping it closes it and every connection.
 #[derive(Debug)]
 pub(crate) struct Listening {
     address: SocketAddr,

@@ -2,7 +2,7 @@
 //!
 //! Neighbours: `artifacts` and `state` write with it.
 //! Names come from callers, so that they are escaped, and folders are looked at before they are entered: a
-//! symbolic link below the root is refused. The root itself may be one; whoever configured it meant it.
+//! symbolic link below the root is refused. The root itself may be one, since it was configured.
 //! Deliberately absent: protection from another process that swaps folders between the look and the write.
 
 use std::fmt::Write as _;

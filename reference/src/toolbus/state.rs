@@ -144,7 +144,7 @@ impl SessionStore {
     }
 }
 
-/// A folder for the values that outlive the process: some names below a root that somebody configured.
+/// A folder for the values that outlive the process: some names below a configured root.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) root: PathBuf,

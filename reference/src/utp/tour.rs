@@ -1,6 +1,6 @@
 //! A tour: one call for each way in which a call can end, over the real bus (UTP §4.2).
 //!
-//! Whoever listens on the broker meanwhile sees every message of the protocol.
+//! A subscriber on the broker sees every message of the protocol meanwhile.
 
 use std::time::Duration;
 
@@ -49,7 +49,7 @@ fn calls() -> [(&'static str, Value, Status); 6] {
     ]
 }
 
-/// A tour that was made. Its L0 still serves cards and tool rows to whoever wants to look at what was said.
+/// A tour that was made. Its L0 still serves cards and tool rows to readers of the messages.
 #[derive(Debug)]
 pub struct Tour {
     /// The calls, in order.

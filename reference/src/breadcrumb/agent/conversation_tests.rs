@@ -136,7 +136,7 @@ fn a_fault_goes_back_to_the_model_and_nothing_is_called() {
     let messages = test.tool_messages();
     assert!(messages[1].1["error"].as_str().expect("a text").contains("did you mean `calculator`?"));
     assert!(messages[0].1["error"].as_str().expect("a text").contains("not called"));
-    // The ids of what was not called are not used up; nobody has seen them.
+    // The ids of what was not called are not used up; they were never sent.
     let said = spoken(test.calls(&[compute("1+1", true)]));
     assert_eq!(said.requests[0].request_id, "calculator-x1");
 }

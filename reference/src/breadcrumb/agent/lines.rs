@@ -1,4 +1,4 @@
-//! An agent that is spoken with in lines of JSON: breadcrumbs come in, invocations go out.
+//! An agent over lines of JSON: breadcrumbs come in, invocations go out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ where
         while let Some(Some(_)) = futures::FutureExt::now_or_never(started.next()) {}
     }
     let settled = async { while started.next().await.is_some() {} };
-    // What is still open then waits for answers that nobody can give any more.
+    // What is still open then waits for answers that cannot come any more.
     let _ = tokio::time::timeout(END_DEADLINE, settled).await;
     sessions.shutdown().await;
     Ok(())
@@ -71,7 +71,7 @@ pub(super) fn store(config: &AgentConfig) -> Result<Option<StoreClient>, AgentEr
     Ok(config.store_url.as_ref().map(client).transpose()?)
 }
 
-/// A breadcrumb from whoever speaks with the agent; one without an id gets one.
+/// A breadcrumb from a client of the agent; one without an id gets one.
 pub(super) fn read_breadcrumb(mut value: Value) -> Option<Breadcrumb> {
     let members = value.as_object_mut()?;
     if !members.contains_key("id") && !members.contains_key("breadcrumb_id") {

@@ -17,7 +17,7 @@ use crate::secret::Secret;
 /// How many calls of one answer are looked at.
 const MAX_CALLS: usize = 32;
 
-/// Who decides. A seam: the conversation does not care who it is.
+/// A model that decides; the conversation does not depend on which.
 pub(super) trait ModelClient: Send + Sync {
     /// The next message of a conversation, or in a few words why there is none.
     fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<ModelReply, String>>;

@@ -1,7 +1,7 @@
-//! An agent that is spoken with over HTTP: each breadcrumb is posted, and the answer is what the agent says to it.
+//! An agent over HTTP: each breadcrumb is posted, and the answer is the agent's response to it.
 //!
 //! An answer waits until the agent has spoken or has nothing more to do before the next input: then it is
-//! one invocation, or 204. What the agent says when nobody asks, because a tool did not answer in time, is kept for
+//! one invocation, or 204. What the agent says unasked, because a tool did not answer in time, is kept for
 //! the next breadcrumb of its session. On a loopback address `Host` has to be a loopback name, which keeps out pages
 //! whose own name was made to point here; bodies have to be declared as JSON, which such pages may not send unasked.
 
@@ -34,7 +34,7 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// How long an answer waits for what the agent says.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(120);
 const BOUNDS: Bounds = Bounds { head: HEAD_DEADLINE, connections: 256, stall: Duration::from_secs(30) };
-/// How much that nobody asked for is kept, in one session and in all.
+/// How many unasked utterances are kept in one session, and of how many sessions.
 const KEPT: usize = 16;
 const KEPT_SESSIONS: usize = 1024;
 

@@ -1,4 +1,4 @@
-//! An agent that lives at a store: it listens to the event stream and posts what it says.
+//! An agent at a store: it listens to the event stream and posts its utterances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -59,7 +59,7 @@ impl Drop for Agent {
 
 async fn listen(mut events: Events, sessions: Arc<SessionManager>) {
     while let Some(event) = events.next().await {
-        // Over a store nobody waits for what comes of it.
+        // Over a store no client waits for the outcome.
         drop(sessions.receive(&event));
     }
 }

@@ -96,7 +96,7 @@ fn handed_over(messages: &[Value]) -> String {
 }
 
 fn call(number: usize, function: &Value, asked: &str) -> Value {
-    // The user says so when nobody has to look at the result first.
+    // The user says so when the model need not see the result first.
     let direct = words(asked).iter().any(|word| word == "directly");
     let properties = &function["parameters"]["properties"];
     let mut arguments = json!({"input": input(&properties["input"], asked), "return_to_llm": !direct});

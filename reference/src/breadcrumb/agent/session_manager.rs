@@ -2,7 +2,7 @@
 //! after another.
 //!
 //! Answers find their session by `request_id`; each id is taken from the list with its first answer, so that a second
-//! one, or one to somebody else's request, finds nobody. Everything here is bounded: sessions, what waits for one,
+//! one, or one to another agent's request, finds none. Everything here is bounded: sessions, what waits for one,
 //! and how long it is remembered when nothing happens in it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
@@ -246,7 +246,7 @@ async fn run(shared: Arc<ManagerContext>, id: String, mut incoming: mpsc::Receiv
         if shared.follow(&mut conversation, act).await {
             late = Instant::now() + shared.deadlines.response;
         }
-        // Nobody may be waiting for this.
+        // The receiver may be gone.
         let _ = next.done.send(());
     }
 }

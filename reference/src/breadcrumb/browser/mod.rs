@@ -4,7 +4,7 @@
 //! `process` for how driver and browser begin and end together, `paths` for where they are.
 //! Neighbour: [`tool`](super::tool) says what a tool is.
 //!
-//! There is one browser with one page, begun with the first call and kept; calls take turns on it, and a call without
+//! There is one browser with one page, started with the first call and kept; calls take turns on it, and a call without
 //! `url` is about the page that the one before left open. A browser that hangs or is lost is replaced for the next
 //! call. Deliberately absent: pages side by side, files, downloads, logins that outlast the browser, and any address
 //! but `http`, `https` and `about:blank`. Which of those may be reached is for the network that it runs in.
@@ -35,7 +35,7 @@ pub use self::paths::BrowserPaths;
 const DEADLINE: Duration = Duration::from_secs(20);
 /// How the text of a failure begins that is this machine's: no page was asked for.
 pub const UNSTARTED: &str = "the browser does not start";
-/// A browser begins within a second, and about once in a hundred times never: then another one is begun.
+/// A browser starts within a second, but hangs about once in a hundred times: then it is restarted.
 const HANGS: Duration = Duration::from_secs(5);
 
 /// How the tool is set up.

@@ -1,4 +1,4 @@
-//! The driver and its browser as processes: begun together, ended together.
+//! The driver and its browser as processes: started and ended together.
 //!
 //! Both are in a process group of their own, led by a shell that does nothing but wait for the end of its standard
 //! input and then kill the group. The other end of that pipe is ours alone, so it closes with [`Driver`], and also
@@ -83,7 +83,7 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.lifeline = None;
-        // The leader dies of the signal that kills all of them: then nobody writes into the profile any more, and
+        // The leader dies of the signal that kills all of them: then no process writes into the profile any more, and
         // it can be removed. That takes a few milliseconds; after `end` it takes none.
         let until = std::time::Instant::now() + GONE;
         while matches!(self.leader.try_wait(), Ok(None)) && std::time::Instant::now() < until {

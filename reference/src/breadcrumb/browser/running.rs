@@ -1,9 +1,9 @@
-//! Driver and browser at work; `actions` use them, [`super`] begins and ends them.
+//! A running driver and browser; `actions` use them, [`super`] starts and ends them.
 
 use super::process::Driver;
 use super::webdriver::Session;
 
-/// Driver and browser at work.
+/// A running driver and browser.
 pub(super) struct RunningBrowser {
     pub(super) session: Session,
     pub(super) driver: Driver,

@@ -40,7 +40,7 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
-/// Calls back when the tasks that the page has begun are over.
+/// Calls back when the tasks that the page has started are over.
 const LATER: &str = "const done = arguments[0]; setTimeout(() => setTimeout(done));";
 
 /// A session of the driver, which is a browser.

@@ -5,7 +5,7 @@
 //! Neighbour: [`tool`](super::tool) says what a tool is; the agent's own model uses `exchange` too.
 //!
 //! What a call says comes before what its configuration says, and that before the defaults.
-//! Deliberately absent: streaming, functions, and a second attempt, since whoever asked knows what it is worth.
+//! Deliberately absent: streaming, functions, and a second attempt, which is the caller's decision.
 
 mod answer;
 pub(crate) mod exchange;

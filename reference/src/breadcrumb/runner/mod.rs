@@ -1,6 +1,6 @@
 //! The runner: it executes the requests of invocations and routes what comes out (Standard, "Field definitions").
 //!
-//! 1. `request` reads the requests of a message, one by one, so that a fault of one is no fault of the others;
+//! 1. `request` reads the requests of a message, one by one, so that a fault of one does not affect the others;
 //! 2. `tool_config` fetches what a `config_id` stands for;
 //! 3. `engine` runs the requests, and gives every one of them exactly one answer;
 //! 4. `answer` writes the answers: to the agent, or to the user;

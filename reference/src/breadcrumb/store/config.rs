@@ -37,7 +37,7 @@ pub struct StoreLimits {
     pub stall: Duration,
     /// How many connections there may be at once.
     pub connections: usize,
-    /// How often a stream says that it lives.
+    /// How often a stream sends a keep-alive.
     pub ping: Duration,
 }
 

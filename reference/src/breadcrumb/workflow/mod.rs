@@ -43,7 +43,7 @@ const LONGEST: Duration = Duration::from_secs(900);
 /// A tool and the input that it takes.
 type Admitted = (Arc<dyn Tool>, Map<String, Value>);
 
-/// A step at work: its place, and what came of it.
+/// A running step: its place, and its outcome.
 type RunningStep = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
 
 /// The tool `workflow` over the tools of a catalogue.
@@ -117,7 +117,7 @@ impl Workflow {
         Ok(progress.output())
     }
 
-    /// The step at work; what cannot be run fails at once.
+    /// The running step; what cannot be run fails at once.
     fn step(
         &self,
         plan: &Plan,

@@ -1,6 +1,6 @@
 //! How far a workflow is: which step is next, with which input, and what comes out at the end.
 //!
-//! No time and no tools: whoever runs the steps says when one ends.
+//! No time and no tools: the caller runs the steps and reports their ends.
 
 use std::collections::BTreeSet;
 
@@ -22,7 +22,7 @@ enum StepState {
     Failed(String),
 }
 
-/// A workflow at work.
+/// A running workflow.
 #[derive(Debug)]
 pub struct Progress<'p> {
     plan: &'p Plan,

@@ -3,7 +3,7 @@
 //! `POST /drive` makes one call without a model, `POST /v1/chat` takes one turn with it, `GET /health` reports that
 //! someone is there. A web page must not be able to use this: bodies have to be declared as JSON, which a page of
 //! another origin may not send unasked, and on a loopback address `Host` has to be a loopback name.
-//! Deliberately absent: authentication, for whoever listens on more than loopback.
+//! Deliberately absent: authentication, which a server beyond loopback would need.
 
 use std::future::Future;
 use std::net::SocketAddr;

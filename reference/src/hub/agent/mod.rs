@@ -115,7 +115,7 @@ impl Agent {
     /// Calls a tool where its category says.
     ///
     /// # Errors
-    /// Every failed call, whoever failed; the agent itself stays able to make the next one.
+    /// Every failed call, whichever side failed; the agent stays ready for the next one.
     pub async fn call(&self, call: AgentCall) -> Result<Outcome, CallFailure> {
         let done = self.route(&call).await;
         // The name is the model's or a stranger's, so only a known one is logged.

@@ -113,7 +113,7 @@ fn every_tool_has_one_name_and_the_contract_has_nine_for_the_hub() {
     assert_eq!(schema["properties"]["updates"]["additionalProperties"], false);
 }
 
-/// What is made of an answer: `ok`, or the code of the failure.
+/// The outcome of an answer: `ok`, or the code of the failure.
 fn read(status: u16, body: &str) -> String {
     let secret = ServiceSecret::new("s3cr3t-for-tests");
     let answer = HubResponse {

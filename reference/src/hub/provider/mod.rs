@@ -39,7 +39,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// How many connections there may be at once.
 const CONNECTIONS: usize = 1024;
 
-/// A provider at work; dropping it ends it without waiting.
+/// A running provider; dropping it ends it without waiting.
 #[derive(Debug)]
 pub struct StandIn {
     listening: Listening,

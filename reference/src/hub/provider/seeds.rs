@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::letters::StoredMessage;
 use crate::hub::fixtures;
 
-/// Where everybody lives.
+/// The time zone of every account.
 const ZONE: &str = "Europe/Madrid";
 
 /// An appointment of every week.
@@ -79,11 +79,11 @@ pub(super) fn events(email: &str) -> BTreeMap<String, Value> {
     BTreeMap::from([(fixtures::EVENT_ID.to_owned(), event)])
 }
 
-/// A mail that somebody wrote.
+/// A mail of a new account.
 struct Seed {
     id: &'static str,
     thread: &'static str,
-    /// The mailbox's owner, if there is nobody.
+    /// The sender; `None` for the mailbox's owner.
     from: Option<(&'static str, &'static str)>,
     date: &'static str,
     subject: &'static str,

@@ -3,7 +3,7 @@
 //! Every quarter of an hour of each day is looked at, from the first to the last that fits between the hours.
 //! A slot never spans a change of the clocks, so that its hours are what they seem, and a time that the clocks
 //! skip is no slot. The own calendar must be free; an attendee who is not free is a conflict.
-//! The past is not special: whoever asks for last week gets last week.
+//! The past is not special: a query for last week returns last week.
 
 use jiff::civil::{Date, Weekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};

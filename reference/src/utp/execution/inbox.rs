@@ -1,6 +1,6 @@
 //! Where Inbox records are kept: [`MemoryInbox`] here, a file in `l0::store_file`; one test checks both.
 //!
-//! A store is synchronous: whoever calls it from an async thread asks [`InboxStore::waits_for_disk`] first.
+//! A store is synchronous: callers on an async thread check [`InboxStore::waits_for_disk`] first.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

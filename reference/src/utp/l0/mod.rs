@@ -2,7 +2,7 @@
 //!
 //! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
 //! `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
-//! It runs no turns: whoever does serves `turns.start` and subscribes to the wakeups (`runtime`).
+//! It runs no turns: the runtime serves `turns.start` and subscribes to the wakeups.
 
 mod http;
 mod nats;

@@ -1,7 +1,7 @@
 //! Where L0 keeps cards, tools and rosters; the Inboxes are `execution::inbox`.
 //!
 //! [`MemoryStore`] is here, the file in `store_file`; both do the same, and one test checks both.
-//! A store is synchronous: whoever calls it from an async thread asks [`Store::waits_for_disk`] first.
+//! A store is synchronous: callers on an async thread check [`Store::waits_for_disk`] first.
 
 use std::collections::HashMap;
 use std::sync::Mutex;

@@ -54,7 +54,7 @@ fn refused(answer: &UpstreamResponse, redactor: &Redactor) -> ToolFailure {
     let code = match status {
         401 | 403 => ErrorCode::AuthFailed,
         400 | 404 | 422 => ErrorCode::BadRequest,
-        // A redirect is not followed, so what was asked for is not to be had here.
+        // A redirect is not followed, so this answer has no result.
         300..400 | 429 | 500.. => ErrorCode::UpstreamUnavailable,
         _ => ErrorCode::InternalError,
     };

@@ -97,7 +97,7 @@ impl Parts {
         })
     }
 
-    /// The key of the upstream; none where nobody insists on one.
+    /// The key of the upstream; `None` where none is required.
     fn key(&self, variable: &KeyVariable) -> Result<Option<Secret>, ToolFailure> {
         match self.environment.get(&variable.name) {
             None if variable.is_named => Err(unset("options.jina.auth_env", &variable.name)),

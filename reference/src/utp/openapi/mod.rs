@@ -10,7 +10,7 @@
 //! and goes out as `Authorization: Bearer …`. It comes from the [`Environment`] and from nowhere else: an argument or
 //! an option that is called like a credential is not sent. Where `JINA_API_KEY` is not set, the request goes without
 //! `Authorization`, since the upstream also serves anonymous callers; where `auth_env` is said and its variable is not
-//! set, the call fails with `auth_failed`, since somebody meant it to be authenticated. A variable of `options.envs`
+//! set, the call fails with `auth_failed`, since the call was meant to be authenticated. A variable of `options.envs`
 //! that is not set is `auth_failed` too.
 //!
 //! Deliberately absent: `options.args`, which the worker has applied before the card was written; retries of the

@@ -1,5 +1,5 @@
 //! How a component reaches the parties that the protocol names without a wire form: card store, `resource.tools`,
-//! roster, report, and whoever runs turns.
+//! roster, report, and the service that runs turns.
 //!
 //! [`Platform`] has the operations; [`nats`] and [`http`] are the two bindings that carry them (`docs/bindings.md`).
 //! A binding makes one attempt, with a deadline and a size cap; whether to try again is the caller's business,
@@ -150,7 +150,7 @@ pub trait Platform: Send + Sync {
         async move { self.request(project_id, PlatformRequest::RosterSave { row }).await.map(drop) }.boxed()
     }
 
-    /// Gives an agent something to do; with an `agent_turn_id` that is known it starts nothing.
+    /// Starts a turn of an agent, unless its `agent_turn_id` is known already.
     fn start_turn<'a>(
         &'a self,
         project_id: &'a ProjectId,

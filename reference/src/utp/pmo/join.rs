@@ -1,4 +1,4 @@
-//! Many turns, one answer: what a `fork_join` makes of how its tasks ended.
+//! Many turns, one answer: the result of a `fork_join` out of how its tasks ended.
 //!
 //! Pure; `built_ins` starts and waits.
 

@@ -24,10 +24,10 @@ use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes,
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
 
-/// The step of a turn that nobody's step asked for.
+/// The parent step of a turn that no step asked for.
 const ROOT_STEP: &str = "step_root";
 
-/// Where turns are begun.
+/// Starts turns.
 pub(super) struct TurnHandler {
     pub(super) worker: Arc<Worker>,
     pub(super) turns: Box<dyn TurnStore>,
@@ -43,7 +43,7 @@ pub(super) enum TurnOperation {
 }
 
 impl TurnHandler {
-    /// Begins a turn, unless it was begun before.
+    /// Starts a turn, unless it was started before.
     fn start<'a>(
         &self,
         project: ProjectId,
@@ -90,7 +90,7 @@ impl TurnHandler {
     }
 }
 
-/// Answers for a turn that was begun before; one agent's turn is no other's.
+/// The answer for a turn that was started before; an id belongs to one agent.
 fn same_agent(receipt: TurnReceipt, agent_id: &str) -> Result<TurnReceipt, Denial> {
     if receipt.agent_id == agent_id {
         return Ok(receipt);

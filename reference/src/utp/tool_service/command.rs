@@ -76,7 +76,7 @@ pub(crate) struct CommandRefusal {
     pub(crate) failure: ToolFailure,
 }
 
-/// What a service makes of a command.
+/// How a service reads a command.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum ParsedCommand {
     /// Run it.
