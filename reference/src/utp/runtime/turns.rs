@@ -1,7 +1,7 @@
 //! Which turns there are, and which calls they wait for.
 //!
-//! [`TurnStore`] is the interface for what a runtime knows about its turns; [`MemoryTurns`] ends with the process, and so do
-//! the turns themselves. A file store is left out: it would also have to bring back the conversation with the model.
+//! [`TurnStore`] is the interface for what a runtime knows about its turns; [`MemoryTurns`] ends with the process, and
+//! so do the turns themselves. A file store is left out: it would also have to restore the conversation with the model.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
