@@ -3,7 +3,7 @@
 //! Nothing of a request is looked at before its secret is. Neighbour: `execution` is what happens after that.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -11,7 +11,6 @@ use axum::extract::{Path, Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use futures::StreamExt as _;
 use serde_json::{Value, json};
 
 use super::context::HubContext;
@@ -20,11 +19,7 @@ use super::execution;
 use super::record::Integration;
 use super::request::{ExecuteRequest, uuid};
 use super::upstream::RequestCounter;
-
-/// How much of a refused body is read all the same, so that its sender gets to see the refusal.
-const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// How long that may take.
-const DISCARD_DEADLINE: Duration = Duration::from_secs(2);
+use crate::http::body::{self, BodyFault};
 
 pub(super) fn router(context: Arc<HubContext>) -> Router {
     Router::new()
@@ -45,7 +40,7 @@ async fn execute(State(context): State<Arc<HubContext>>, request: Request) -> Re
     let started = Instant::now();
     let (head, body) = request.into_parts();
     if let Err(refusal) = admit(&context, &head.headers) {
-        discard(body).await;
+        body::discard(body).await;
         return refusal.answer(None);
     }
     let bytes = match read(body, &context).await {
@@ -115,40 +110,12 @@ fn admit(context: &HubContext, headers: &HeaderMap) -> Result<(), Refusal> {
 
 /// The whole body, if it is short enough and comes in time.
 async fn read(body: Body, context: &HubContext) -> Result<Bytes, Refusal> {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut read = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_error| Refusal::new(Code::InvalidRequest, "the body broke off"))?;
-            if read.len() + chunk.len() > context.limits.body_bytes {
-                return Err(Refusal::new(
-                    Code::PayloadTooLarge,
-                    format!("the body is longer than {} bytes", context.limits.body_bytes),
-                ));
-            }
-            read.extend_from_slice(&chunk);
+    let limit = context.limits.body_bytes;
+    body::read(body, limit, context.limits.body_deadline).await.map_err(|fault| match fault {
+        BodyFault::Broken => Refusal::new(Code::InvalidRequest, "the body broke off"),
+        BodyFault::TooLong => {
+            Refusal::new(Code::PayloadTooLarge, format!("the body is longer than {limit} bytes"))
         }
-        Ok(Bytes::from(read))
-    };
-    let read = tokio::time::timeout(context.limits.body_deadline, reading)
-        .await
-        .unwrap_or_else(|_elapsed| Err(Refusal::new(Code::RequestTimeout, "the body did not come in time")));
-    if read.as_ref().is_err_and(|refusal| refusal.code == Code::PayloadTooLarge) {
-        discard(Body::from_stream(chunks)).await;
-    }
-    read
-}
-
-/// Reads on for a while: a client that is still sending when the connection closes never sees the answer.
-async fn discard(body: Body) {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut left = DISCARDED_BYTES;
-        while let Some(Ok(chunk)) = chunks.next().await {
-            let Some(rest) = left.checked_sub(chunk.len()) else { break };
-            left = rest;
-        }
-    };
-    // Out of time means that the client is slow; it gets its answer now.
-    let _ = tokio::time::timeout(DISCARD_DEADLINE, reading).await;
+        BodyFault::Late => Refusal::new(Code::RequestTimeout, "the body did not come in time"),
+    })
 }

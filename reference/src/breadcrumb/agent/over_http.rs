@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use futures::future::BoxFuture;
@@ -24,6 +23,7 @@ use super::config::{AgentConfig, AgentError};
 use super::lines::{read_breadcrumb, store};
 use super::session_manager::{OutputSink, SessionManager};
 use super::utterance::Utterance;
+use crate::http::head::{declares_json, names_loopback};
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
 use crate::sync::locked;
 
@@ -158,22 +158,6 @@ impl OutputSink for Outbox {
             Ok(())
         })
     }
-}
-
-fn declares_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-fn names_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn refused(status: StatusCode, text: &str) -> Response {

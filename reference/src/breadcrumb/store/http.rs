@@ -4,7 +4,6 @@
 //! whose own name was made to point here, and so has the `Origin` of a request that has one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -14,7 +13,6 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use futures::StreamExt as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
@@ -23,11 +21,9 @@ use subtle::ConstantTimeEq as _;
 use super::context::{StoreContext, new_id};
 use super::database::{Query, WriteError};
 use super::record::Parts;
+use crate::http::body::{self, BodyFault};
+use crate::http::head::is_loopback;
 
-/// How much of a refused body is read all the same, so that its sender gets to see the refusal.
-const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// How long that may take.
-const DISCARD_DEADLINE: Duration = Duration::from_secs(2);
 /// No header that the store keeps may be longer.
 const KEY_BYTES: usize = 256;
 /// How many breadcrumbs a list has, and may have.
@@ -108,7 +104,7 @@ fn not_allowed(methods: &'static str) -> Response {
 async fn admitted(State(context): SharedContext, request: Request, next: Next) -> Response {
     let refused = refusal(&context, request.headers(), request.uri());
     let Some(refusal) = refused else { return next.run(request).await };
-    discard(request.into_body()).await;
+    body::discard(request.into_body()).await;
     refusal.into_response()
 }
 
@@ -139,16 +135,6 @@ fn refusal(context: &StoreContext, headers: &HeaderMap, uri: &Uri) -> Option<Ref
     let digest = |text: &str| Sha256::digest(text.as_bytes());
     let known = shown.is_some_and(|shown| bool::from(digest(&shown).ct_eq(&digest(token.expose()))));
     (!known).then(|| Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
-}
-
-fn is_loopback(authority: &str) -> bool {
-    let name = match authority.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => authority.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 async fn token(State(context): SharedContext, body: Body) -> HttpResult {
@@ -321,58 +307,11 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
 /// The whole body, if it is short enough and comes in time.
 async fn read(body: Body, context: &StoreContext) -> Result<Bytes, Refusal> {
     let limit = context.limits.body_bytes;
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut read = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"))?;
-            if read.len() + chunk.len() > limit {
-                let text = format!("the body is longer than {limit} bytes");
-                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text));
-            }
-            read.extend_from_slice(&chunk);
+    body::read(body, limit, context.limits.body_deadline).await.map_err(|fault| match fault {
+        BodyFault::Broken => Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"),
+        BodyFault::TooLong => {
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {limit} bytes"))
         }
-        Ok(Bytes::from(read))
-    };
-    let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
-    let read =
-        tokio::time::timeout(context.limits.body_deadline, reading).await.unwrap_or_else(|_| Err(slow()));
-    if read.as_ref().is_err_and(|refusal| refusal.status == StatusCode::PAYLOAD_TOO_LARGE) {
-        discard(Body::from_stream(chunks)).await;
-    }
-    read
-}
-
-/// Reads on for a while: a client that is still sending when the connection closes never sees the answer.
-async fn discard(body: Body) {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut left = DISCARDED_BYTES;
-        while let Some(Ok(chunk)) = chunks.next().await {
-            let Some(rest) = left.checked_sub(chunk.len()) else { break };
-            left = rest;
-        }
-    };
-    // Out of time means that the client is slow; it gets its answer now.
-    let _ = tokio::time::timeout(DISCARD_DEADLINE, reading).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn loopback_names_are_known() {
-        fn check(authority: &str, expect: bool) {
-            assert_eq!(is_loopback(authority), expect, "{authority}");
-        }
-        check("127.0.0.1:8080", true);
-        check("localhost", true);
-        check("LOCALHOST:1", true);
-        check("[::1]:8080", true);
-        check("127.0.0.1.example.org", false);
-        check("example.org:80", false);
-        check("localhost.example.org", false);
-        check("", false);
-    }
+        BodyFault::Late => Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+    })
 }

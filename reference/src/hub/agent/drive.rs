@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -28,6 +27,7 @@ use super::chat::{Turn, failure_document};
 use super::config::AgentConfig;
 use super::error::{AgentError, ChatError};
 use super::{Agent, AgentCall, CallFailure, Outcome};
+use crate::http::head::{declares_json, names_loopback};
 
 /// How large a body may be.
 const BODY_BYTES: usize = 1024 * 1024;
@@ -191,22 +191,6 @@ async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Response> {
     };
     serde_json::from_slice(&bytes)
         .map_err(|error| refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", &error.to_string()))
-}
-
-fn declares_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-fn names_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn refused(status: StatusCode, code: &str, message: &str) -> Response {
