@@ -6,16 +6,16 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-/// What the model said.
+/// A reply of the model.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub(crate) struct Said {
+pub(crate) struct ModelReply {
     pub(crate) content: Option<String>,
-    pub(crate) calls: Vec<Called>,
+    pub(crate) calls: Vec<ModelCall>,
 }
 
 /// A tool that the model wants called.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Called {
+pub(crate) struct ModelCall {
     pub(crate) id: String,
     pub(crate) name: String,
     /// As the model wrote them; often JSON.
@@ -29,11 +29,11 @@ struct Completion {
 
 #[derive(Deserialize)]
 struct Choice {
-    message: Message,
+    message: ChoiceMessage,
 }
 
 #[derive(Deserialize)]
-struct Message {
+struct ChoiceMessage {
     #[serde(default)]
     content: Option<Value>,
     #[serde(default)]
@@ -54,14 +54,14 @@ struct Function {
     arguments: Value,
 }
 
-impl Said {
+impl ModelReply {
     /// Reads a completion, of which `most` calls are looked at; `new_id` names a call that has no id.
     pub(crate) fn read(body: &[u8], most: usize, new_id: impl Fn() -> String) -> Result<Self, &'static str> {
         let completion: Completion =
             serde_json::from_slice(body).map_err(|_| "the answer is no chat completion")?;
         let choice = completion.choices.into_iter().next().ok_or("there is no choice in the answer")?;
         let calls = choice.message.tool_calls.unwrap_or_default().into_iter().take(most);
-        let calls = calls.map(|call| Called {
+        let calls = calls.map(|call| ModelCall {
             id: call.id.filter(|id| !id.trim().is_empty()).unwrap_or_else(&new_id),
             name: call.function.name,
             arguments: arguments(&call.function.arguments),

@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 
 pub use self::events::{Event, Events};
 use super::tool::shorten;
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// For one request, its answer included.
 const DEADLINE: Duration = Duration::from_secs(10);
@@ -283,7 +283,7 @@ impl StoreClient {
         self.json(request).await.map(drop)
     }
 
-    /// Decrypts a secret; the store is told why.
+    /// Decrypts a secret; the reason is sent to the store.
     ///
     /// # Errors
     ///

@@ -1,4 +1,4 @@
-//! One call of a tool, kept from doing harm: it may fail, panic or hang, and each is an error like the others.
+//! One call of a tool, isolated: it may fail, panic or hang, and each is an error of the call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ pub(super) const DEADLINE: Duration = Duration::from_secs(60);
 
 /// Runs a call to its end or to its deadline; the output is an object.
 ///
-/// It has a task of its own, so that a panic ends that alone, and a tool that does not yield holds up nobody else.
+/// It has a task of its own, so that a panic ends that alone, and a tool that does not yield blocks no other.
 pub(super) async fn execute(
     tool: Arc<dyn Tool>,
     call: ToolCall,
@@ -21,7 +21,7 @@ pub(super) async fn execute(
 ) -> Result<Value, ToolFailure> {
     let deadline = tool.deadline().unwrap_or(deadline);
     let name = tool.definition().name.clone();
-    let mut task = Ending(tokio::spawn(async move { tool.run(call).await }));
+    let mut task = AbortOnDrop(tokio::spawn(async move { tool.run(call).await }));
     match tokio::time::timeout(deadline, &mut task.0).await {
         Ok(Ok(Ok(output @ Value::Object(_)))) => Ok(output),
         Ok(Ok(Ok(_))) => Err(ToolFailure::new(format!("`{name}` gave an output that is no object"))),
@@ -31,10 +31,10 @@ pub(super) async fn execute(
     }
 }
 
-/// Ends the task with whoever waits for it.
-struct Ending<T>(JoinHandle<T>);
+/// Aborts the task when its caller stops waiting for it.
+struct AbortOnDrop<T>(JoinHandle<T>);
 
-impl<T> Drop for Ending<T> {
+impl<T> Drop for AbortOnDrop<T> {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -2,7 +2,7 @@
 //!
 //! The path of one call, in the order in which the modules are worth reading:
 //!
-//! 1. an agent puts an invocation into the [`store`], which tells everyone who listens;
+//! 1. an agent puts an invocation into the [`store`], which notifies all subscribers;
 //! 2. a [`runner`] reads the requests, finds each [`tool`] in its catalogue, and runs it;
 //! 3. it answers with breadcrumbs, to the agent or to the user as each request says.
 //!

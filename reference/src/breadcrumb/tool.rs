@@ -14,7 +14,7 @@ use futures::future::BoxFuture;
 use jsonschema::Validator;
 use serde_json::{Map, Value, json};
 
-pub use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// How many faults of an input one failure names.
 const NAMED_FAULTS: usize = 5;
@@ -266,7 +266,8 @@ mod tests {
     use futures::future::BoxFuture;
     use serde_json::{Value, json};
 
-    use super::{Catalog, CatalogError, Secret, Tool, ToolCall, ToolConfig, ToolDefinition, ToolFailure};
+    use super::{Catalog, CatalogError, Tool, ToolCall, ToolConfig, ToolDefinition, ToolFailure};
+    use crate::secret::Secret;
 
     struct Fixed(ToolDefinition);
 

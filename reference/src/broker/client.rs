@@ -5,11 +5,12 @@
 //! Deliberately absent: the client's options, which only its own task needs, except `headers`.
 
 use std::sync::atomic::AtomicBool;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard};
 
 use tokio::sync::Notify;
 
 use super::outbound::{Outbound, Overflow};
+use crate::sync::locked;
 
 /// A client as its publishers see it.
 #[derive(Debug)]
@@ -36,7 +37,7 @@ impl Client {
     }
 
     pub(super) fn outbound(&self) -> MutexGuard<'_, Outbound> {
-        self.outbound.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.outbound)
     }
 
     /// Appends to the queue, or cuts the client off when there is no room.

@@ -88,7 +88,7 @@ pub enum BrokerError {
 pub struct Broker {
     address: SocketAddr,
     shared: Arc<Shared>,
-    /// Taken by `shutdown`; dropping it tells the acceptor to end.
+    /// Taken by `shutdown`; dropping it stops the acceptor.
     stop: Option<oneshot::Sender<()>>,
     /// Owns the listener and, through a `JoinSet`, every connection.
     acceptor: JoinHandle<()>,
@@ -150,7 +150,7 @@ impl Drop for Broker {
     }
 }
 
-/// Accepts until told to stop. Its connections end with it, however it ends.
+/// Accepts until asked to stop. Its connections end with it, however it ends.
 async fn accept(listener: TcpListener, shared: Arc<Shared>, mut stopped: oneshot::Receiver<()>) {
     let mut connections = JoinSet::new();
     loop {

@@ -19,7 +19,7 @@ const SHARED_FROM: usize = 16 * 1024;
 /// The size at which gathered frames become a chunk of their own.
 const CHUNK: usize = 64 * 1024;
 
-/// The answer to a request that nobody listens for (NATS client protocol, no responders).
+/// The answer to a request without subscribers (NATS client protocol, no responders).
 const NO_RESPONDERS: &[u8] = b"NATS/1.0 503\r\n\r\n";
 
 /// More waits than may: the client is a slow consumer.

@@ -71,7 +71,7 @@ pub(super) enum Violation {
 
 impl Violation {
     /// The text between the quotes of `-ERR`. `nats-server` closes without a word on
-    /// [`Violation::Malformed`]; a word costs nothing and helps whoever debugs a client.
+    /// [`Violation::Malformed`]; a word costs nothing and helps to debug a client.
     pub(super) fn text(self) -> &'static str {
         match self {
             Self::UnknownOperation => "Unknown Protocol Operation",
@@ -168,7 +168,7 @@ impl Parser {
     }
 
     fn publish(&self, line: &Bytes, rest: &[u8]) -> Result<Announced, Violation> {
-        let (subject, reply, total) = match Arguments::of(rest).as_slice() {
+        let (subject, reply, total) = match OperationArguments::of(rest).as_slice() {
             [subject, total] => (*subject, None, *total),
             [subject, reply, total] => (*subject, Some(*reply), *total),
             _ => return Err(Violation::Malformed),
@@ -183,7 +183,7 @@ impl Parser {
     }
 
     fn publish_with_headers(&self, line: &Bytes, rest: &[u8]) -> Result<Announced, Violation> {
-        let (subject, reply, headers, total) = match Arguments::of(rest).as_slice() {
+        let (subject, reply, headers, total) = match OperationArguments::of(rest).as_slice() {
             [subject, headers, total] => (*subject, None, *headers, *total),
             [subject, reply, headers, total] => (*subject, Some(*reply), *headers, *total),
             _ => return Err(Violation::Malformed),
@@ -214,12 +214,12 @@ enum Line {
 }
 
 /// The blank-separated arguments of a line, in a fixed place: a publish allocates nothing here.
-struct Arguments<'l> {
+struct OperationArguments<'l> {
     found: [&'l [u8]; MAX_ARGUMENTS],
     count: usize,
 }
 
-impl<'l> Arguments<'l> {
+impl<'l> OperationArguments<'l> {
     fn of(rest: &'l [u8]) -> Self {
         let mut arguments = Self { found: [&[]; MAX_ARGUMENTS], count: 0 };
         let words = rest.split(|byte| is_blank(*byte)).filter(|word| !word.is_empty());
@@ -237,7 +237,7 @@ impl<'l> Arguments<'l> {
 }
 
 fn subscribe(line: &Bytes, rest: &[u8]) -> Result<Operation, Violation> {
-    let (subject, queue, sid) = match Arguments::of(rest).as_slice() {
+    let (subject, queue, sid) = match OperationArguments::of(rest).as_slice() {
         [subject, sid] => (*subject, None, *sid),
         [subject, queue, sid] => (*subject, Some(*queue), *sid),
         _ => return Err(Violation::Malformed),
@@ -250,7 +250,7 @@ fn subscribe(line: &Bytes, rest: &[u8]) -> Result<Operation, Violation> {
 }
 
 fn unsubscribe(line: &Bytes, rest: &[u8]) -> Result<Operation, Violation> {
-    let (sid, max) = match Arguments::of(rest).as_slice() {
+    let (sid, max) = match OperationArguments::of(rest).as_slice() {
         [sid] => (*sid, None),
         // A maximum that is no number means "now", as it does to `nats-server`.
         [sid, max] => (*sid, number(max).and_then(|max| u64::try_from(max).ok())),

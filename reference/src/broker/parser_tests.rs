@@ -8,7 +8,7 @@ use super::*;
 
 const MAX_PAYLOAD: usize = 64;
 
-/// Everything that a parser makes of these bytes, and how it ended.
+/// Everything that a parser returns for these bytes, and how it ended.
 type Parsed = (Vec<Operation>, Option<Violation>);
 
 fn parse(chunks: &[&[u8]]) -> Parsed {

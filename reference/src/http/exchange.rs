@@ -1,6 +1,6 @@
-//! The parts of one request to somebody else's API: TLS, a connection of its own, the key in a header.
+//! The parts of one request to a third party's API: TLS, a connection of its own, the key in a header.
 //!
-//! Redirects are not followed and no proxy is asked, since either would lead the key to somebody else.
+//! Redirects are not followed and no proxy is asked, since either could send the key elsewhere.
 //! reqwest is not used because TLS in it would be TLS in every client of the workspace.
 
 use std::sync::Arc;
@@ -17,7 +17,7 @@ use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::ServerName;
 use tokio_rustls::rustls::{ClientConfig, Error, RootCertStore};
 
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// What went wrong below HTTP.
 pub(crate) type Cause = Box<dyn std::error::Error + Send + Sync>;

@@ -1,4 +1,4 @@
-//! An HTTP/1 listener on which nobody can take their time: heads have a deadline, and so has a client that does not
+//! An HTTP/1 listener with deadlines against slow clients: heads have a deadline, and so has a client that does not
 //! read what it is sent.
 //!
 //! axum's own server has neither, so hyper is driven here. The event streams of a breadcrumb store are why the latter
@@ -27,7 +27,7 @@ use tokio::time::Sleep;
 const HEAD_BYTES: usize = 64 * 1024;
 /// What most allow for the head of a request.
 pub(crate) const HEAD_DEADLINE: Duration = Duration::from_secs(30);
-/// How long open requests may take to end after the listener was told to.
+/// How long open requests may take to end after the listener was asked to stop.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 /// How long to wait before the next attempt when the system has no connection to give.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
@@ -43,7 +43,7 @@ pub(crate) struct Bounds {
     pub(crate) stall: Duration,
 }
 
-/// A listener at work. Dropping it closes it and every connection.
+/// A running listener. Dropping it closes it and every connection.
 #[derive(Debug)]
 pub(crate) struct Listening {
     address: SocketAddr,
@@ -94,7 +94,7 @@ async fn accept(listener: TcpListener, router: Router, bounds: Bounds, mut stopp
             (listener.accept().await, permit)
         };
         tokio::select! {
-            () = told(&mut stopped) => break,
+            () = stop_requested(&mut stopped) => break,
             Some(_ended) = connections.join_next(), if !connections.is_empty() => {}
             (accepted, permit) = next => {
                 let Ok((stream, _peer)) = accepted else {
@@ -122,13 +122,13 @@ async fn serve(stream: Watched, builder: http1::Builder, router: Router, mut sto
     // An error is the client's: it went away, took too long, or did not speak HTTP.
     tokio::select! {
         _ = connection.as_mut() => return,
-        () = told(&mut stopped) => connection.as_mut().graceful_shutdown(),
+        () = stop_requested(&mut stopped) => connection.as_mut().graceful_shutdown(),
     }
     let _ = connection.await;
 }
 
-/// Returns when the listener is told to end, or dropped.
-async fn told(stopped: &mut watch::Receiver<bool>) {
+/// Returns when the listener is asked to stop, or dropped.
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 

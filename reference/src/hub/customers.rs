@@ -1,97 +1,19 @@
 //! What the Hub knows of its customers, in memory; every change is also written to the `store`.
-//!
-//! Google gives one grant for both integrations; which of them are connected follows from the grant's scopes.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use jiff::Timestamp;
 use jiff::tz::TimeZone;
-use serde::Serialize;
 
+use super::config::Allowance;
 use super::envelope::Refusal;
 use super::error::HubError;
+use super::inputs;
 use super::limiter::Limiter;
-use super::store::{Record, Store};
-use super::{Allowance, inputs};
-use crate::utp::tool_service::locked;
-
-/// What a customer can connect.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Integration {
-    Calendar,
-    Mail,
-}
-
-impl Integration {
-    pub(super) const ALL: [Self; 2] = [Self::Calendar, Self::Mail];
-
-    pub(super) fn slug(self) -> &'static str {
-        match self {
-            Self::Calendar => "google_calendar",
-            Self::Mail => "google_gmail",
-        }
-    }
-
-    /// For sentences.
-    pub(super) fn name(self) -> &'static str {
-        match self {
-            Self::Calendar => "Google Calendar",
-            Self::Mail => "Gmail",
-        }
-    }
-
-    /// Whether the scope, in its short form, belongs here.
-    fn has(self, scope: &str) -> bool {
-        match self {
-            Self::Calendar => scope.starts_with("calendar"),
-            Self::Mail => scope.starts_with("gmail") || scope == "https://mail.google.com/",
-        }
-    }
-}
-
-/// When a customer works, in their own time zone.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
-pub(super) struct WorkingHours {
-    /// `HH:MM`
-    pub(super) start: String,
-    /// `HH:MM`
-    pub(super) end: String,
-    /// Lower-case names.
-    pub(super) days: Vec<String>,
-}
-
-/// What the provider allows the Hub to do for a customer. No `Debug`: there are tokens in it.
-#[derive(Clone)]
-pub(super) struct Grant {
-    /// Whose mailbox and calendar it is.
-    pub(super) email: String,
-    /// Short forms (`calendar.readonly`) or URLs.
-    pub(super) scopes: Vec<String>,
-    pub(super) access_token: String,
-    pub(super) refresh_token: String,
-    pub(super) expires_at: Timestamp,
-    /// Counts renewals, so that one that was waited for is known from one that is still needed.
-    pub(super) generation: u64,
-}
-
-impl Grant {
-    /// The scopes of one integration, as they were granted.
-    pub(super) fn scopes_of(&self, integration: Integration) -> Vec<&str> {
-        self.scopes.iter().map(String::as_str).filter(|scope| integration.has(short(scope))).collect()
-    }
-
-    /// Whether at least one of these was granted.
-    pub(super) fn has_one_of(&self, scopes: &[&str]) -> bool {
-        self.scopes.iter().any(|granted| scopes.contains(&short(granted)))
-    }
-}
-
-/// The short form of a scope.
-fn short(scope: &str) -> &str {
-    scope.strip_prefix("https://www.googleapis.com/auth/").unwrap_or(scope)
-}
+use super::record::{CustomerRecord, Grant, Integration, WorkingHours};
+use super::store::Store;
+use crate::sync::locked;
 
 /// A customer, shared by all requests for it.
 pub(super) struct Customer {
@@ -105,7 +27,7 @@ pub(super) struct Customer {
 }
 
 impl Customer {
-    fn new(record: Record, default_allowance: Allowance) -> Result<Self, HubError> {
+    fn new(record: CustomerRecord, default_allowance: Allowance) -> Result<Self, HubError> {
         let wrong = |what: &str| HubError::store(format!("the {what} of customer `{}` is wrong", record.id));
         let zone = TimeZone::get(&record.time_zone).map_err(|_error| wrong("time zone"))?;
         let hours = &record.working_hours;
@@ -141,8 +63,12 @@ pub(super) struct Customers {
 }
 
 impl Customers {
-    pub(super) fn new(store: Store, records: Vec<Record>, allowance: Allowance) -> Result<Self, HubError> {
-        let customer = |record: Record| {
+    pub(super) fn new(
+        store: Store,
+        records: Vec<CustomerRecord>,
+        allowance: Allowance,
+    ) -> Result<Self, HubError> {
+        let customer = |record: CustomerRecord| {
             let customer = Customer::new(record, allowance)?;
             Ok((customer.id.clone(), Arc::new(customer)))
         };
@@ -161,34 +87,5 @@ impl Customers {
         let (store, id) = (Arc::clone(&self.store), customer.id.clone());
         let saved = tokio::task::spawn_blocking(move || store.save_grant(&id, &grant)).await;
         saved.map_err(HubError::store)?
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use jiff::Timestamp;
-
-    use super::{Grant, Integration};
-
-    #[test]
-    fn scopes_decide_what_is_connected_in_either_form() {
-        fn check(scopes: &[&str], calendar: usize, mail: usize, writes: bool) {
-            let grant = Grant {
-                email: String::new(),
-                scopes: scopes.iter().map(|&scope| scope.to_owned()).collect(),
-                access_token: String::new(),
-                refresh_token: String::new(),
-                expires_at: Timestamp::UNIX_EPOCH,
-                generation: 0,
-            };
-            assert_eq!(grant.scopes_of(Integration::Calendar).len(), calendar, "{scopes:?}");
-            assert_eq!(grant.scopes_of(Integration::Mail).len(), mail, "{scopes:?}");
-            assert_eq!(grant.has_one_of(&["calendar.events", "calendar"]), writes, "{scopes:?}");
-        }
-        check(&[], 0, 0, false);
-        check(&["calendar.readonly"], 1, 0, false);
-        check(&["gmail.readonly", "calendar"], 1, 1, true);
-        check(&["https://www.googleapis.com/auth/calendar.events", "https://mail.google.com/"], 1, 1, true);
-        check(&["openid", "email"], 0, 0, false);
     }
 }

@@ -7,34 +7,36 @@ use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
 
-use super::Core;
-use super::customers::Integration;
+use super::context::HubContext;
 use super::envelope::{Code, Refusal};
 use super::inputs::Inputs;
+use super::record::Integration;
 use super::request::ExecuteRequest;
-use super::session::{Calls, Session};
-use super::tools::Task;
+use super::session::ProviderSession;
+use super::tools::ToolRequest;
+use super::upstream::RequestCounter;
 
 /// A tool may make several calls to the provider, each with its own deadline; together they take at most so many.
 const PROVIDER_DEADLINES: u32 = 6;
 
 pub(super) async fn execute(
-    core: &Arc<Core>,
+    context: &Arc<HubContext>,
     request: &ExecuteRequest,
-    calls: &Calls,
+    calls: &RequestCounter,
 ) -> Result<Value, Refusal> {
-    let task = Task::read(&request.tool, &Inputs::new(&request.inputs))?;
-    let customer = core.customers.find(&request.customer_id).ok_or_else(unknown_customer)?;
+    let task = ToolRequest::read(&request.tool, &Inputs::new(&request.inputs))?;
+    let customer = context.customers.find(&request.customer_id).ok_or_else(unknown_customer)?;
     let integration = task.integration();
-    let grant = customer.grant_for(integration).ok_or_else(|| not_connected(integration, &core.setup_url))?;
+    let grant =
+        customer.grant_for(integration).ok_or_else(|| not_connected(integration, &context.setup_url))?;
     customer.limiter.admit(Instant::now()).map_err(limited)?;
     for scopes in task.scopes() {
         if !grant.has_one_of(scopes) {
             return Err(without_scope(integration, scopes));
         }
     }
-    let session = Session::new(Arc::clone(core), customer, integration, calls.clone());
-    let deadline = core.limits.provider_deadline * PROVIDER_DEADLINES;
+    let session = ProviderSession::new(Arc::clone(context), customer, integration, calls.clone());
+    let deadline = context.limits.provider_deadline * PROVIDER_DEADLINES;
     tokio::time::timeout(deadline, task.run(&session)).await.unwrap_or_else(|_elapsed| {
         Err(Refusal::new(Code::ExternalApiError, format!("the tool took longer than {deadline:?}")))
     })

@@ -7,9 +7,8 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::Allowance;
-use super::customers::{Grant, WorkingHours};
-use super::store::Record;
+use super::config::Allowance;
+use super::record::{CustomerRecord, Grant, WorkingHours};
 
 /// Calendar and mailbox are connected, for reading and writing.
 pub const CONNECTED: &str = "0b6f6a52-6c1e-4a39-9d55-0d1f5a3c0001";
@@ -77,11 +76,11 @@ pub(super) fn mailbox(name: &str) -> String {
     format!("{}@orchid.example", name.replace('_', "."))
 }
 
-pub(super) fn records() -> Vec<Record> {
+pub(super) fn records() -> Vec<CustomerRecord> {
     ALL.iter().map(record).collect()
 }
 
-fn record(fixture: &Fixture) -> Record {
+fn record(fixture: &Fixture) -> CustomerRecord {
     let name = fixture.name;
     let abroad = name == "other";
     let working_days: &[&str] = if abroad {
@@ -90,7 +89,7 @@ fn record(fixture: &Fixture) -> Record {
         &["monday", "tuesday", "wednesday", "thursday", "friday"]
     };
     let words = |words: &[&str]| words.iter().map(|&word| word.to_owned()).collect::<Vec<String>>();
-    Record {
+    CustomerRecord {
         id: fixture.id.to_owned(),
         time_zone: if abroad { "America/New_York" } else { "Europe/Madrid" }.to_owned(),
         working_hours: WorkingHours {

@@ -3,7 +3,7 @@
 //! Nothing of a request is looked at before its secret is. Neighbour: `execution` is what happens after that.
 
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -11,21 +11,17 @@ use axum::extract::{Path, Request, State};
 use axum::http::HeaderMap;
 use axum::response::{IntoResponse as _, Response};
 use axum::routing::{get, post};
-use futures::StreamExt as _;
 use serde_json::{Value, json};
 
-use super::customers::Integration;
+use super::context::HubContext;
 use super::envelope::{self, Code, Refusal};
+use super::execution;
+use super::record::Integration;
 use super::request::{ExecuteRequest, uuid};
-use super::session::Calls;
-use super::{Core, execution};
+use super::upstream::RequestCounter;
+use crate::http::body::{self, BodyFault};
 
-/// How much of a refused body is read all the same, so that its sender gets to see the refusal.
-const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// How long that may take.
-const DISCARD_DEADLINE: Duration = Duration::from_secs(2);
-
-pub(super) fn router(core: Arc<Core>) -> Router {
+pub(super) fn router(context: Arc<HubContext>) -> Router {
     Router::new()
         .route("/api/internal/tools/execute/", post(execute).fallback(|| async { not_allowed("POST") }))
         .route(
@@ -33,21 +29,21 @@ pub(super) fn router(core: Arc<Core>) -> Router {
             get(status).fallback(|| async { not_allowed("GET") }),
         )
         .fallback(|| async { Refusal::new(Code::NotFound, "nothing is served at this path").answer(None) })
-        .with_state(core)
+        .with_state(context)
 }
 
 fn not_allowed(methods: &'static str) -> Response {
     Refusal::new(Code::MethodNotAllowed, format!("this path takes `{methods}`")).allow(methods).answer(None)
 }
 
-async fn execute(State(core): State<Arc<Core>>, request: Request) -> Response {
+async fn execute(State(context): State<Arc<HubContext>>, request: Request) -> Response {
     let started = Instant::now();
     let (head, body) = request.into_parts();
-    if let Err(refusal) = admit(&core, &head.headers) {
-        discard(body).await;
+    if let Err(refusal) = admit(&context, &head.headers) {
+        body::discard(body).await;
         return refusal.answer(None);
     }
-    let bytes = match read(body, &core).await {
+    let bytes = match read(body, &context).await {
         Ok(bytes) => bytes,
         Err(refusal) => return refusal.answer(None),
     };
@@ -55,12 +51,12 @@ async fn execute(State(core): State<Arc<Core>>, request: Request) -> Response {
         Ok(request) => request,
         Err(malformed) => return malformed.refusal.answer(malformed.tool.as_deref()),
     };
-    let calls = Calls::default();
-    let executed = execution::execute(&core, &request, &calls).await;
+    let calls = RequestCounter::default();
+    let executed = execution::execute(&context, &request, &calls).await;
     let elapsed = started.elapsed();
     let outcome = executed.as_ref().map_or_else(|refusal| refusal.code.name(), |_| "success");
     // The tool's name is the client's until it is known, and could hold anything; the id is a UUID.
-    (core.log)(&format!(
+    (context.log)(&format!(
         "tool={:?} customer={} outcome={outcome} provider_calls={} elapsed={elapsed:?}",
         request.tool.chars().take(64).collect::<String>(),
         request.customer_id,
@@ -73,21 +69,21 @@ async fn execute(State(core): State<Arc<Core>>, request: Request) -> Response {
 }
 
 async fn status(
-    State(core): State<Arc<Core>>,
+    State(context): State<Arc<HubContext>>,
     Path(customer_id): Path<String>,
     headers: HeaderMap,
 ) -> Response {
-    match admit(&core, &headers).and_then(|()| integrations(&core, &customer_id)) {
+    match admit(&context, &headers).and_then(|()| integrations(&context, &customer_id)) {
         Ok(answer) => axum::Json(answer).into_response(),
         Err(refusal) => refusal.answer(None),
     }
 }
 
 /// Which integrations a customer has connected (contract, "Integration Status Endpoint").
-fn integrations(core: &Core, customer_id: &str) -> Result<Value, Refusal> {
+fn integrations(context: &HubContext, customer_id: &str) -> Result<Value, Refusal> {
     let id = uuid(customer_id)
         .ok_or_else(|| Refusal::new(Code::InvalidRequest, "`customer_id` must be a UUID"))?;
-    let customer = core.customers.find(&id).ok_or_else(execution::unknown_customer)?;
+    let customer = context.customers.find(&id).ok_or_else(execution::unknown_customer)?;
     let entry = |integration: Integration| match customer.grant_for(integration) {
         Some(grant) => json!({
             "connected": true,
@@ -95,7 +91,7 @@ fn integrations(core: &Core, customer_id: &str) -> Result<Value, Refusal> {
             "email": grant.email,
             "expires_at": grant.expires_at.to_string(),
         }),
-        None => json!({"connected": false, "setup_url": core.setup_url}),
+        None => json!({"connected": false, "setup_url": context.setup_url}),
     };
     let entries: serde_json::Map<String, Value> = Integration::ALL
         .into_iter()
@@ -104,50 +100,22 @@ fn integrations(core: &Core, customer_id: &str) -> Result<Value, Refusal> {
     Ok(json!({"customer_id": customer_id, "integrations": entries}))
 }
 
-fn admit(core: &Core, headers: &HeaderMap) -> Result<(), Refusal> {
-    if core.secret.is_shown_in(headers) {
+fn admit(context: &HubContext, headers: &HeaderMap) -> Result<(), Refusal> {
+    if context.secret.is_shown_in(headers) {
         return Ok(());
     }
-    (core.log)("refused a request without the service secret");
+    (context.log)("refused a request without the service secret");
     Err(Refusal::new(Code::Unauthorized, "the service secret is missing or wrong"))
 }
 
 /// The whole body, if it is short enough and comes in time.
-async fn read(body: Body, core: &Core) -> Result<Bytes, Refusal> {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut read = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_error| Refusal::new(Code::InvalidRequest, "the body broke off"))?;
-            if read.len() + chunk.len() > core.limits.body_bytes {
-                return Err(Refusal::new(
-                    Code::PayloadTooLarge,
-                    format!("the body is longer than {} bytes", core.limits.body_bytes),
-                ));
-            }
-            read.extend_from_slice(&chunk);
+async fn read(body: Body, context: &HubContext) -> Result<Bytes, Refusal> {
+    let limit = context.limits.body_bytes;
+    body::read(body, limit, context.limits.body_deadline).await.map_err(|fault| match fault {
+        BodyFault::Broken => Refusal::new(Code::InvalidRequest, "the body broke off"),
+        BodyFault::TooLong => {
+            Refusal::new(Code::PayloadTooLarge, format!("the body is longer than {limit} bytes"))
         }
-        Ok(Bytes::from(read))
-    };
-    let read = tokio::time::timeout(core.limits.body_deadline, reading)
-        .await
-        .unwrap_or_else(|_elapsed| Err(Refusal::new(Code::RequestTimeout, "the body did not come in time")));
-    if read.as_ref().is_err_and(|refusal| refusal.code == Code::PayloadTooLarge) {
-        discard(Body::from_stream(chunks)).await;
-    }
-    read
-}
-
-/// Reads on for a while: a client that is still sending when the connection closes never sees the answer.
-async fn discard(body: Body) {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut left = DISCARDED_BYTES;
-        while let Some(Ok(chunk)) = chunks.next().await {
-            let Some(rest) = left.checked_sub(chunk.len()) else { break };
-            left = rest;
-        }
-    };
-    // Out of time means that the client is slow; it gets its answer now.
-    let _ = tokio::time::timeout(DISCARD_DEADLINE, reading).await;
+        BodyFault::Late => Refusal::new(Code::RequestTimeout, "the body did not come in time"),
+    })
 }

@@ -5,8 +5,8 @@
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
 
-use super::Allowance;
-use crate::utp::tool_service::locked;
+use super::config::Allowance;
+use crate::sync::locked;
 
 /// The calls of one customer.
 #[derive(Debug)]

@@ -7,29 +7,29 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use jiff::{SignedDuration, Timestamp};
-use serde_json::json;
 
-use super::Core;
-use super::customers::{Customer, Grant, Integration};
+use super::context::HubContext;
+use super::customers::Customer;
 use super::envelope::{Code, Refusal};
-use super::session::{Calls, explain};
-use super::upstream::Fault;
+use super::fault::{expired, explain};
+use super::record::{Grant, Integration};
+use super::upstream::{RequestCounter, UpstreamFault};
 
 /// A token that expires sooner is renewed first: it must still be good when the provider reads it.
 const MARGIN: SignedDuration = SignedDuration::from_secs(10);
 
 /// The customer's grant with a token that has not expired.
 pub(super) async fn usable(
-    core: &Arc<Core>,
+    context: &Arc<HubContext>,
     customer: &Arc<Customer>,
     integration: Integration,
-    calls: &Calls,
+    calls: &RequestCounter,
 ) -> Result<Grant, Refusal> {
     let grant = customer.grant().ok_or_else(|| expired(integration))?;
     if grant.expires_at.duration_since(Timestamp::now()) > MARGIN {
         return Ok(grant);
     }
-    renewed(core, customer, integration, grant.generation, calls).await
+    renewed(context, customer, integration, grant.generation, calls).await
 }
 
 /// A grant newer than `generation`, whose token is of no use any more.
@@ -37,14 +37,14 @@ pub(super) async fn usable(
 /// In a task of its own: the provider may take back the old tokens as it gives new ones, so these must be kept
 /// even if the agent hangs up in between.
 pub(super) async fn renewed(
-    core: &Arc<Core>,
+    context: &Arc<HubContext>,
     customer: &Arc<Customer>,
     integration: Integration,
     generation: u64,
-    calls: &Calls,
+    calls: &RequestCounter,
 ) -> Result<Grant, Refusal> {
     let asked = Instant::now();
-    let (core, customer, calls) = (Arc::clone(core), Arc::clone(customer), calls.clone());
+    let (context, customer, calls) = (Arc::clone(context), Arc::clone(customer), calls.clone());
     let renewal = tokio::spawn(async move {
         let mut last_failure = customer.renewal.lock().await;
         let grant = customer.grant().ok_or_else(|| expired(integration))?;
@@ -56,7 +56,7 @@ pub(super) async fn renewed(
         {
             return Err(refusal.clone());
         }
-        let renewed = renew(&core, &customer, integration, grant, &calls).await;
+        let renewed = renew(&context, &customer, integration, grant, &calls).await;
         *last_failure = renewed.as_ref().err().map(|refusal| (Instant::now(), refusal.clone()));
         renewed
     });
@@ -64,16 +64,18 @@ pub(super) async fn renewed(
 }
 
 async fn renew(
-    core: &Core,
+    context: &HubContext,
     customer: &Customer,
     integration: Integration,
     grant: Grant,
-    calls: &Calls,
+    calls: &RequestCounter,
 ) -> Result<Grant, Refusal> {
     calls.count();
-    let fresh = core.upstream.refresh(&grant.refresh_token).await.map_err(|fault| match fault {
+    let fresh = context.upstream.refresh(&grant.refresh_token).await.map_err(|fault| match fault {
         // RFC 6749 §5.2: the grant, or we, are no longer accepted.
-        Fault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => expired(integration),
+        UpstreamFault::Refused(refused) if matches!(refused.status.as_u16(), 400 | 401 | 403) => {
+            expired(integration)
+        }
         fault => explain(&fault, integration),
     })?;
     let lifetime = SignedDuration::try_from(fresh.lifetime).unwrap_or(SignedDuration::from_hours(1));
@@ -85,28 +87,19 @@ async fn renew(
         email: grant.email,
         scopes: grant.scopes,
     };
-    if customer_saved(core, customer, &renewed).await {
-        (core.log)(&format!("renewed the token of customer={}", customer.id));
+    if customer_saved(context, customer, &renewed).await {
+        (context.log)(&format!("renewed the token of customer={}", customer.id));
     }
     Ok(renewed)
 }
 
 /// A token that could not be written down is good all the same, until the Hub ends.
-async fn customer_saved(core: &Core, customer: &Customer, grant: &Grant) -> bool {
-    match core.customers.renew(customer, grant.clone()).await {
+async fn customer_saved(context: &HubContext, customer: &Customer, grant: &Grant) -> bool {
+    match context.customers.renew(customer, grant.clone()).await {
         Ok(()) => true,
         Err(error) => {
-            (core.log)(&format!("the renewed token of customer={} was not saved: {error}", customer.id));
+            (context.log)(&format!("the renewed token of customer={} was not saved: {error}", customer.id));
             false
         }
     }
-}
-
-/// The customer has to connect the integration again.
-pub(super) fn expired(integration: Integration) -> Refusal {
-    Refusal::new(
-        Code::IntegrationExpired,
-        format!("the grant for {} has expired and could not be renewed", integration.name()),
-    )
-    .with_details(json!({"integration": integration.slug()}))
 }

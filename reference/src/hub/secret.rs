@@ -7,12 +7,12 @@ use subtle::ConstantTimeEq as _;
 
 const SCHEME: &str = "ServiceSecret";
 
-/// The digest of the secret: of equal length whatever was sent, so that a comparison tells nothing by its duration.
-pub(super) struct Secret {
+/// The digest of the secret: of equal length whatever was sent, so that the duration of a comparison reveals nothing.
+pub(super) struct SecretDigest {
     digest: [u8; 32],
 }
 
-impl Secret {
+impl SecretDigest {
     pub(super) fn new(secret: &str) -> Self {
         Self { digest: Sha256::digest(secret.as_bytes()).into() }
     }
@@ -33,7 +33,7 @@ mod tests {
     use axum::http::header::AUTHORIZATION;
     use axum::http::{HeaderMap, HeaderValue};
 
-    use super::Secret;
+    use super::SecretDigest;
 
     #[test]
     fn only_the_secret_itself_is_accepted() {
@@ -42,7 +42,7 @@ mod tests {
             for value in values {
                 headers.append(AUTHORIZATION, HeaderValue::from_str(value).expect("a header"));
             }
-            assert_eq!(Secret::new("s3cr3t").is_shown_in(&headers), expect, "{values:?}");
+            assert_eq!(SecretDigest::new("s3cr3t").is_shown_in(&headers), expect, "{values:?}");
         }
         check(&["ServiceSecret s3cr3t"], true);
         check(&[], false);

@@ -9,11 +9,11 @@ use std::time::Duration;
 use jiff::Timestamp;
 use rusqlite::{Connection, Row, params};
 
-use super::Allowance;
-use super::customers::{Grant, WorkingHours};
+use super::config::Allowance;
 use super::error::HubError;
 use super::fixtures;
-use crate::utp::tool_service::locked;
+use super::record::{CustomerRecord, Grant, WorkingHours};
+use crate::sync::locked;
 
 const SCHEMA: &str = "
 PRAGMA foreign_keys = ON;
@@ -44,16 +44,6 @@ FROM customers LEFT JOIN grants ON customer_id = id ORDER BY id";
 /// How long to wait for another process that has the file.
 const BUSY: Duration = Duration::from_secs(2);
 
-/// One customer as it is kept.
-pub(super) struct Record {
-    pub(super) id: String,
-    pub(super) time_zone: String,
-    pub(super) working_hours: WorkingHours,
-    /// Their own, where they have one.
-    pub(super) allowance: Option<Allowance>,
-    pub(super) grant: Option<Grant>,
-}
-
 /// The database. Every use of it blocks.
 pub(super) struct Store {
     connection: Mutex<Connection>,
@@ -61,7 +51,7 @@ pub(super) struct Store {
 
 impl Store {
     /// Opens, or creates, `hub.sqlite` in the directory, and reads all there is.
-    pub(super) fn open(data_dir: Option<&Path>) -> Result<(Self, Vec<Record>), HubError> {
+    pub(super) fn open(data_dir: Option<&Path>) -> Result<(Self, Vec<CustomerRecord>), HubError> {
         let mut connection = match data_dir {
             None => Connection::open_in_memory().map_err(HubError::store)?,
             Some(data_dir) => {
@@ -78,7 +68,7 @@ impl Store {
     }
 }
 
-fn prepare(connection: &mut Connection) -> Result<Vec<Record>, rusqlite::Error> {
+fn prepare(connection: &mut Connection) -> Result<Vec<CustomerRecord>, rusqlite::Error> {
     connection.busy_timeout(BUSY)?;
     connection.execute_batch(SCHEMA)?;
     let transaction = connection.transaction_with_behavior(rusqlite::TransactionBehavior::Immediate)?;
@@ -88,13 +78,15 @@ fn prepare(connection: &mut Connection) -> Result<Vec<Record>, rusqlite::Error> 
             insert(&transaction, &record)?;
         }
     }
-    let records =
-        transaction.prepare(ALL)?.query_map([], record)?.collect::<Result<Vec<Record>, rusqlite::Error>>()?;
+    let records = transaction
+        .prepare(ALL)?
+        .query_map([], record)?
+        .collect::<Result<Vec<CustomerRecord>, rusqlite::Error>>()?;
     transaction.commit()?;
     Ok(records)
 }
 
-fn insert(connection: &Connection, record: &Record) -> Result<(), rusqlite::Error> {
+fn insert(connection: &Connection, record: &CustomerRecord) -> Result<(), rusqlite::Error> {
     connection.execute(
         "INSERT INTO customers VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)",
         params![
@@ -125,7 +117,7 @@ fn write_grant(connection: &Connection, customer_id: &str, grant: &Grant) -> Res
     Ok(())
 }
 
-fn record(row: &Row<'_>) -> Result<Record, rusqlite::Error> {
+fn record(row: &Row<'_>) -> Result<CustomerRecord, rusqlite::Error> {
     let words = |text: String| text.split_whitespace().map(str::to_owned).collect::<Vec<String>>();
     let calls: Option<u32> = row.get("calls")?;
     let seconds: Option<u32> = row.get("per_seconds")?;
@@ -145,7 +137,7 @@ fn record(row: &Row<'_>) -> Result<Record, rusqlite::Error> {
             generation: 0,
         })
     });
-    Ok(Record {
+    Ok(CustomerRecord {
         id: row.get("id")?,
         time_zone: row.get("time_zone")?,
         working_hours: WorkingHours {

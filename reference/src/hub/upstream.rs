@@ -3,6 +3,8 @@
 //! It makes one request and says what came of it; `session` decides what that means for the agent.
 //! Nothing is sent twice, no redirect is followed (it would take the token elsewhere), and answers are bounded.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
@@ -11,8 +13,8 @@ use serde_json::Value;
 use url::Url;
 use url::form_urlencoded::Serializer;
 
+use super::config::{OAuthClient, ProviderUrls};
 use super::error::HubError;
-use super::{OAuthClient, ProviderUrls};
 
 /// No answer is longer; the provider keeps large attachments out of messages.
 const ANSWER_BYTES: usize = 16 * 1024 * 1024;
@@ -38,7 +40,7 @@ pub(super) enum Api {
 
 /// Why there is no answer to work with.
 #[derive(Debug, PartialEq)]
-pub(super) enum Fault {
+pub(super) enum UpstreamFault {
     /// The provider said no.
     Refused(Refused),
     /// It did not answer in time.
@@ -66,6 +68,21 @@ pub(super) struct FreshToken {
     pub(super) lifetime: Duration,
 }
 
+/// How many requests an execution made to the provider, renewals of the token included.
+#[derive(Debug, Clone, Default)]
+pub(super) struct RequestCounter(Arc<AtomicU32>);
+
+impl RequestCounter {
+    pub(super) fn count(&self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn made(&self) -> u32 {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// The client itself.
 pub(super) struct Upstream {
     client: Client,
     calendar: Url,
@@ -93,12 +110,12 @@ impl Upstream {
         })
     }
 
-    pub(super) async fn send(&self, ask: &Ask<'_>, access_token: &str) -> Result<Value, Fault> {
+    pub(super) async fn send(&self, ask: &Ask<'_>, access_token: &str) -> Result<Value, UpstreamFault> {
         let mut request =
             self.client.request(ask.method.clone(), self.url(ask)).header(ACCEPT, "application/json");
         // A token with a line break in it would be one that was tampered with.
-        let mut bearer =
-            HeaderValue::from_str(&format!("Bearer {access_token}")).map_err(|_error| Fault::Unreachable)?;
+        let mut bearer = HeaderValue::from_str(&format!("Bearer {access_token}"))
+            .map_err(|_error| UpstreamFault::Unreachable)?;
         bearer.set_sensitive(true);
         request = request.header(AUTHORIZATION, bearer);
         if let Some(body) = ask.body {
@@ -109,7 +126,7 @@ impl Upstream {
         self.exchange(request).await
     }
 
-    pub(super) async fn refresh(&self, refresh_token: &str) -> Result<FreshToken, Fault> {
+    pub(super) async fn refresh(&self, refresh_token: &str) -> Result<FreshToken, UpstreamFault> {
         let form = Serializer::new(String::new())
             .append_pair("grant_type", "refresh_token")
             .append_pair("refresh_token", refresh_token)
@@ -128,7 +145,7 @@ impl Upstream {
         };
         let seconds = answer.get("expires_in").and_then(Value::as_u64).unwrap_or(3600).min(86_400 * 365);
         Ok(FreshToken {
-            access_token: text("access_token").ok_or(Fault::Unreadable(StatusCode::OK))?,
+            access_token: text("access_token").ok_or(UpstreamFault::Unreadable(StatusCode::OK))?,
             refresh_token: text("refresh_token"),
             lifetime: Duration::from_secs(seconds),
         })
@@ -149,14 +166,14 @@ impl Upstream {
         url
     }
 
-    async fn exchange(&self, request: RequestBuilder) -> Result<Value, Fault> {
+    async fn exchange(&self, request: RequestBuilder) -> Result<Value, UpstreamFault> {
         let exchange = async {
-            let response = request.send().await.map_err(|_error| Fault::Unreachable)?;
+            let response = request.send().await.map_err(|_error| UpstreamFault::Unreachable)?;
             read(response).await
         };
         tokio::time::timeout(self.deadline, exchange)
             .await
-            .unwrap_or_else(|_elapsed| Err(Fault::Late(self.deadline)))
+            .unwrap_or_else(|_elapsed| Err(UpstreamFault::Late(self.deadline)))
     }
 }
 
@@ -165,28 +182,28 @@ fn parse(text: &str) -> Result<Url, HubError> {
     url.ok_or_else(|| HubError::config("a URL of the provider is not absolute"))
 }
 
-async fn read(mut response: Response) -> Result<Value, Fault> {
+async fn read(mut response: Response) -> Result<Value, UpstreamFault> {
     let status = response.status();
     let retry_after = retry_after(&response);
     let mut bytes = Vec::new();
-    while let Some(chunk) = response.chunk().await.map_err(|_error| Fault::Unreachable)? {
+    while let Some(chunk) = response.chunk().await.map_err(|_error| UpstreamFault::Unreachable)? {
         if bytes.len() + chunk.len() > ANSWER_BYTES {
-            return Err(Fault::Unreadable(status));
+            return Err(UpstreamFault::Unreadable(status));
         }
         bytes.extend_from_slice(&chunk);
     }
     let body = if bytes.is_empty() { Some(Value::Null) } else { serde_json::from_slice(&bytes).ok() };
     if status.is_success() {
-        return body.ok_or(Fault::Unreadable(status));
+        return body.ok_or(UpstreamFault::Unreadable(status));
     }
     // What answers in HTML is some other server in between, except where its status says enough.
     let says_enough = status.is_server_error()
         || matches!(status, StatusCode::UNAUTHORIZED | StatusCode::TOO_MANY_REQUESTS);
     match body {
-        None if !says_enough => Err(Fault::Unreadable(status)),
+        None if !says_enough => Err(UpstreamFault::Unreadable(status)),
         body => {
             let reason = body.as_ref().and_then(reason);
-            Err(Fault::Refused(Refused { status, reason, retry_after }))
+            Err(UpstreamFault::Refused(Refused { status, reason, retry_after }))
         }
     }
 }
@@ -217,7 +234,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{Api, Ask, Upstream, reason};
-    use crate::hub::{OAuthClient, ProviderUrls};
+    use crate::hub::config::{OAuthClient, ProviderUrls};
 
     #[test]
     fn ids_are_one_segment_whatever_is_in_them() {

@@ -13,9 +13,9 @@ use std::path::PathBuf;
 
 use serde_json::Value;
 
-use super::envelope::{Ending, Envelope, Trace, Uris};
+use super::envelope::{CallEnding, Envelope, Trace, Uris};
 use super::files::{folder, safe_name, write_whole};
-use crate::utp::Log;
+use crate::log::Log;
 
 /// The longest text artifact, in bytes.
 const CONTEXT_BYTES: usize = 256 * 1024;
@@ -75,11 +75,11 @@ fn context(envelope: &Envelope, arguments: &Value) -> String {
     let _ = writeln!(text, "duration_ms: {}", envelope.duration_ms);
     section(&mut text, "ARGUMENTS", arguments);
     match &envelope.ending {
-        Ending::Error(error) => section(&mut text, "ERROR", error),
-        Ending::Result { result, cuts, next_actions } => {
+        CallEnding::Error(error) => section(&mut text, "ERROR", error),
+        CallEnding::Result { result, truncation, next_actions } => {
             section(&mut text, "RESULT", result);
-            if let Some(cuts) = cuts {
-                section(&mut text, "BOUNDED", &cuts.to_json());
+            if let Some(truncation) = truncation {
+                section(&mut text, "BOUNDED", &truncation.to_json());
             }
             if let Some(next_actions) = next_actions {
                 section(&mut text, "NEXT ACTIONS", next_actions);
@@ -106,8 +106,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{ArtifactStore, CONTEXT_BYTES, context};
-    use crate::toolbus::envelope::{Ending, Envelope, Trace, Uris};
-    use crate::utp::no_log;
+    use crate::log::no_log;
+    use crate::toolbus::envelope::{CallEnding, Envelope, Trace, Uris};
 
     fn envelope(result: Value) -> Envelope {
         Envelope {
@@ -115,7 +115,7 @@ mod tests {
             action: Some("find".to_owned()),
             trace: Trace { trace_id: "tr".to_owned(), span_id: "s\n1".to_owned(), parent_span_id: None },
             duration_ms: 5,
-            ending: Ending::Result { result, cuts: None, next_actions: None },
+            ending: CallEnding::Result { result, truncation: None, next_actions: None },
         }
     }
 

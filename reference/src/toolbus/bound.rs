@@ -1,7 +1,7 @@
 //! Results to a size that fits (contract, Response and Artifacts: bounded).
 //!
 //! The contract gives no number; here a result is at most [`RESULT_BYTES`] of JSON, at most [`DEPTH`] levels deep.
-//! What is cut keeps its kind: a shorter string, an array or object with fewer members. [`Cuts`] says what was cut.
+//! What is cut keeps its kind: a shorter string, an array or object with fewer members. [`Truncation`] says what was cut.
 
 use std::io::{self, Write};
 
@@ -21,7 +21,7 @@ const ELLIPSIS: &str = "…";
 
 /// What was cut from a result.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(crate) struct Cuts {
+pub(crate) struct Truncation {
     /// Size before, in bytes of JSON.
     pub(crate) original_bytes: usize,
     limit_bytes: usize,
@@ -31,7 +31,7 @@ pub(crate) struct Cuts {
     levels: usize,
 }
 
-impl Cuts {
+impl Truncation {
     pub(crate) fn to_json(&self) -> Value {
         json!({
             "limit_bytes": self.limit_bytes,
@@ -45,15 +45,17 @@ impl Cuts {
 }
 
 /// The value in at most `limit` bytes of JSON, and what had to go.
-pub(crate) fn bound(value: Value, limit: usize) -> (Value, Option<Cuts>) {
+pub(crate) fn bound(value: Value, limit: usize) -> (Value, Option<Truncation>) {
     let original_bytes = size(&value);
     if original_bytes <= limit && depth(&value) <= DEPTH {
         return (value, None);
     }
-    let mut knife =
-        Knife { left: limit, cuts: Cuts { original_bytes, limit_bytes: limit, ..Cuts::default() } };
-    let cut = knife.cut(value, 1).unwrap_or(Value::Null);
-    (cut, Some(knife.cuts))
+    let mut truncator = Truncator {
+        left: limit,
+        truncation: Truncation { original_bytes, limit_bytes: limit, ..Truncation::default() },
+    };
+    let cut = truncator.cut(value, 1).unwrap_or(Value::Null);
+    (cut, Some(truncator.truncation))
 }
 
 /// How many bytes of JSON a value is.
@@ -86,18 +88,18 @@ impl Write for Counter {
     }
 }
 
-struct Knife {
+struct Truncator {
     left: usize,
-    cuts: Cuts,
+    truncation: Truncation,
 }
 
-impl Knife {
+impl Truncator {
     /// What fits of a value; nothing when not even its beginning does.
     fn cut(&mut self, value: Value, level: usize) -> Option<Value> {
         match value {
             Value::String(text) => self.string(&text),
             Value::Array(_) | Value::Object(_) if level > DEPTH => {
-                self.cuts.levels += 1;
+                self.truncation.levels += 1;
                 self.string(ELLIPSIS)
             }
             Value::Array(items) => self.array(items, level),
@@ -133,7 +135,7 @@ impl Knife {
             kept.push(c);
         }
         kept.push_str(ELLIPSIS);
-        self.cuts.strings += 1;
+        self.truncation.strings += 1;
         self.spend(spent + 2 + ELLIPSIS.len())?;
         Some(Value::String(kept))
     }
@@ -151,7 +153,7 @@ impl Knife {
             };
             kept.push(item);
         }
-        self.cuts.items += all - kept.len();
+        self.truncation.items += all - kept.len();
         Some(Value::Array(kept))
     }
 
@@ -171,7 +173,7 @@ impl Knife {
             };
             kept.insert(key, value);
         }
-        self.cuts.members += all - kept.len();
+        self.truncation.members += all - kept.len();
         Some(Value::Object(kept))
     }
 }
@@ -194,10 +196,10 @@ mod tests {
     use super::{DEPTH, bound, depth, size};
 
     fn check(value: Value, limit: usize) -> Value {
-        let (cut, cuts) = bound(value, limit);
+        let (cut, truncation) = bound(value, limit);
         assert!(size(&cut) <= limit, "{} bytes", size(&cut));
         assert!(depth(&cut) <= DEPTH + 1);
-        assert!(cuts.is_some());
+        assert!(truncation.is_some());
         cut
     }
 

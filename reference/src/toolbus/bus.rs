@@ -9,16 +9,17 @@ use std::time::Instant;
 
 use serde_json::{Value, json};
 
-use super::Config;
 use super::arguments::{self, Arguments, Semantic};
 use super::artifacts::ArtifactStore;
 use super::bound::{RESULT_BYTES, bound};
-use super::envelope::{Ending, Envelope, Uris};
+use super::config::Config;
+use super::envelope::{CallEnding, Envelope, Uris};
 use super::failure::{Failure, NextAction, nearest, shown_name};
 use super::ids::random_hex;
 use super::redact::{REDACTED, redact, redact_arguments};
 use super::state::{PersistentStore, Place, SessionStore, States};
-use super::tools::{self, Call, Tool};
+use super::tools;
+use super::tools::tool::{BusTool, Call};
 
 /// The most of the arguments that the text artifact shows, in bytes of JSON.
 const ARGUMENTS_BYTES: usize = 32 * 1024;
@@ -29,7 +30,7 @@ const STATE_FOLDER: &str = "state";
 
 /// What all sessions of a server share.
 pub(crate) struct Bus {
-    tools: Vec<Box<dyn Tool>>,
+    tools: Vec<Box<dyn BusTool>>,
     artifacts: Option<ArtifactStore>,
     persistent: PersistentStore,
 }
@@ -54,7 +55,7 @@ impl Bus {
         }
     }
 
-    pub(crate) fn tools(&self) -> impl Iterator<Item = &dyn Tool> {
+    pub(crate) fn tools(&self) -> impl Iterator<Item = &dyn BusTool> {
         self.tools.iter().map(AsRef::as_ref)
     }
 
@@ -78,7 +79,7 @@ impl Bus {
             action: tool.and_then(|tool| action(tool, arguments)),
             trace: arguments::trace(arguments, random_hex),
             duration_ms: u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX),
-            ending: Ending::Error(Value::Null),
+            ending: CallEnding::Error(Value::Null),
         };
         match outcome {
             Ok(done) => {
@@ -91,8 +92,9 @@ impl Bus {
             }
             Err(failure) => {
                 let data = bounded_data(&failure);
-                envelope.ending =
-                    Ending::Error(json!({"code": failure.code, "message": failure.message, "data": data}));
+                envelope.ending = CallEnding::Error(
+                    json!({"code": failure.code, "message": failure.message, "data": data}),
+                );
                 let uris = self.keep(&envelope, tool, arguments);
                 let Value::Object(data) = data else { return Err(failure) };
                 Err(Failure { data, ..failure }
@@ -103,7 +105,12 @@ impl Bus {
         }
     }
 
-    fn run(&self, session: &SessionStore, tool: &dyn Tool, arguments: &Arguments) -> Result<Done, Failure> {
+    fn run(
+        &self,
+        session: &SessionStore,
+        tool: &dyn BusTool,
+        arguments: &Arguments,
+    ) -> Result<Done, Failure> {
         let definition = tool.definition();
         arguments::check(definition.arguments, arguments)?;
         let semantic = Semantic::read(arguments)?;
@@ -123,7 +130,7 @@ impl Bus {
         Ok(Done { kept, revealed, next_actions: output.next_actions })
     }
 
-    fn keep(&self, envelope: &Envelope, tool: Option<&dyn Tool>, arguments: &Arguments) -> Uris {
+    fn keep(&self, envelope: &Envelope, tool: Option<&dyn BusTool>, arguments: &Arguments) -> Uris {
         let Some(artifacts) = &self.artifacts else {
             return Uris::default();
         };
@@ -151,20 +158,20 @@ impl Bus {
 }
 
 /// The action of a call of a tool that has actions.
-fn action(tool: &dyn Tool, arguments: &Arguments) -> Option<String> {
+fn action(tool: &dyn BusTool, arguments: &Arguments) -> Option<String> {
     let actions = tool.definition().actions();
     arguments::text(arguments, "action").filter(|action| actions.contains(action)).map(str::to_owned)
 }
 
-fn reveals(tool: &dyn Tool, arguments: &Arguments) -> bool {
+fn reveals(tool: &dyn BusTool, arguments: &Arguments) -> bool {
     tool.definition().break_glass.is_some_and(|flag| arguments.get(flag) == Some(&Value::Bool(true)))
 }
 
-fn ending(result: Value, next_actions: &[NextAction]) -> Ending {
-    let (result, cuts) = bound(result, RESULT_BYTES);
+fn ending(result: Value, next_actions: &[NextAction]) -> CallEnding {
+    let (result, truncation) = bound(result, RESULT_BYTES);
     let next_actions =
         (!next_actions.is_empty()).then(|| next_actions.iter().map(NextAction::to_json).collect());
-    Ending::Result { result, cuts, next_actions }
+    CallEnding::Result { result, truncation, next_actions }
 }
 
 fn bounded_data(failure: &Failure) -> Value {

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::bound::Cuts;
+use super::bound::Truncation;
 
 /// The ids of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -31,8 +31,8 @@ pub(crate) struct Uris {
 
 /// How a call ended, secrets and excess removed.
 #[derive(Debug)]
-pub(crate) enum Ending {
-    Result { result: Value, cuts: Option<Cuts>, next_actions: Option<Value> },
+pub(crate) enum CallEnding {
+    Result { result: Value, truncation: Option<Truncation>, next_actions: Option<Value> },
     Error(Value),
 }
 
@@ -43,7 +43,7 @@ pub(crate) struct Envelope {
     pub(crate) action: Option<String>,
     pub(crate) trace: Trace,
     pub(crate) duration_ms: u64,
-    pub(crate) ending: Ending,
+    pub(crate) ending: CallEnding,
 }
 
 impl Envelope {
@@ -53,19 +53,19 @@ impl Envelope {
         put("tool", json!(self.tool));
         put("action", json!(self.action));
         match &self.ending {
-            Ending::Result { result, .. } => put("result", result.clone()),
-            Ending::Error(error) => put("error", error.clone()),
+            CallEnding::Result { result, .. } => put("result", result.clone()),
+            CallEnding::Error(error) => put("error", error.clone()),
         };
         put("trace", self.trace.to_json());
         put("duration_ms", json!(self.duration_ms));
         put("artifact_uri_context", json!(uris.context));
         put("artifact_uri_json", json!(uris.json));
-        if let Ending::Result { cuts, next_actions, .. } = &self.ending {
+        if let CallEnding::Result { truncation, next_actions, .. } = &self.ending {
             if let Some(next_actions) = next_actions {
                 put("next_actions", next_actions.clone());
             }
-            if let Some(cuts) = cuts {
-                put("bounded", cuts.to_json());
+            if let Some(truncation) = truncation {
+                put("bounded", truncation.to_json());
             }
         }
         Value::Object(envelope)

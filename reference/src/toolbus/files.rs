@@ -2,7 +2,7 @@
 //!
 //! Neighbours: `artifacts` and `state` write with it.
 //! Names come from callers, so that they are escaped, and folders are looked at before they are entered: a
-//! symbolic link below the root is refused. The root itself may be one; whoever configured it meant it.
+//! symbolic link below the root is refused. The root itself may be one, since it was configured.
 //! Deliberately absent: protection from another process that swaps folders between the look and the write.
 
 use std::fmt::Write as _;
@@ -97,7 +97,7 @@ pub(crate) fn write_whole(folder: &Path, name: &str, bytes: &[u8]) -> io::Result
         })
         .and_then(|()| fs::rename(&temporary, folder.join(name)));
     if written.is_err() {
-        // The first error is the one to tell; a temporary file that stays behind harms nobody.
+        // The first error is the one to report; a temporary file that stays behind is harmless.
         let _ = fs::remove_file(&temporary);
     }
     written

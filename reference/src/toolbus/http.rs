@@ -16,19 +16,19 @@ use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::serve::ListenerExt as _;
 use axum::{Json, Router};
-use rmcp::transport::StreamableHttpServerConfig;
-use rmcp::transport::StreamableHttpService;
 use rmcp::transport::streamable_http_server::session::local::{LocalSessionManager, SessionConfig};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
+use super::ToolBusError;
 use super::bus::Bus;
+use super::config::Config;
 use super::server::{Server, protocol_versions};
 use super::wire::{self, MESSAGE_BYTES};
-use super::{Config, ToolBusError};
 
 /// Where MCP is served.
 const PATH: &str = "/mcp";
@@ -38,7 +38,7 @@ const SESSIONS: usize = 64;
 const SESSION_IDLE: Duration = Duration::from_secs(30 * 60);
 /// How long a client may take to send its message.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// How long open answers may take to end after the server was told to.
+/// How long open answers may take to end after the server was asked to stop.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// A server for many clients, one session each. Dropping it closes the listener and every connection.
@@ -47,7 +47,7 @@ pub struct HttpServer {
     address: SocketAddr,
     /// Ends the sessions and their streams.
     sessions: CancellationToken,
-    /// Taken by `shutdown`; dropping it tells the acceptor to end.
+    /// Taken by `shutdown`; dropping it stops the acceptor.
     stop: Option<oneshot::Sender<()>>,
     acceptor: JoinHandle<io::Result<()>>,
 }

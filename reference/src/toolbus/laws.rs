@@ -5,8 +5,8 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 
-use super::Config;
 use super::bus::Bus;
+use super::config::Config;
 use super::state::SessionStore;
 
 /// What must never be seen. It does not occur in anything that the tests make otherwise.

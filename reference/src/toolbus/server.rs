@@ -20,7 +20,7 @@ use super::arguments::{self, Arguments};
 use super::bus::Bus;
 use super::failure::{Failure, INTERNAL_ERROR, INVALID_PARAMS};
 use super::state::SessionStore;
-use super::tools::Tool;
+use super::tools::tool::BusTool;
 
 /// How many calls of a server run at once.
 const CALLS_AT_ONCE: usize = 4;
@@ -38,11 +38,11 @@ pub(crate) fn protocol_versions() -> &'static [ProtocolVersion] {
 
 /// One session of a server.
 pub(crate) struct Server {
-    shared: Arc<Shared>,
+    shared: Arc<ServerState>,
     session: Arc<SessionStore>,
 }
 
-struct Shared {
+struct ServerState {
     bus: Arc<Bus>,
     running: Semaphore,
     admitted: Semaphore,
@@ -50,7 +50,7 @@ struct Shared {
 
 impl Server {
     pub(crate) fn new(bus: Arc<Bus>) -> Self {
-        let shared = Shared {
+        let shared = ServerState {
             bus,
             running: Semaphore::new(CALLS_AT_ONCE),
             admitted: Semaphore::new(CALLS_AT_ONCE + CALLS_WAITING),
@@ -153,7 +153,7 @@ fn to_error(failure: &Failure) -> ErrorData {
     ErrorData::new(ErrorCode(failure.code), failure.message.clone(), data)
 }
 
-fn listed(tool: &dyn Tool) -> rmcp::model::Tool {
+fn listed(tool: &dyn BusTool) -> rmcp::model::Tool {
     let definition = tool.definition();
     let schema = arguments::schema(definition.arguments);
     rmcp::model::Tool::new(definition.name, definition.description, schema)

@@ -4,18 +4,19 @@
 //! `persistent` is one file per key, so that a restart finds it and two servers on one folder do not undo each
 //! other. Without a folder nothing can be stored there: a scope of that name that forgets would be a lie.
 //! Values are redacted before they come here. The bounds are per value and per scope; a value that is too large is
-//! refused rather than cut, since its reader could not tell.
+//! refused rather than cut, since its reader could not notice.
 
 use std::collections::BTreeMap;
 use std::io;
 use std::path::PathBuf;
-use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard};
 
 use serde_json::{Value, json};
 
 use super::bound::{DEPTH, depth, size};
 use super::failure::Failure;
 use super::files::{folder, read_bounded, safe_name, write_whole};
+use crate::sync::locked;
 
 /// The longest key, in bytes.
 pub(crate) const KEY_BYTES: usize = 256;
@@ -117,7 +118,7 @@ struct Held {
 
 impl SessionStore {
     fn held(&self) -> MutexGuard<'_, Held> {
-        self.held.lock().unwrap_or_else(PoisonError::into_inner)
+        locked(&self.held)
     }
 
     fn set(&self, key: &str, value: Value, bytes: usize) -> Result<(), Failure> {
@@ -143,7 +144,7 @@ impl SessionStore {
     }
 }
 
-/// A folder for the values that outlive the process: some names below a root that somebody configured.
+/// A folder for the values that outlive the process: some names below a configured root.
 #[derive(Debug)]
 pub(crate) struct Place {
     pub(crate) root: PathBuf,
@@ -181,7 +182,7 @@ impl PersistentStore {
             return Err(Failure::internal("this server has no folder for the scope `persistent`")
                 .hint("start it with a context root, or use the scope `session`"));
         };
-        let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let _writing = locked(&self.writing);
         let name = file_name(key);
         let set = || -> io::Result<bool> {
             let folder = folder(&place.root, place.below)?;

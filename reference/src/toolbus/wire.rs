@@ -17,7 +17,7 @@ use tokio::sync::{Mutex, OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::failure::INVALID_PARAMS;
-use crate::utp::Log;
+use crate::log::Log;
 
 /// The longest message, in bytes.
 pub(crate) const MESSAGE_BYTES: usize = 8 * 1024 * 1024;
@@ -29,7 +29,7 @@ const MARK: &[u8] = b"\xEF\xBB\xBF";
 const PARSE_ERROR: i32 = -32700;
 const INVALID_REQUEST: i32 = -32600;
 
-/// Reads one message, or says what the sender is to be told.
+/// Reads one message, or returns the error for its sender.
 pub(crate) fn parse(bytes: &[u8]) -> Result<ClientJsonRpcMessage, Value> {
     let bytes = bytes.strip_prefix(MARK).unwrap_or(bytes);
     if let Ok(message) = serde_json::from_slice(bytes) {
@@ -182,7 +182,7 @@ where
     fn refuse(&mut self, refusal: &Value) {
         let written = self.write(refusal);
         self.refusals.spawn(async move {
-            // A client that is gone cannot be told.
+            // A client that is gone cannot be answered.
             let _ = written.await;
         });
     }

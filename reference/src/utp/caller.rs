@@ -1,4 +1,4 @@
-//! The smallest caller: one agent that calls tools and hears the answers (UTP §4.1, §4.2).
+//! The smallest caller: one agent that calls tools and receives the answers (UTP §4.1, §4.2).
 //!
 //! It writes the `tool.call` card, publishes the command, wakes up, takes the Inbox record, and follows the pointer.
 //! There is no model and no turn here: what a worker does with a result is the worker's matter.
@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 
+use super::connection::{connect, round_trip};
 use super::error::ReferenceError;
 use super::ident::{new_id, random_hex, timestamp};
 use super::l0::L0Handle;
 use super::message::{Callback, InboxRecord, RosterRow, ToolRow};
 use super::platform::{NatsPlatform, Platform, REQUEST_DEADLINE};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, expand, wakeup};
-use super::tool_service::locked;
 use super::trace::TraceHeaders;
-use super::{connect, round_trip};
+use crate::sync::locked;
 
 /// How long an answer is waited for unless the caller says otherwise.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(10);

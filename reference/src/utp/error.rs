@@ -1,13 +1,10 @@
 //! What can go wrong on our side of UTP; a failed tool is not an error here but a `tool.result`.
 
-use std::error::Error;
 use std::time::Duration;
 
-use super::platform::PlatformError;
+use super::platform::error::PlatformError;
 use super::subject::SubjectError;
-
-/// A boxed cause from a library whose types are not part of this interface.
-pub(crate) type Cause = Box<dyn Error + Send + Sync>;
+use crate::cause::Cause;
 
 /// Why a component of the reference could not be started or could not do its part.
 #[derive(Debug, thiserror::Error)]

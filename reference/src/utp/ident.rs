@@ -83,7 +83,7 @@ pub(crate) fn parse_date(text: &str) -> Option<i64> {
         return None;
     }
     let days = days_since_epoch(year, month, day);
-    // Writing the day out again tells 30 February from a real one.
+    // Formatting the day again detects days such as 30 February.
     (civil_date(days) == text).then_some(days)
 }
 

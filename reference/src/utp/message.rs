@@ -84,7 +84,7 @@ pub struct ToolRow {
     pub project_id: String,
     /// The name that the model calls.
     pub tool_name: String,
-    /// What the model is told.
+    /// Shown to the model.
     #[serde(default)]
     pub description: Option<String>,
     /// JSON Schema of the arguments.

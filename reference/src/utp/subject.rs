@@ -127,7 +127,7 @@ pub fn wakeup(
     format!("cg.{version}.{project_id}.{channel_id}.cmd.agent.{target}.wakeup")
 }
 
-/// The subject that tells the end of an agent's turn.
+/// The subject on which the end of an agent's turn is published.
 pub fn task_event(version: &str, project_id: &ProjectId, channel_id: &ChannelId, agent_id: &str) -> String {
     format!("cg.{version}.{project_id}.{channel_id}.evt.agent.{agent_id}.task")
 }

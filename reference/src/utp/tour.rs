@@ -1,6 +1,6 @@
 //! A tour: one call for each way in which a call can end, over the real bus (UTP §4.2).
 //!
-//! Whoever listens on the broker meanwhile sees every message of the protocol.
+//! A subscriber on the broker sees every message of the protocol meanwhile.
 
 use std::time::Duration;
 
@@ -10,12 +10,13 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use super::caller::{CallOutcome, Caller};
+use super::connection::{connect, round_trip};
 use super::error::ReferenceError;
 use super::l0::{L0, L0Config, L0Handle};
 use super::message::{Status, ToolRow};
+use super::projects::Projects;
 use super::subject::ProjectId;
 use super::tool_service::{ToolService, ToolServiceConfig, rows};
-use super::{Projects, connect, round_trip};
 
 /// For each stop of the tour.
 const STOP_DEADLINE: Duration = Duration::from_secs(10);
@@ -48,7 +49,7 @@ fn calls() -> [(&'static str, Value, Status); 6] {
     ]
 }
 
-/// A tour that was made. Its L0 still serves cards and tool rows to whoever wants to look at what was said.
+/// A tour that was made. Its L0 still serves cards and tool rows to readers of the messages.
 #[derive(Debug)]
 pub struct Tour {
     /// The calls, in order.

@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_reference::breadcrumb::llm::{LlmConfig, LlmError, tools};
-use callmark_reference::breadcrumb::tool::{Secret, Tool, ToolCall, ToolConfig};
-use callmark_reference::utp::Environment;
+use callmark_reference::breadcrumb::tool::{Tool, ToolCall, ToolConfig};
+use callmark_reference::environment::Environment;
+use callmark_reference::secret::Secret;
 use serde_json::{Value, json};
 use wiremock::matchers::{header, method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};

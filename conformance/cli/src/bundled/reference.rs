@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use callmark_reference::environment::Environment;
 use callmark_reference::utp::{
-    Environment, L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError,
-    Runtime, RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
+    L0, L0Config, OpenApi, OpenApiConfig, PlatformConfig, Pmo, PmoConfig, ReferenceError, Runtime,
+    RuntimeConfig, ToolService, ToolServiceConfig, Upstream,
 };
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::families::utp::manifest::{PlatformKind, UtpTable};

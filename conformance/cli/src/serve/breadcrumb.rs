@@ -9,9 +9,10 @@ use callmark_reference::breadcrumb::client::{Event, StoreClient};
 use callmark_reference::breadcrumb::llm::{self, LlmConfig};
 use callmark_reference::breadcrumb::runner::{Runner, RunnerConfig, lines};
 use callmark_reference::breadcrumb::store::{StoreConfig, StoreServer};
-use callmark_reference::breadcrumb::tool::{Secret, Tool};
+use callmark_reference::breadcrumb::tool::Tool;
 use callmark_reference::breadcrumb::tools;
-use callmark_reference::utp::Log;
+use callmark_reference::log::Log;
+use callmark_reference::secret::Secret;
 use serde_json::{Value, json};
 use tokio::io::BufReader;
 

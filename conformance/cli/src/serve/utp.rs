@@ -4,10 +4,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{Client, ConnectOptions};
+use callmark_reference::log::Log;
 use callmark_reference::utp::message::{RosterRow, TurnRequest};
 use callmark_reference::utp::runtime::{Reports, RuntimeConfig};
 use callmark_reference::utp::{
-    self, L0, L0Config, Log, Pmo, PmoConfig, Runtime, ScriptedModel, ToolService, ToolServiceConfig, pmo,
+    self, L0, L0Config, Pmo, PmoConfig, Runtime, ScriptedModel, ToolService, ToolServiceConfig, pmo,
     round_trip,
 };
 use futures::StreamExt as _;

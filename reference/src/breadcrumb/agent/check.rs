@@ -1,4 +1,4 @@
-//! From a call of the model to a request, or to the fault that the model is told of.
+//! From a call of the model to a request, or to the fault that is reported to the model.
 //!
 //! Nothing is repaired but what has one meaning: a tool that takes nothing may be called without `input`, and a
 //! result comes back where nothing else was said.
@@ -10,9 +10,9 @@ use uuid::Uuid;
 
 use super::knowledge::{Known, KnownTool};
 use crate::breadcrumb::tool::shorten;
-use crate::completion::Called;
+use crate::completion::ModelCall;
 
-/// How many faults of an input are told at once.
+/// How many faults of an input are reported at once.
 const NAMED_FAULTS: usize = 5;
 
 /// What the model asked for, checked.
@@ -26,7 +26,7 @@ pub(super) struct Wanted {
 }
 
 /// Checks a call.
-pub(super) fn check(called: &Called, known: &Known) -> Result<Wanted, String> {
+pub(super) fn check(called: &ModelCall, known: &Known) -> Result<Wanted, String> {
     let tool = known.find(&called.name).ok_or_else(|| unknown(&called.name, known))?;
     let mut arguments = arguments(&called.arguments)?;
     let input = match arguments.remove("input") {
@@ -114,11 +114,11 @@ mod tests {
 
     use super::super::knowledge::tests::{CONFIG_ID, knowledge};
     use super::{Wanted, check};
-    use crate::completion::Called;
+    use crate::completion::ModelCall;
 
     fn checked(name: &str, arguments: &str) -> Result<Wanted, String> {
         let called =
-            Called { id: "call-1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() };
+            ModelCall { id: "call-1".to_owned(), name: name.to_owned(), arguments: arguments.to_owned() };
         check(&called, &knowledge().known())
     }
 

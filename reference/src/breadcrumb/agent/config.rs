@@ -4,7 +4,8 @@ use std::net::SocketAddr;
 use std::time::Duration;
 
 use crate::breadcrumb::client::StoreClientError;
-use crate::utp::{Log, Secret, no_log};
+use crate::log::{Log, no_log};
+use crate::secret::Secret;
 
 /// What an agent is started with.
 #[derive(Clone)]
@@ -103,7 +104,7 @@ pub enum AgentError {
         /// What the system says.
         source: std::io::Error,
     },
-    /// The lines that it hears could not be read.
-    #[error("cannot read what the agent is to hear")]
+    /// Its input could not be read.
+    #[error("cannot read the input of the agent")]
     Lines(#[source] std::io::Error),
 }

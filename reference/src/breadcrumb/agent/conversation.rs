@@ -1,23 +1,23 @@
-//! One session, without input and output: what was heard goes in, what is to be done comes out.
+//! One session, without input and output: input goes in, the next action comes out.
 //!
 //! A turn begins with a message of the user and ends with a message of the agent that calls nothing, or with calls
 //! whose results are all for the user. In between the model is asked, its calls are said in one invocation, and the
 //! answers are paired with them by `request_id`, in whatever order they come.
 //!
-//! Where one call of a message has a fault, none of them is made: the model hears of the fault and says them anew, so
-//! that nothing happens twice and everything heard leads to one utterance at most.
+//! Where one call of a message has a fault, none of them is made: the model is shown the fault and calls again, so
+//! that nothing happens twice and every input leads to one utterance at most.
 
 use std::collections::VecDeque;
 
 use serde_json::{Value, json};
 
 use super::check::{Wanted, check};
-use super::ids::Mint;
+use super::ids::IdGenerator;
 use super::knowledge::Known;
 use super::offer::instructions;
 use super::utterance::{Request, Utterance};
 use crate::breadcrumb::client::Breadcrumb;
-use crate::completion::Said;
+use crate::completion::ModelReply;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 16;
@@ -31,10 +31,10 @@ const ANSWER_CHARS: usize = 64 * 1024;
 pub(super) enum Act {
     /// Ask the model [`Conversation::question`].
     Ask,
-    /// Say this; then there is nothing to do before something is heard.
-    Say(Utterance),
-    /// Nothing, before something is heard.
-    Rest,
+    /// Send this; then wait for input.
+    Send(Utterance),
+    /// Nothing until the next input.
+    Wait,
 }
 
 /// What a tool answered.
@@ -69,8 +69,8 @@ struct Open {
     call_id: String,
     request_id: String,
     tool: String,
-    /// What the model is told of it, once that is known.
-    told: Option<Value>,
+    /// What is sent to the model about it, once that is known.
+    result: Option<Value>,
 }
 
 impl Response {
@@ -120,69 +120,75 @@ impl Conversation {
     }
 
     /// The model said something, or failed.
-    pub(super) fn said(&mut self, said: Result<Said, String>, known: &Known, mint: &Mint) -> Act {
-        let said = match said {
-            Ok(said) => said,
+    pub(super) fn model_replied(
+        &mut self,
+        reply: Result<ModelReply, String>,
+        known: &Known,
+        ids: &IdGenerator,
+    ) -> Act {
+        let reply = match reply {
+            Ok(reply) => reply,
             Err(reason) => {
                 return self.end(format!("I cannot answer this: my language model failed ({reason})."));
             }
         };
-        if said.calls.is_empty() {
-            return self.end(said.content.unwrap_or_else(|| "I have no answer to this.".to_owned()));
+        if reply.calls.is_empty() {
+            return self.end(reply.content.unwrap_or_else(|| "I have no answer to this.".to_owned()));
         }
         if self.rounds >= ROUNDS {
             return self.end(format!("I gave this up: after {ROUNDS} rounds I still had no answer."));
         }
-        let checked: Vec<_> = said.calls.iter().map(|called| check(called, known)).collect();
-        self.remember(said.as_message());
+        let checked: Vec<_> = reply.calls.iter().map(|called| check(called, known)).collect();
+        self.remember(reply.as_message());
         if checked.iter().any(Result::is_err) {
-            for (called, outcome) in said.calls.iter().zip(checked) {
+            for (called, outcome) in reply.calls.iter().zip(checked) {
                 let fault = outcome.err().unwrap_or_else(|| {
                     "not called, since another call of the same message cannot be made".to_owned()
                 });
-                let told = json!({"status": "error", "tool": called.name, "error": fault});
-                self.remember(tool_message(&called.id, &told));
+                let result = json!({"status": "error", "tool": called.name, "error": fault});
+                self.remember(tool_message(&called.id, &result));
             }
             return self.think();
         }
         let wanted: Vec<Wanted> = checked.into_iter().filter_map(Result::ok).collect();
-        let message = meanwhile(&said, &wanted);
-        let requests: Vec<_> = wanted.into_iter().map(|wanted| request(wanted, mint)).collect();
-        let open = said.calls.iter().zip(&requests).map(|(called, request)| Open {
+        let message = meanwhile(&reply, &wanted);
+        let requests: Vec<_> = wanted.into_iter().map(|wanted| request(wanted, ids)).collect();
+        let open = reply.calls.iter().zip(&requests).map(|(called, request)| Open {
             call_id: called.id.clone(),
             request_id: request.request_id.clone(),
             tool: request.tool.clone(),
-            told: (!request.return_to_llm).then(|| {
+            result: (!request.return_to_llm).then(|| {
                 json!({"status": "sent", "tool": request.tool, "note": "the result goes to the user directly"})
             }),
         });
         self.phase = Phase::Waiting(open.collect());
         if requests.iter().all(|request| !request.return_to_llm) {
-            // Nobody needs to hear of them again; the turn is over when they are said.
+            // Their results are not shown to the model; the turn is over when they are sent.
             self.close();
         }
-        Act::Say(Utterance { session: self.session.clone(), message, requests })
+        Act::Send(Utterance { session: self.session.clone(), message, requests })
     }
 
     /// A tool answered. An answer to no open call does nothing.
     pub(super) fn answered(&mut self, response: Response) -> Act {
-        let Phase::Waiting(open) = &mut self.phase else { return Act::Rest };
-        let call = open.iter_mut().find(|call| call.request_id == response.request_id && call.told.is_none());
-        let Some(call) = call else { return Act::Rest };
-        call.told = Some(match response.outcome {
+        let Phase::Waiting(open) = &mut self.phase else { return Act::Wait };
+        let call =
+            open.iter_mut().find(|call| call.request_id == response.request_id && call.result.is_none());
+        let Some(call) = call else { return Act::Wait };
+        call.result = Some(match response.outcome {
             Ok(output) => json!({"status": "success", "tool": call.tool, "output": output}),
             Err(error) => json!({"status": "error", "tool": call.tool, "error": error}),
         });
-        self.go_on()
+        self.ask_when_complete()
     }
 
     /// No further answer is waited for.
-    pub(super) fn gave_up(&mut self, reason: &str) -> Act {
-        let Phase::Waiting(open) = &mut self.phase else { return Act::Rest };
-        for call in open.iter_mut().filter(|call| call.told.is_none()) {
-            call.told = Some(json!({"status": "error", "tool": call.tool, "error": reason}));
+    pub(super) fn timed_out(&mut self, reason: &str) -> Act {
+        let Phase::Waiting(open) = &mut self.phase else { return Act::Wait };
+        for call in open.iter_mut().filter(|call| call.result.is_none()) {
+            call.result = Some(json!({"status": "error", "tool": call.tool, "error": reason}));
         }
-        self.go_on()
+        self.ask_when_complete()
     }
 
     /// What was to be said could not be; the turn is as if it had not been.
@@ -197,13 +203,13 @@ impl Conversation {
         Act::Ask
     }
 
-    fn go_on(&mut self) -> Act {
+    fn ask_when_complete(&mut self) -> Act {
         match &self.phase {
-            Phase::Waiting(open) if open.iter().all(|call| call.told.is_some()) => {
+            Phase::Waiting(open) if open.iter().all(|call| call.result.is_some()) => {
                 self.close();
                 self.think()
             }
-            _ => Act::Rest,
+            _ => Act::Wait,
         }
     }
 
@@ -211,7 +217,7 @@ impl Conversation {
     fn close(&mut self) {
         if let Phase::Waiting(open) = std::mem::replace(&mut self.phase, Phase::Idle) {
             for call in open {
-                self.remember(tool_message(&call.call_id, &call.told.unwrap_or_default()));
+                self.remember(tool_message(&call.call_id, &call.result.unwrap_or_default()));
             }
         }
     }
@@ -219,7 +225,7 @@ impl Conversation {
     fn end(&mut self, message: String) -> Act {
         self.remember(json!({"role": "assistant", "content": message}));
         self.phase = Phase::Idle;
-        Act::Say(Utterance { session: self.session.clone(), message, requests: Vec::new() })
+        Act::Send(Utterance { session: self.session.clone(), message, requests: Vec::new() })
     }
 
     fn remember(&mut self, message: Value) {
@@ -229,9 +235,9 @@ impl Conversation {
     }
 }
 
-fn request(wanted: Wanted, mint: &Mint) -> Request {
+fn request(wanted: Wanted, ids: &IdGenerator) -> Request {
     Request {
-        request_id: mint.id(&wanted.tool),
+        request_id: ids.id(&wanted.tool),
         tool: wanted.tool,
         input: wanted.input,
         return_to_llm: wanted.return_to_llm,
@@ -240,8 +246,8 @@ fn request(wanted: Wanted, mint: &Mint) -> Request {
 }
 
 /// What the user reads while tools work: the model's words, those in its calls, or ours.
-fn meanwhile(said: &Said, wanted: &[Wanted]) -> String {
-    if let Some(content) = &said.content {
+fn meanwhile(reply: &ModelReply, wanted: &[Wanted]) -> String {
+    if let Some(content) = &reply.content {
         return content.clone();
     }
     let mut messages: Vec<&str> = wanted.iter().filter_map(|wanted| wanted.message.as_deref()).collect();
@@ -254,8 +260,8 @@ fn meanwhile(said: &Said, wanted: &[Wanted]) -> String {
     }
 }
 
-fn tool_message(call_id: &str, told: &Value) -> Value {
-    let mut content = told.to_string();
+fn tool_message(call_id: &str, result: &Value) -> Value {
+    let mut content = result.to_string();
     if let Some((end, _)) = content.char_indices().nth(ANSWER_CHARS) {
         content.truncate(end);
         content.push_str("… (the rest is left out)");

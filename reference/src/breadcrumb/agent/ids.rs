@@ -7,18 +7,18 @@ const NAME_CHARS: usize = 40;
 
 /// Gives ids that differ, within one process by their number and between processes by its salt.
 #[derive(Debug)]
-pub(super) struct Mint {
+pub(super) struct IdGenerator {
     salt: String,
     next: AtomicU64,
 }
 
-impl Mint {
+impl IdGenerator {
     /// The salt is a few random letters and digits.
     pub(super) fn new(salt: impl Into<String>) -> Self {
         Self { salt: salt.into(), next: AtomicU64::new(1) }
     }
 
-    /// A mint like no other.
+    /// One with a random salt.
     pub(super) fn random() -> Self {
         let random = uuid::Uuid::new_v4().simple().to_string();
         Self::new(&random[..8])
@@ -46,16 +46,16 @@ fn name(tool: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::Mint;
+    use super::IdGenerator;
 
     #[test]
     fn ids_have_the_form_of_the_standard() {
-        let mint = Mint::new("7f3a");
-        assert_eq!(mint.id("calculator"), "calculator-7f3a1");
-        assert_eq!(mint.id("calculator"), "calculator-7f3a2");
-        assert_eq!(mint.id("breadcrumb-create"), "breadcrumb-create-7f3a3");
-        assert_eq!(mint.id("7.web notes"), "webnotes-7f3a4");
-        assert_eq!(mint.id("时钟"), "tool-7f3a5");
-        assert_ne!(Mint::random().id("echo"), Mint::random().id("echo"));
+        let ids = IdGenerator::new("7f3a");
+        assert_eq!(ids.id("calculator"), "calculator-7f3a1");
+        assert_eq!(ids.id("calculator"), "calculator-7f3a2");
+        assert_eq!(ids.id("breadcrumb-create"), "breadcrumb-create-7f3a3");
+        assert_eq!(ids.id("7.web notes"), "webnotes-7f3a4");
+        assert_eq!(ids.id("时钟"), "tool-7f3a5");
+        assert_ne!(IdGenerator::random().id("echo"), IdGenerator::random().id("echo"));
     }
 }

@@ -20,10 +20,10 @@ const MAX_CONFIGS: usize = 256;
 /// No name of a function may be longer.
 const FUNCTION_CHARS: usize = 64;
 
-/// What was heard of tools and configurations.
+/// What is known of tools and configurations.
 #[derive(Default)]
 pub(super) struct Knowledge {
-    /// By the ids of their breadcrumbs, which change and are then heard again.
+    /// By the ids of their breadcrumbs, which change and are then received again.
     catalogs: BTreeMap<String, (i64, Vec<Arc<KnownTool>>)>,
     configs: BTreeMap<String, Config>,
     known: Arc<Known>,
@@ -61,10 +61,10 @@ pub(super) struct Config {
 
 impl Knowledge {
     /// Learns from a breadcrumb; whether there was anything to learn.
-    pub(super) fn hear(&mut self, breadcrumb: &Breadcrumb) -> bool {
+    pub(super) fn receive(&mut self, breadcrumb: &Breadcrumb) -> bool {
         let learnt = match breadcrumb.schema_name.as_deref() {
-            Some(CATALOG) => self.hear_catalog(breadcrumb),
-            Some(CONFIG) => self.hear_config(breadcrumb),
+            Some(CATALOG) => self.receive_catalog(breadcrumb),
+            Some(CONFIG) => self.receive_config(breadcrumb),
             _ => false,
         };
         if learnt {
@@ -78,7 +78,7 @@ impl Knowledge {
         Arc::clone(&self.known)
     }
 
-    fn hear_catalog(&mut self, breadcrumb: &Breadcrumb) -> bool {
+    fn receive_catalog(&mut self, breadcrumb: &Breadcrumb) -> bool {
         let room = self.catalogs.len() < MAX_CATALOGS;
         match self.catalogs.get(&breadcrumb.id) {
             // Schemas are compiled once for each version.
@@ -92,7 +92,7 @@ impl Knowledge {
         true
     }
 
-    fn hear_config(&mut self, breadcrumb: &Breadcrumb) -> bool {
+    fn receive_config(&mut self, breadcrumb: &Breadcrumb) -> bool {
         if self.configs.len() >= MAX_CONFIGS && !self.configs.contains_key(&breadcrumb.id) {
             return false;
         }
@@ -192,8 +192,8 @@ pub(super) mod tests {
         ]});
         let config = json!({"toolName": "calculator", "config": {"apiKey": "s3cr3t"}});
         let mut knowledge = Knowledge::default();
-        assert!(knowledge.hear(&breadcrumb("c", 1, CATALOG, &tools)));
-        assert!(knowledge.hear(&breadcrumb(CONFIG_ID, 1, CONFIG, &config)));
+        assert!(knowledge.receive(&breadcrumb("c", 1, CATALOG, &tools)));
+        assert!(knowledge.receive(&breadcrumb(CONFIG_ID, 1, CONFIG, &config)));
         knowledge
     }
 
@@ -213,9 +213,9 @@ pub(super) mod tests {
     #[test]
     fn a_catalogue_replaces_its_older_versions() {
         let mut knowledge = knowledge();
-        assert!(!knowledge.hear(&breadcrumb("c", 1, CATALOG, &json!({"tools": []}))));
-        assert!(knowledge.hear(&breadcrumb("c", 2, CATALOG, &json!({"tools": [{"name": "echo"}]}))));
-        assert!(!knowledge.hear(&breadcrumb("n", 1, "note.v1", &json!({"tools": [{"name": "kite"}]}))));
+        assert!(!knowledge.receive(&breadcrumb("c", 1, CATALOG, &json!({"tools": []}))));
+        assert!(knowledge.receive(&breadcrumb("c", 2, CATALOG, &json!({"tools": [{"name": "echo"}]}))));
+        assert!(!knowledge.receive(&breadcrumb("n", 1, "note.v1", &json!({"tools": [{"name": "kite"}]}))));
         let known = knowledge.known();
         assert!(
             known.find("echo").is_some()

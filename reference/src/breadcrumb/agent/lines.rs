@@ -1,4 +1,4 @@
-//! An agent that is spoken with in lines of JSON: breadcrumbs come in, invocations go out.
+//! An agent over lines of JSON: breadcrumbs come in, invocations go out.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,7 +13,7 @@ use tokio::io::{
 use tokio::sync::Mutex;
 
 use super::config::{AgentConfig, AgentError};
-use super::desk::{Desk, Mouth};
+use super::session_manager::{OutputSink, SessionManager};
 use super::utterance::Utterance;
 use crate::breadcrumb::client::{Breadcrumb, StoreClient};
 
@@ -36,9 +36,9 @@ where
 {
     let log = config.log.clone();
     let store = store(&config)?;
-    let desk = Desk::new(config, store, Arc::new(Printer(Mutex::new(writer))))?;
+    let sessions = SessionManager::new(config, store, Arc::new(Printer(Mutex::new(writer))))?;
     let mut reader = BufReader::new(reader);
-    let mut going = FuturesUnordered::new();
+    let mut started = FuturesUnordered::new();
     loop {
         let mut line = Vec::new();
         let read = (&mut reader).take(LINE_BYTES).read_until(b'\n', &mut line).await;
@@ -52,16 +52,16 @@ where
         if line.trim_ascii().is_empty() {
             continue;
         }
-        match serde_json::from_slice(&line).ok().and_then(heard) {
-            Some(breadcrumb) => going.extend(desk.hear(&breadcrumb).map(|going| going.done)),
+        match serde_json::from_slice(&line).ok().and_then(read_breadcrumb) {
+            Some(breadcrumb) => started.extend(sessions.receive(&breadcrumb).map(|started| started.done)),
             None => log("a line that is no breadcrumb was passed over"),
         }
-        while let Some(Some(_)) = futures::FutureExt::now_or_never(going.next()) {}
+        while let Some(Some(_)) = futures::FutureExt::now_or_never(started.next()) {}
     }
-    let settled = async { while going.next().await.is_some() {} };
-    // What is still open then waits for answers that nobody can give any more.
+    let settled = async { while started.next().await.is_some() {} };
+    // What is still open then waits for answers that cannot come any more.
     let _ = tokio::time::timeout(END_DEADLINE, settled).await;
-    desk.shutdown().await;
+    sessions.shutdown().await;
     Ok(())
 }
 
@@ -71,8 +71,8 @@ pub(super) fn store(config: &AgentConfig) -> Result<Option<StoreClient>, AgentEr
     Ok(config.store_url.as_ref().map(client).transpose()?)
 }
 
-/// A breadcrumb from whoever speaks with the agent; one without an id gets one.
-pub(super) fn heard(mut value: Value) -> Option<Breadcrumb> {
+/// A breadcrumb from a client of the agent; one without an id gets one.
+pub(super) fn read_breadcrumb(mut value: Value) -> Option<Breadcrumb> {
     let members = value.as_object_mut()?;
     if !members.contains_key("id") && !members.contains_key("breadcrumb_id") {
         members.insert("id".to_owned(), uuid::Uuid::new_v4().to_string().into());
@@ -82,8 +82,8 @@ pub(super) fn heard(mut value: Value) -> Option<Breadcrumb> {
 
 struct Printer<W>(Mutex<W>);
 
-impl<W: AsyncWrite + Send + Unpin> Mouth for Printer<W> {
-    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+impl<W: AsyncWrite + Send + Unpin> OutputSink for Printer<W> {
+    fn send<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
             let line = format!("{}\n", utterance.envelope());
             let mut writer = self.0.lock().await;

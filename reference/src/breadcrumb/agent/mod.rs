@@ -1,18 +1,17 @@
-//! The agent: hears users, has a language model decide, and writes invocations in the Standard's exact structure.
+//! The agent: receives messages of users, has a language model decide, and writes invocations in the Standard's exact structure.
 //!
-//! Read in this order: `knowledge` for what it knows of tools, `offer` for what the model is told of them, `check` for
+//! Read in this order: `knowledge` for what it knows of tools, `offer` for what is sent to the model about them, `check` for
 //! what is made of the model's calls, `conversation` for one session without any input or output, `utterance` for
-//! what is said. Around that core, `desk` runs the sessions, `model` asks, and there are three ways to speak with it:
+//! what is said. Around that core, `session_manager` runs the sessions, `model` asks, and there are three ways to speak with it:
 //! [`Agent`] over a store, [`HttpAgent`], and [`run_lines`]. [`ScriptedModel`] stands in where there is no model.
 //!
-//! A tool that fails is told to the model as failed, whatever else its answer holds (Standard, "Error handling").
+//! A tool that fails is reported to the model as failed, whatever else its answer holds (Standard, "Error handling").
 //! Deliberately absent: memory that outlasts the process, streaming, and a guess at what a faulty call meant: the
-//! model is told of the fault and calls again.
+//! model is shown the fault and calls again.
 
 mod check;
 mod config;
 mod conversation;
-mod desk;
 mod ids;
 mod knowledge;
 mod lines;
@@ -21,6 +20,7 @@ mod offer;
 mod over_http;
 mod over_store;
 mod scripted_model;
+mod session_manager;
 mod utterance;
 
 pub use self::config::{AgentConfig, AgentError, Capture, Deadlines};

@@ -11,27 +11,27 @@ use url::Url;
 
 use super::config::AgentError;
 use crate::breadcrumb::llm::exchange::{Exchange, http_url};
-use crate::completion::{Called, Said, arguments};
-use crate::utp::Secret;
+use crate::completion::{ModelCall, ModelReply, arguments};
+use crate::secret::Secret;
 
 /// How many calls of one answer are looked at.
 const MAX_CALLS: usize = 32;
 
-/// Who decides. A seam: the conversation does not care who it is.
-pub(super) trait Mind: Send + Sync {
+/// A model that decides; the conversation does not depend on which.
+pub(super) trait ModelClient: Send + Sync {
     /// The next message of a conversation, or in a few words why there is none.
-    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>>;
+    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<ModelReply, String>>;
 }
 
 /// A model behind HTTP.
-pub(super) struct Model {
+pub(super) struct HttpModel {
     url: Url,
     name: String,
     key: Option<Secret>,
     exchange: Exchange,
 }
 
-impl Model {
+impl HttpModel {
     pub(super) fn new(
         base: &str,
         name: String,
@@ -43,7 +43,7 @@ impl Model {
         Ok(Self { url, name, key, exchange: Exchange::new(deadline) })
     }
 
-    async fn complete(&self, messages: Vec<Value>, functions: Vec<Value>) -> Result<Said, String> {
+    async fn complete(&self, messages: Vec<Value>, functions: Vec<Value>) -> Result<ModelReply, String> {
         let mut body = json!({"model": self.name, "messages": messages, "stream": false});
         // An empty array is refused by some servers.
         if !functions.is_empty() {
@@ -59,17 +59,17 @@ impl Model {
     }
 }
 
-impl Mind for Model {
-    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<Said, String>> {
+impl ModelClient for HttpModel {
+    fn ask(&self, messages: Vec<Value>, functions: Vec<Value>) -> BoxFuture<'_, Result<ModelReply, String>> {
         Box::pin(self.complete(messages, functions))
     }
 }
 
 /// A message, in which a call without an id is named by its place.
-fn read(message: &Value) -> Option<Said> {
+fn read(message: &Value) -> Option<ModelReply> {
     let message = message.as_object()?;
     let calls = message.get("tool_calls").and_then(Value::as_array).into_iter().flatten();
-    let calls = calls.take(MAX_CALLS).enumerate().map(|(at, call)| Called {
+    let calls = calls.take(MAX_CALLS).enumerate().map(|(at, call)| ModelCall {
         id: match call["id"].as_str() {
             Some(id) if !id.trim().is_empty() => id.to_owned(),
             _ => format!("call_{}", at + 1),
@@ -78,7 +78,7 @@ fn read(message: &Value) -> Option<Said> {
         arguments: arguments(&call["function"]["arguments"]),
     });
     let content = message.get("content").and_then(Value::as_str).map(str::to_owned);
-    Some(Said { content, calls: calls.collect() }.without_blanks())
+    Some(ModelReply { content, calls: calls.collect() }.without_blanks())
 }
 
 #[cfg(test)]
@@ -90,9 +90,9 @@ mod tests {
     #[test]
     fn messages_are_read_as_servers_write_them() {
         fn check(message: &Value, content: Option<&str>, calls: &[(&str, &str, &str)]) {
-            let said = read(message).expect("a message");
-            let read = said.calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments));
-            assert_eq!((said.content.as_deref(), read.collect::<Vec<_>>().as_slice()), (content, calls));
+            let reply = read(message).expect("a message");
+            let read = reply.calls.iter().map(|call| (&*call.id, &*call.name, &*call.arguments));
+            assert_eq!((reply.content.as_deref(), read.collect::<Vec<_>>().as_slice()), (content, calls));
         }
         check(&json!({"content": "42"}), Some("42"), &[]);
         check(&json!({"content": " ", "tool_calls": null}), None, &[]);

@@ -1,4 +1,4 @@
-//! What the model is told: how to go about it, and one function for each tool.
+//! What is sent to the model: instructions, and one function for each tool.
 
 use std::fmt::Write as _;
 

@@ -1,19 +1,18 @@
-//! An agent that is spoken with over HTTP: each breadcrumb is posted, and the answer is what the agent says to it.
+//! An agent over HTTP: each breadcrumb is posted, and the answer is the agent's response to it.
 //!
-//! An answer waits until the agent has spoken or has nothing more to do before something else is heard: then it is
-//! one invocation, or 204. What the agent says when nobody asks, because a tool did not answer in time, is kept for
+//! An answer waits until the agent has spoken or has nothing more to do before the next input: then it is
+//! one invocation, or 204. What the agent says unasked, because a tool did not answer in time, is kept for
 //! the next breadcrumb of its session. On a loopback address `Host` has to be a loopback name, which keeps out pages
 //! whose own name was made to point here; bodies have to be declared as JSON, which such pages may not send unasked.
 
 use std::collections::{HashMap, VecDeque};
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, Method, StatusCode};
+use axum::http::{Method, StatusCode};
 use axum::response::{IntoResponse, Response};
 use axum::{Json, Router};
 use futures::future::BoxFuture;
@@ -21,10 +20,12 @@ use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
 use super::config::{AgentConfig, AgentError};
-use super::desk::{Desk, Mouth};
-use super::lines::{heard, store};
+use super::lines::{read_breadcrumb, store};
+use super::session_manager::{OutputSink, SessionManager};
 use super::utterance::Utterance;
+use crate::http::head::{declares_json, names_loopback};
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
+use crate::sync::locked;
 
 /// How large a breadcrumb may be.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -33,18 +34,18 @@ const BODY_DEADLINE: Duration = Duration::from_secs(30);
 /// How long an answer waits for what the agent says.
 const ANSWER_DEADLINE: Duration = Duration::from_secs(120);
 const BOUNDS: Bounds = Bounds { head: HEAD_DEADLINE, connections: 256, stall: Duration::from_secs(30) };
-/// How much that nobody asked for is kept, in one session and in all.
+/// How many unasked utterances are kept in one session, and of how many sessions.
 const KEPT: usize = 16;
 const KEPT_SESSIONS: usize = 1024;
 
 /// An agent that listens for HTTP. Dropping it ends it.
 pub struct HttpAgent {
-    desk: Arc<Desk>,
+    sessions: Arc<SessionManager>,
     listening: Listening,
 }
 
 struct Served {
-    desk: Arc<Desk>,
+    sessions: Arc<SessionManager>,
     outbox: Arc<Outbox>,
     loopback: bool,
 }
@@ -62,14 +63,15 @@ impl HttpAgent {
     pub async fn start(config: AgentConfig, address: SocketAddr) -> Result<Self, AgentError> {
         let outbox = Arc::new(Outbox::default());
         let store = store(&config)?;
-        let desk = Arc::new(Desk::new(config, store, Arc::clone(&outbox) as Arc<dyn Mouth>)?);
+        let sessions =
+            Arc::new(SessionManager::new(config, store, Arc::clone(&outbox) as Arc<dyn OutputSink>)?);
         let failed = |source| AgentError::Listen { address, source };
         let listener = TcpListener::bind(address).await.map_err(failed)?;
         let loopback = address.ip().is_loopback();
-        let served = Arc::new(Served { desk: Arc::clone(&desk), outbox, loopback });
+        let served = Arc::new(Served { sessions: Arc::clone(&sessions), outbox, loopback });
         let router = Router::new().fallback(serve).with_state(served);
         let listening = Listening::start(listener, router, BOUNDS).map_err(failed)?;
-        Ok(Self { desk, listening })
+        Ok(Self { sessions, listening })
     }
 
     /// The address that it listens on, with the port that was taken.
@@ -84,7 +86,7 @@ impl HttpAgent {
 
     /// Closes the listener and ends all sessions.
     pub async fn shutdown(self) {
-        self.desk.shutdown().await;
+        self.sessions.shutdown().await;
         self.listening.shutdown().await;
     }
 }
@@ -115,15 +117,15 @@ async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response 
         }
         Err(_elapsed) => return refused(StatusCode::REQUEST_TIMEOUT, "the breadcrumb did not come in time"),
     };
-    let Some(breadcrumb) = serde_json::from_slice(&body).ok().and_then(heard) else {
+    let Some(breadcrumb) = serde_json::from_slice(&body).ok().and_then(read_breadcrumb) else {
         return refused(StatusCode::UNPROCESSABLE_ENTITY, "this is no breadcrumb");
     };
-    let Some(going) = served.desk.hear(&breadcrumb) else {
+    let Some(started) = served.sessions.receive(&breadcrumb) else {
         return StatusCode::NO_CONTENT.into_response();
     };
-    // Whether it is told or given up: what there is to fetch is in the outbox.
-    let _ = tokio::time::timeout(ANSWER_DEADLINE, going.done).await;
-    match served.outbox.fetch(&going.session) {
+    // Whether it is done or timed out: what there is to fetch is in the outbox.
+    let _ = tokio::time::timeout(ANSWER_DEADLINE, started.done).await;
+    match served.outbox.fetch(&started.session) {
         Some(invocation) => Json(invocation).into_response(),
         None => StatusCode::NO_CONTENT.into_response(),
     }
@@ -131,7 +133,7 @@ async fn serve(State(served): State<Arc<Served>>, request: Request) -> Response 
 
 impl Outbox {
     fn fetch(&self, session: &str) -> Option<Value> {
-        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut kept = locked(&self.0);
         let said = kept.get_mut(session)?;
         let oldest = said.pop_front();
         if said.is_empty() {
@@ -141,10 +143,10 @@ impl Outbox {
     }
 }
 
-impl Mouth for Outbox {
-    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+impl OutputSink for Outbox {
+    fn send<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
-            let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut kept = locked(&self.0);
             if kept.len() >= KEPT_SESSIONS && !kept.contains_key(&utterance.session) {
                 return Err("nobody fetches what is said".to_owned());
             }
@@ -156,22 +158,6 @@ impl Mouth for Outbox {
             Ok(())
         })
     }
-}
-
-fn declares_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-fn names_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn refused(status: StatusCode, text: &str) -> Response {

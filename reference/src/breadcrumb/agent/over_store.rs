@@ -1,4 +1,4 @@
-//! An agent that lives at a store: it listens to the event stream and posts what it says.
+//! An agent at a store: it listens to the event stream and posts its utterances.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,7 +7,7 @@ use futures::future::BoxFuture;
 use tokio::task::JoinHandle;
 
 use super::config::{AgentConfig, AgentError, Capture};
-use super::desk::{Desk, Mouth, TOOL_RESPONSE, USER_MESSAGE};
+use super::session_manager::{OutputSink, SessionManager, TOOL_RESPONSE, USER_MESSAGE};
 use super::utterance::Utterance;
 use crate::breadcrumb::client::{Events, ListQuery, StoreClient};
 
@@ -18,12 +18,12 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// A running agent. Dropping it ends it.
 #[derive(Debug)]
 pub struct Agent {
-    desk: Arc<Desk>,
+    sessions: Arc<SessionManager>,
     listening: JoinHandle<()>,
 }
 
 impl Agent {
-    /// Starts an agent; when this returns it hears what happens from then on.
+    /// Starts an agent; it receives every event after this returns.
     ///
     /// # Errors
     ///
@@ -34,20 +34,20 @@ impl Agent {
             reason: "an agent at a store needs it".to_owned(),
         })?;
         let store = StoreClient::new(url, config.store_token.as_ref())?;
-        let mouth = Arc::new(Poster { store: store.clone(), capture: config.capture });
-        let desk = Arc::new(Desk::new(config, Some(store.clone()), mouth)?);
+        let output = Arc::new(Poster { store: store.clone(), capture: config.capture });
+        let sessions = Arc::new(SessionManager::new(config, Some(store.clone()), output)?);
         let watched = [USER_MESSAGE, TOOL_RESPONSE]
             .map(|schema| ListQuery { schema_name: Some(schema.to_owned()), ..ListQuery::default() });
         let events = store.events(watched.to_vec()).await?;
-        desk.refresh().await;
-        let listening = tokio::spawn(listen(events, Arc::clone(&desk)));
-        Ok(Self { desk, listening })
+        sessions.refresh().await;
+        let listening = tokio::spawn(listen(events, Arc::clone(&sessions)));
+        Ok(Self { sessions, listening })
     }
 
     /// Stops listening and ends all sessions.
     pub async fn shutdown(self) {
         self.listening.abort();
-        self.desk.shutdown().await;
+        self.sessions.shutdown().await;
     }
 }
 
@@ -57,10 +57,10 @@ impl Drop for Agent {
     }
 }
 
-async fn listen(mut events: Events, desk: Arc<Desk>) {
+async fn listen(mut events: Events, sessions: Arc<SessionManager>) {
     while let Some(event) = events.next().await {
-        // Over a store nobody waits for what comes of it.
-        drop(desk.hear(&event));
+        // Over a store no client waits for the outcome.
+        drop(sessions.receive(&event));
     }
 }
 
@@ -70,8 +70,8 @@ struct Poster {
     capture: Capture,
 }
 
-impl Mouth for Poster {
-    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
+impl OutputSink for Poster {
+    fn send<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>> {
         Box::pin(async {
             let body = match self.capture {
                 Capture::Breadcrumb => utterance.breadcrumb(),

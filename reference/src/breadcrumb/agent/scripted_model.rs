@@ -1,4 +1,4 @@
-//! A model without a mind: an OpenAI-compatible server with a small script, for use where there is no model.
+//! A scripted model: an OpenAI-compatible server with a small script, for use where there is no model.
 //!
 //! It calls the offered function that fits the user's words best, and hands over what the tools said. Deterministic:
 //! the same conversation gets the same answer. Deliberately absent: several calls at once, and sense.
@@ -58,15 +58,15 @@ fn completion(request: &Value) -> Value {
     let functions: Vec<&Value> =
         request["tools"].as_array().into_iter().flatten().map(|tool| &tool["function"]).collect();
     let message = match messages.last() {
-        Some(last) if last["role"] == "tool" => said(&handed_over(messages)),
+        Some(last) if last["role"] == "tool" => assistant_message(&handed_over(messages)),
         Some(last) if last["role"] == "user" => {
             let asked = last["content"].as_str().unwrap_or_default();
             match chosen(&functions, asked) {
                 Some(function) => call(messages.len(), function, asked),
-                None => said(&format!("I have no tool for this: {asked}")),
+                None => assistant_message(&format!("I have no tool for this: {asked}")),
             }
         }
-        _ => said("Nothing was asked."),
+        _ => assistant_message("Nothing was asked."),
     };
     let reason = if message.get("tool_calls").is_some() { "tool_calls" } else { "stop" };
     json!({
@@ -76,27 +76,27 @@ fn completion(request: &Value) -> Value {
     })
 }
 
-fn said(text: &str) -> Value {
+fn assistant_message(text: &str) -> Value {
     json!({"role": "assistant", "content": text})
 }
 
 /// What the tools said since the last call, in words.
 fn handed_over(messages: &[Value]) -> String {
     let last = messages.iter().rposition(|message| message["role"] != "tool").map_or(0, |at| at + 1);
-    let told = messages[last..].iter().map(|message| {
+    let result = messages[last..].iter().map(|message| {
         let text = message["content"].as_str().unwrap_or_default();
-        let told: Value = serde_json::from_str(text).unwrap_or_else(|_error| json!({"output": text}));
-        let tool = told["tool"].as_str().unwrap_or("the tool");
-        match told["error"].as_str() {
+        let result: Value = serde_json::from_str(text).unwrap_or_else(|_error| json!({"output": text}));
+        let tool = result["tool"].as_str().unwrap_or("the tool");
+        match result["error"].as_str() {
             Some(error) => format!("{tool} failed: {error}."),
-            None => format!("{tool} answered: {}.", told["output"]),
+            None => format!("{tool} answered: {}.", result["output"]),
         }
     });
-    told.collect::<Vec<_>>().join(" ")
+    result.collect::<Vec<_>>().join(" ")
 }
 
 fn call(number: usize, function: &Value, asked: &str) -> Value {
-    // The user says so when nobody has to look at the result first.
+    // The user says so when the model need not see the result first.
     let direct = words(asked).iter().any(|word| word == "directly");
     let properties = &function["parameters"]["properties"];
     let mut arguments = json!({"input": input(&properties["input"], asked), "return_to_llm": !direct});
@@ -118,8 +118,8 @@ fn call(number: usize, function: &Value, asked: &str) -> Value {
 fn chosen<'a>(functions: &[&'a Value], asked: &str) -> Option<&'a Value> {
     let asked_words = words(asked);
     let shared = |text: &Value, weight: usize| {
-        let told = words(text.as_str().unwrap_or_default());
-        weight * told.iter().filter(|word| asked_words.contains(word)).count()
+        let text = words(text.as_str().unwrap_or_default());
+        weight * text.iter().filter(|word| asked_words.contains(word)).count()
     };
     let computes = |function: &Value| {
         function["parameters"]["properties"]["input"]["properties"].get("expression").is_some()
@@ -237,12 +237,12 @@ mod tests {
 
     #[test]
     fn it_hands_over_what_the_tools_said() {
-        let told =
+        let result =
             |content: Value| json!({"role": "tool", "tool_call_id": "c", "content": content.to_string()});
         let messages = json!([
             {"role": "user", "content": "…"}, {"role": "assistant", "tool_calls": []},
-            told(json!({"status": "success", "tool": "random", "output": {"numbers": [7]}})),
-            told(json!({"status": "error", "tool": "echo", "error": "too loud"}))
+            result(json!({"status": "success", "tool": "random", "output": {"numbers": [7]}})),
+            result(json!({"status": "error", "tool": "echo", "error": "too loud"}))
         ]);
         let answer = completion(&json!({"messages": messages}))["choices"][0]["message"]["content"].clone();
         assert_eq!(answer, "random answered: {\"numbers\":[7]}. echo failed: too loud.");

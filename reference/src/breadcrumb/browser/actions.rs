@@ -9,7 +9,7 @@ use base64::engine::general_purpose::STANDARD;
 use serde_json::{Map, Value, json};
 use url::Url;
 
-use super::Running;
+use super::running::RunningBrowser;
 use super::webdriver::{DriverFault, first_line};
 use crate::breadcrumb::tool::{ToolFailure, shorten};
 
@@ -39,14 +39,14 @@ enum What {
 
 /// Why it came to nothing.
 #[derive(Debug)]
-pub(super) enum Fault {
+pub(super) enum ActionFault {
     /// The sentence is there already.
-    Told(ToolFailure),
+    Failed(ToolFailure),
     /// The driver's.
     Driver(DriverFault),
 }
 
-impl From<DriverFault> for Fault {
+impl From<DriverFault> for ActionFault {
     fn from(fault: DriverFault) -> Self {
         Self::Driver(fault)
     }
@@ -78,7 +78,11 @@ impl Action {
         Ok(Self { url, what })
     }
 
-    pub(super) async fn perform(&self, running: &mut Running, directory: &Path) -> Result<Value, Fault> {
+    pub(super) async fn perform(
+        &self,
+        running: &mut RunningBrowser,
+        directory: &Path,
+    ) -> Result<Value, ActionFault> {
         let (address, title) = self.page(running).await?;
         let session = &running.session;
         match &self.what {
@@ -105,7 +109,7 @@ impl Action {
                     evaluated = session.evaluate(&body).await.map_err(stopped)?;
                 }
                 if let Some(text) = thrown(&evaluated) {
-                    return Err(told(format!("the script failed: {}", first_line(text))));
+                    return Err(failed(format!("the script failed: {}", first_line(text))));
                 }
                 short(json!({"result": result(&evaluated)}))
             }
@@ -113,30 +117,30 @@ impl Action {
     }
 
     /// Opens the page that is wanted, and says which one there is.
-    async fn page(&self, running: &mut Running) -> Result<(String, String), Fault> {
+    async fn page(&self, running: &mut RunningBrowser) -> Result<(String, String), ActionFault> {
         if let Some(url) = &self.url {
             running.open = true;
             running.session.open(url).await.map_err(|fault| unreachable(fault, url))?;
         } else if !running.open {
-            return Err(told("no page is open yet: say which one in `url`".to_owned()));
+            return Err(failed("no page is open yet: say which one in `url`".to_owned()));
         }
         let page = running.session.execute(PAGE).await?;
         let text = |at: usize| page[at].as_str().unwrap_or_default().to_owned();
         let address = text(0);
         if address.starts_with("chrome-error:") {
             let wanted = self.url.as_deref().map_or_else(String::new, |url| format!(" `{}`", shorten(url)));
-            return Err(told(format!("the page{wanted} cannot be reached")));
+            return Err(failed(format!("the page{wanted} cannot be reached")));
         }
         Ok((address, text(1)))
     }
 }
 
-impl Fault {
+impl ActionFault {
     /// Whether the browser is of no further use.
     pub(super) fn is_the_end(&self) -> bool {
         match self {
-            Self::Told(_) => false,
-            Self::Driver(DriverFault::Said { error, .. }) => matches!(
+            Self::Failed(_) => false,
+            Self::Driver(DriverFault::Reported { error, .. }) => matches!(
                 error.as_str(),
                 "invalid session id"
                     | "no such window"
@@ -150,19 +154,21 @@ impl Fault {
 
     pub(super) fn into_failure(self) -> ToolFailure {
         match self {
-            Self::Told(failure) => failure,
+            Self::Failed(failure) => failure,
             Self::Driver(DriverFault::Late) => ToolFailure::new("the browser took too long"),
             Self::Driver(DriverFault::Lost) => ToolFailure::new("the browser has ended"),
             Self::Driver(DriverFault::TooLong) => ToolFailure::new("the browser's answer is too long"),
-            Self::Driver(DriverFault::Said { error, message }) => ToolFailure::new(match error.as_str() {
-                "timeout" => "the page took too long".to_owned(),
-                "script timeout" => "the script took too long".to_owned(),
-                "element not interactable" => {
-                    "the element cannot be seen, so it cannot be clicked".to_owned()
-                }
-                "element click intercepted" => "another element covers the one to be clicked".to_owned(),
-                _ => format!("the browser refused: {}", first_line(&message)),
-            }),
+            Self::Driver(DriverFault::Reported { error, message }) => {
+                ToolFailure::new(match error.as_str() {
+                    "timeout" => "the page took too long".to_owned(),
+                    "script timeout" => "the script took too long".to_owned(),
+                    "element not interactable" => {
+                        "the element cannot be seen, so it cannot be clicked".to_owned()
+                    }
+                    "element click intercepted" => "another element covers the one to be clicked".to_owned(),
+                    _ => format!("the browser refused: {}", first_line(&message)),
+                })
+            }
         }
     }
 }
@@ -178,49 +184,49 @@ fn address(url: &str) -> Result<String, ToolFailure> {
     }
 }
 
-fn told(text: String) -> Fault {
-    Fault::Told(ToolFailure::new(text))
+fn failed(text: String) -> ActionFault {
+    ActionFault::Failed(ToolFailure::new(text))
 }
 
-fn unreachable(fault: DriverFault, url: &str) -> Fault {
+fn unreachable(fault: DriverFault, url: &str) -> ActionFault {
     match &fault {
-        DriverFault::Said { message, .. } => match message.split_once("net::") {
-            None => Fault::Driver(fault),
+        DriverFault::Reported { message, .. } => match message.split_once("net::") {
+            None => ActionFault::Driver(fault),
             Some((_, reason)) => {
                 let word = reason.split_whitespace().next().unwrap_or_default();
-                told(format!("the page `{}` cannot be reached: `{}`", shorten(url), shorten(word)))
+                failed(format!("the page `{}` cannot be reached: `{}`", shorten(url), shorten(word)))
             }
         },
-        _ => Fault::Driver(fault),
+        _ => ActionFault::Driver(fault),
     }
 }
 
-fn no_element(fault: DriverFault, selector: &str) -> Fault {
+fn no_element(fault: DriverFault, selector: &str) -> ActionFault {
     match &fault {
-        DriverFault::Said { error, .. } if error == "no such element" => {
-            told(format!("no element of the page fits the selector `{}`", shorten(selector)))
+        DriverFault::Reported { error, .. } if error == "no such element" => {
+            failed(format!("no element of the page fits the selector `{}`", shorten(selector)))
         }
-        DriverFault::Said { error, .. } if error == "invalid selector" => {
-            told(format!("`{}` is no CSS selector", shorten(selector)))
+        DriverFault::Reported { error, .. } if error == "invalid selector" => {
+            failed(format!("`{}` is no CSS selector", shorten(selector)))
         }
-        _ => Fault::Driver(fault),
+        _ => ActionFault::Driver(fault),
     }
 }
 
 /// A script that was ended for taking too long is an internal error to the browser.
-fn stopped(fault: DriverFault) -> Fault {
+fn stopped(fault: DriverFault) -> ActionFault {
     match &fault {
-        DriverFault::Said { message, .. } if message.contains("Internal error") => {
-            told("the script was stopped: it took too long".to_owned())
+        DriverFault::Reported { message, .. } if message.contains("Internal error") => {
+            failed("the script was stopped: it took too long".to_owned())
         }
-        _ => Fault::Driver(fault),
+        _ => ActionFault::Driver(fault),
     }
 }
 
-fn short(output: Value) -> Result<Value, Fault> {
+fn short(output: Value) -> Result<Value, ActionFault> {
     let length = output.to_string().len();
     if length > MAX_RESULT {
-        Err(told(format!("what the page gave is longer than {MAX_RESULT} bytes")))
+        Err(failed(format!("what the page gave is longer than {MAX_RESULT} bytes")))
     } else {
         Ok(output)
     }
@@ -239,8 +245,9 @@ fn result(evaluated: &Value) -> Value {
     result.get("value").or_else(|| result.get("unserializableValue")).cloned().unwrap_or_default()
 }
 
-async fn store(picture: &str, directory: &Path) -> Result<String, Fault> {
-    let bytes = STANDARD.decode(picture).map_err(|_error| told("the browser gave no picture".to_owned()))?;
+async fn store(picture: &str, directory: &Path) -> Result<String, ActionFault> {
+    let bytes =
+        STANDARD.decode(picture).map_err(|_error| failed("the browser gave no picture".to_owned()))?;
     let directory = directory.to_owned();
     let stored = tokio::task::spawn_blocking(move || -> std::io::Result<PathBuf> {
         std::fs::create_dir_all(&directory)?;
@@ -250,7 +257,7 @@ async fn store(picture: &str, directory: &Path) -> Result<String, Fault> {
     });
     match stored.await {
         Ok(Ok(path)) => Ok(path.to_string_lossy().into_owned()),
-        Ok(Err(_)) | Err(_) => Err(told("the picture cannot be stored".to_owned())),
+        Ok(Err(_)) | Err(_) => Err(failed("the picture cannot be stored".to_owned())),
     }
 }
 

@@ -4,7 +4,7 @@
 //! `process` for how driver and browser begin and end together, `paths` for where they are.
 //! Neighbour: [`tool`](super::tool) says what a tool is.
 //!
-//! There is one browser with one page, begun with the first call and kept; calls take turns on it, and a call without
+//! There is one browser with one page, started with the first call and kept; calls take turns on it, and a call without
 //! `url` is about the page that the one before left open. A browser that hangs or is lost is replaced for the next
 //! call. Deliberately absent: pages side by side, files, downloads, logins that outlast the browser, and any address
 //! but `http`, `https` and `about:blank`. Which of those may be reached is for the network that it runs in.
@@ -12,6 +12,7 @@
 mod actions;
 mod paths;
 mod process;
+mod running;
 mod webdriver;
 
 use std::path::PathBuf;
@@ -24,6 +25,7 @@ use tokio::sync::Mutex;
 
 use self::actions::Action;
 use self::process::Driver;
+use self::running::RunningBrowser;
 use self::webdriver::{DriverFault, Session};
 use super::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
 
@@ -33,7 +35,7 @@ pub use self::paths::BrowserPaths;
 const DEADLINE: Duration = Duration::from_secs(20);
 /// How the text of a failure begins that is this machine's: no page was asked for.
 pub const UNSTARTED: &str = "the browser does not start";
-/// A browser begins within a second, and about once in a hundred times never: then another one is begun.
+/// A browser starts within a second, but hangs about once in a hundred times: then it is restarted.
 const HANGS: Duration = Duration::from_secs(5);
 
 /// How the tool is set up.
@@ -55,17 +57,9 @@ pub struct Browser {
 /// What is kept between calls.
 #[derive(Default)]
 struct State {
-    running: Option<Running>,
+    running: Option<RunningBrowser>,
     /// Outlives a browser that was replaced, with the screenshots in it.
     screenshots: Option<TempDir>,
-}
-
-/// Driver and browser at work.
-struct Running {
-    session: Session,
-    driver: Driver,
-    /// Whether a page was opened.
-    open: bool,
 }
 
 impl Browser {
@@ -98,16 +92,16 @@ impl Browser {
         let directory = self.directory(&mut state)?;
         let done = tokio::time::timeout(DEADLINE, action.perform(&mut running, &directory))
             .await
-            .unwrap_or(Err(actions::Fault::Driver(DriverFault::Late)));
+            .unwrap_or(Err(actions::ActionFault::Driver(DriverFault::Late)));
         match &done {
             // What a late or lost browser would still do is not known, so the next call gets a new one.
             Err(fault) if fault.is_the_end() => running.driver.end().await,
             Ok(_) | Err(_) => state.running = Some(running),
         }
-        done.map_err(actions::Fault::into_failure)
+        done.map_err(actions::ActionFault::into_failure)
     }
 
-    async fn start(&self) -> Result<Running, ToolFailure> {
+    async fn start(&self) -> Result<RunningBrowser, ToolFailure> {
         let paths = self.config.paths.as_ref().ok_or_else(|| {
             ToolFailure::new(
                 "there is no browser on this machine: install Chromium and its driver, or say where they are in \
@@ -117,7 +111,7 @@ impl Browser {
         let starting = || async {
             let driver = Driver::start(paths).await?;
             let session = Session::start(&driver, paths).await?;
-            Ok(Running { session, driver, open: false })
+            Ok(RunningBrowser { session, driver, open: false })
         };
         let begun = async {
             match tokio::time::timeout(HANGS, starting()).await {

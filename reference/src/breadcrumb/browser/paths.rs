@@ -33,7 +33,7 @@ impl BrowserPaths {
     }
 }
 
-/// Both, or nothing. A variable that names no file hides what the `PATH` has: somebody wanted another one.
+/// Both, or nothing. A variable that names no file hides what the `PATH` has, since another program was meant.
 pub(super) fn find(variable: impl Fn(&str) -> Option<OsString>) -> Option<BrowserPaths> {
     let program = |named: &str, names: &[&str]| {
         if let Some(path) = variable(named).filter(|path| !path.is_empty()) {

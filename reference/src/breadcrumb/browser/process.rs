@@ -1,4 +1,4 @@
-//! The driver and its browser as processes: begun together, ended together.
+//! The driver and its browser as processes: started and ended together.
 //!
 //! Both are in a process group of their own, led by a shell that does nothing but wait for the end of its standard
 //! input and then kill the group. The other end of that pipe is ours alone, so it closes with [`Driver`], and also
@@ -29,7 +29,7 @@ const LOOK_AGAIN: Duration = Duration::from_millis(2);
 /// A running driver, with what it started. Dropping it ends them.
 pub(super) struct Driver {
     leader: Child,
-    /// Closed first: that is how they are told to end.
+    /// Closed first: that is the signal for them to end.
     lifeline: Option<ChildStdin>,
     port: u16,
     profile: TempDir,
@@ -58,7 +58,7 @@ impl Driver {
         driver.port = port(&mut output)
             .await
             .ok_or_else(|| ToolFailure::new("the driver of the browser does not say where it listens"))?;
-        // What it says later interests nobody, but it must not find its pipe full.
+        // Its later output is not needed, but its pipe must not fill up.
         tokio::spawn(async move { tokio::io::copy_buf(&mut output, &mut tokio::io::sink()).await });
         Ok(driver)
     }
@@ -83,7 +83,7 @@ impl Driver {
 impl Drop for Driver {
     fn drop(&mut self) {
         self.lifeline = None;
-        // The leader dies of the signal that kills all of them: then nobody writes into the profile any more, and
+        // The leader dies of the signal that kills all of them: then no process writes into the profile any more, and
         // it can be removed. That takes a few milliseconds; after `end` it takes none.
         let until = std::time::Instant::now() + GONE;
         while matches!(self.leader.try_wait(), Ok(None)) && std::time::Instant::now() < until {

@@ -40,7 +40,7 @@ const FLAGS: &[&str] = &[
     "--window-size=1280,800",
 ];
 
-/// Calls back when the tasks that the page has begun are over.
+/// Calls back when the tasks that the page has started are over.
 const LATER: &str = "const done = arguments[0]; setTimeout(() => setTimeout(done));";
 
 /// A session of the driver, which is a browser.
@@ -53,7 +53,7 @@ pub(super) struct Session {
 #[derive(Debug)]
 pub(super) enum DriverFault {
     /// The driver's word for it (WebDriver §6.6) and its sentence.
-    Said { error: String, message: String },
+    Reported { error: String, message: String },
     /// No answer in time.
     Late,
     /// No answer at all, or none that can be read.
@@ -99,7 +99,7 @@ impl Session {
         let Some(id) = id.filter(|id| id.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-'))
         else {
             let reason = match started {
-                Err(DriverFault::Said { message, .. }) => format!(": {}", first_line(&message)),
+                Err(DriverFault::Reported { message, .. }) => format!(": {}", first_line(&message)),
                 _ => String::new(),
             };
             return Err(ToolFailure::new(format!("the driver cannot begin it{reason}")));
@@ -143,7 +143,7 @@ impl Session {
             self.command(Method::GET, "/url", None).await,
         ] {
             match settled {
-                Ok(_) | Err(DriverFault::Said { .. }) => {}
+                Ok(_) | Err(DriverFault::Reported { .. }) => {}
                 Err(fault) => return Err(fault),
             }
         }
@@ -188,7 +188,7 @@ impl Session {
             return Ok(value);
         }
         let text = |name: &str| value[name].as_str().unwrap_or_default().to_owned();
-        Err(DriverFault::Said { error: text("error"), message: text("message") })
+        Err(DriverFault::Reported { error: text("error"), message: text("message") })
     }
 }
 

@@ -31,7 +31,7 @@ const PAGES: u32 = 20;
 /// How many versions are remembered as handed out.
 const REMEMBERED: usize = 16 * 1024;
 
-/// A breadcrumb that is new or changed. Its title is empty where the stream told of it.
+/// A breadcrumb that is new or changed. Its title is empty where it comes from the stream.
 pub type Event = Breadcrumb;
 
 /// What happens in a store. Dropping it closes the stream.
@@ -98,7 +98,7 @@ impl Listener {
         }
     }
 
-    /// Hands out what a connection says until it ends; breaks when nobody listens any more.
+    /// Hands out what a connection says until it ends; breaks when the receiver is gone.
     async fn read(
         &mut self,
         mut connection: Response,

@@ -6,9 +6,10 @@ use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
 
-use super::exchange::Answer;
-use super::{Price, Provider};
-use crate::breadcrumb::tool::{Secret, ToolFailure, shorten};
+use super::exchange::ProviderResponse;
+use super::provider::{Price, Provider};
+use crate::breadcrumb::tool::{ToolFailure, shorten};
+use crate::secret::Secret;
 
 /// Shorter keys would be found in ordinary words.
 const SHORTEST_SCRUBBED: usize = 8;
@@ -16,7 +17,7 @@ const SHORTEST_SCRUBBED: usize = 8;
 /// The output of the tool.
 pub(super) fn output(
     provider: Provider,
-    answer: &Answer,
+    answer: &ProviderResponse,
     asked: &str,
     key: Option<&Secret>,
     prices: &BTreeMap<String, Price>,
@@ -147,13 +148,13 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::output;
-    use crate::breadcrumb::llm::exchange::Answer;
+    use crate::breadcrumb::llm::exchange::ProviderResponse;
     use crate::breadcrumb::llm::{Price, Provider};
-    use crate::breadcrumb::tool::Secret;
+    use crate::secret::Secret;
 
     fn read(provider: Provider, status: u16, body: Value) -> Result<Value, String> {
         let prices = BTreeMap::from([("m-priced".to_owned(), Price { prompt: 1.0, completion: 2.0 })]);
-        let answer = Answer { status, body: Some(body) };
+        let answer = ProviderResponse { status, body: Some(body) };
         output(provider, &answer, "m-asked", Some(&Secret::from("k-1234567")), &prices)
             .map_err(|failure| failure.to_string())
     }

@@ -14,8 +14,8 @@ use serde_json::Value;
 use tokio_rustls::TlsConnector;
 use url::{Position, Url};
 
-use crate::breadcrumb::tool::Secret;
 use crate::http::exchange::{self, Cause};
+use crate::secret::Secret;
 
 /// No answer of a model may be longer.
 const MAX_ANSWER: usize = 4 * 1024 * 1024;
@@ -29,7 +29,7 @@ pub(crate) struct Exchange {
 
 /// What the API answered.
 #[derive(Debug)]
-pub(crate) struct Answer {
+pub(crate) struct ProviderResponse {
     pub(crate) status: u16,
     /// Nothing where the body is no JSON.
     pub(crate) body: Option<Value>,
@@ -37,7 +37,7 @@ pub(crate) struct Answer {
 
 /// Why there is no answer. Addresses and keys are not in the text.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
-pub(crate) enum Fault {
+pub(crate) enum ExchangeFault {
     #[error("the provider did not answer within {} ms", .0.as_millis())]
     Late(Duration),
     #[error("the provider cannot be reached")]
@@ -60,27 +60,27 @@ impl Exchange {
         url: &Url,
         key: Option<&Secret>,
         body: &Value,
-    ) -> Result<Answer, Fault> {
+    ) -> Result<ProviderResponse, ExchangeFault> {
         let request = request(url, key, body)?;
         tokio::time::timeout(self.deadline, self.answer(url, request))
             .await
-            .unwrap_or(Err(Fault::Late(self.deadline)))
+            .unwrap_or(Err(ExchangeFault::Late(self.deadline)))
     }
 
-    async fn answer(&self, url: &Url, request: Request<Body>) -> Result<Answer, Fault> {
-        let response = self.respond(url, request).await.map_err(|_cause| Fault::Unreachable)?;
+    async fn answer(&self, url: &Url, request: Request<Body>) -> Result<ProviderResponse, ExchangeFault> {
+        let response = self.respond(url, request).await.map_err(|_cause| ExchangeFault::Unreachable)?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         let mut chunks = response.into_body().into_data_stream();
         // Chunk by chunk, so that an endless answer never fills the memory.
         while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_cause| Fault::Unreachable)?;
+            let chunk = chunk.map_err(|_cause| ExchangeFault::Unreachable)?;
             if bytes.len() + chunk.len() > MAX_ANSWER {
-                return Err(Fault::TooLong);
+                return Err(ExchangeFault::TooLong);
             }
             bytes.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, body: serde_json::from_slice(&bytes).ok() })
+        Ok(ProviderResponse { status, body: serde_json::from_slice(&bytes).ok() })
     }
 
     async fn respond(&self, url: &Url, request: Request<Body>) -> Result<Response<Body>, Cause> {
@@ -117,7 +117,7 @@ pub(crate) fn http_url(base: &str, path: &str) -> Result<Url, String> {
     Url::parse(&format!("{}{path}", base.trim_end_matches('/'))).map_err(|error| error.to_string())
 }
 
-fn request(url: &Url, key: Option<&Secret>, body: &Value) -> Result<Request<Body>, Fault> {
+fn request(url: &Url, key: Option<&Secret>, body: &Value) -> Result<Request<Body>, ExchangeFault> {
     let body = body.to_string();
     let mut request = Request::post(&url[Position::BeforePath..Position::AfterQuery])
         .header(HOST, &url[Position::BeforeHost..Position::AfterPort])
@@ -126,10 +126,10 @@ fn request(url: &Url, key: Option<&Secret>, body: &Value) -> Result<Request<Body
         .header(CONTENT_TYPE, "application/json")
         .header(CONTENT_LENGTH, body.len());
     if let Some(key) = key {
-        let bearer = exchange::bearer(key).map_err(|_error| Fault::Key)?;
+        let bearer = exchange::bearer(key).map_err(|_error| ExchangeFault::Key)?;
         request = request.header(AUTHORIZATION, bearer);
     }
-    request.body(Body::from(body)).map_err(|_error| Fault::Unreachable)
+    request.body(Body::from(body)).map_err(|_error| ExchangeFault::Unreachable)
 }
 
 #[cfg(test)]

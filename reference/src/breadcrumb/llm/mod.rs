@@ -5,10 +5,11 @@
 //! Neighbour: [`tool`](super::tool) says what a tool is; the agent's own model uses `exchange` too.
 //!
 //! What a call says comes before what its configuration says, and that before the defaults.
-//! Deliberately absent: streaming, functions, and a second attempt, since whoever asked knows what it is worth.
+//! Deliberately absent: streaming, functions, and a second attempt, which is the caller's decision.
 
 mod answer;
 pub(crate) mod exchange;
+mod provider;
 mod request;
 
 use std::collections::BTreeMap;
@@ -20,8 +21,10 @@ use serde_json::{Value, json};
 use url::Url;
 
 use self::exchange::{Exchange, http_url};
-use super::tool::{Secret, Tool, ToolCall, ToolDefinition, ToolFailure};
-use crate::utp::Environment;
+pub use self::provider::{Price, Provider};
+use super::tool::{Tool, ToolCall, ToolDefinition, ToolFailure};
+use crate::environment::Environment;
+use crate::secret::Secret;
 
 /// How long a provider may think.
 const DEADLINE: Duration = Duration::from_secs(55);
@@ -41,15 +44,6 @@ pub struct LlmConfig {
     pub deadline: Duration,
     /// What a model costs, by its name, where the provider does not say it. Others cost nothing.
     pub prices: BTreeMap<String, Price>,
-}
-
-/// What a model costs, in USD for a million tokens.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Price {
-    /// Of what it is told.
-    pub prompt: f64,
-    /// Of what it says.
-    pub completion: f64,
 }
 
 impl Default for LlmConfig {
@@ -88,54 +82,6 @@ pub fn tools(config: &LlmConfig) -> Result<Vec<Arc<dyn Tool>>, LlmError> {
     let tools = [Provider::OpenRouter, Provider::Venice, Provider::Ollama]
         .map(|provider| LanguageModel::new(provider, config).map(|tool| Arc::new(tool) as Arc<dyn Tool>));
     tools.into_iter().collect()
-}
-
-/// Who is asked.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Provider {
-    /// The tool `openrouter`.
-    OpenRouter,
-    /// The tool `venice`.
-    Venice,
-    /// The tool `ollama_local`.
-    Ollama,
-}
-
-impl Provider {
-    /// The name of the tool.
-    pub fn tool(self) -> &'static str {
-        match self {
-            Self::OpenRouter => "openrouter",
-            Self::Venice => "venice",
-            Self::Ollama => "ollama_local",
-        }
-    }
-
-    fn description(self) -> &'static str {
-        match self {
-            Self::OpenRouter => "Asks a language model of OpenRouter.",
-            Self::Venice => "Asks a language model of Venice.",
-            Self::Ollama => "Asks a language model that runs on this machine, by way of Ollama.",
-        }
-    }
-
-    /// Where its key is, for calls that name no configuration.
-    fn key_variable(self) -> Option<&'static str> {
-        match self {
-            Self::OpenRouter => Some("OPENROUTER_API_KEY"),
-            Self::Venice => Some("VENICE_API_KEY"),
-            Self::Ollama => None,
-        }
-    }
-
-    /// The model of calls that name none, in the call or in its configuration.
-    fn default_model(self) -> &'static str {
-        match self {
-            Self::OpenRouter => "openrouter/auto",
-            Self::Venice => "llama-3.3-70b",
-            Self::Ollama => "llama3.2",
-        }
-    }
 }
 
 /// One of the three tools.

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::Provider;
+use super::provider::Provider;
 use crate::breadcrumb::tool::{ToolCall, ToolFailure};
 
 /// A setting by its three names. A call says it by the second; a configuration by the first or the second.

@@ -13,7 +13,7 @@ const LONGEST: usize = 960 * 1024;
 
 /// What a request is answered with.
 #[derive(Debug)]
-pub(super) struct Answer {
+pub(super) struct ToolResponse {
     /// The `tool.response.v1`.
     pub(super) response: Value,
     /// What the user sees.
@@ -27,7 +27,7 @@ pub(super) fn answer(
     took: Duration,
     tags: &[String],
     workspace: &str,
-) -> Answer {
+) -> ToolResponse {
     let sessions: Vec<&String> = tags.iter().filter(|tag| tag.starts_with("session:")).collect();
     let outcome = outcome.and_then(|output| {
         // The user's copy holds the value twice.
@@ -77,7 +77,7 @@ pub(super) fn answer(
             "context": context,
         })
     });
-    Answer { response, shown }
+    ToolResponse { response, shown }
 }
 
 fn named(tool: &str) -> String {

@@ -13,14 +13,15 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, mpsc};
 use tokio::task::JoinSet;
 
-use super::answer::{Answer, answer};
+use super::answer::{ToolResponse, answer};
+use super::config::RunnerConfig;
 use super::request::{Request, requests};
-use super::{RunnerConfig, config};
+use super::tool_config;
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient, StoreClientError};
 use crate::breadcrumb::execution::execute;
 use crate::breadcrumb::tool::{Catalog, ToolCall, ToolFailure};
-use crate::utp::Log;
-use crate::utp::tool_service::locked;
+use crate::log::Log;
+use crate::sync::locked;
 
 /// How many requests of a message run at the same time.
 const PARALLEL: usize = 16;
@@ -107,7 +108,8 @@ impl Engine {
             request.id.chars().take(64).collect::<String>(),
             if outcome.is_ok() { "success" } else { "error" },
         ));
-        let Answer { response, shown } = answer(&request, outcome, took, &message.tags, &self.workspace);
+        let ToolResponse { response, shown } =
+            answer(&request, outcome, took, &message.tags, &self.workspace);
         self.put(&response).await;
         if let Some(shown) = shown {
             self.put(&shown).await;
@@ -118,7 +120,7 @@ impl Engine {
         let task = request.task.clone().map_err(ToolFailure::new)?;
         let tool = self.catalog.admit(&request.tool, &task.input)?;
         let config = match &task.config_id {
-            Some(id) => Some(config::resolve(&self.store, id, &request.tool).await?),
+            Some(id) => Some(tool_config::resolve(&self.store, id, &request.tool).await?),
             None => None,
         };
         execute(tool, ToolCall::new(task.input).with_config(config), self.deadline).await

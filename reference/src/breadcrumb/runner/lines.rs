@@ -10,8 +10,9 @@ use serde_json::Value;
 use tokio::io::{AsyncBufRead, AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _};
 use tokio::sync::mpsc;
 
+use super::config::RunnerConfig;
 use super::engine::{Engine, Open, Outlet};
-use super::{RunnerConfig, RunnerError, catalog_breadcrumb};
+use super::{RunnerError, catalog_breadcrumb};
 use crate::breadcrumb::client::{Breadcrumb, StoreClient};
 
 /// No line may be longer.

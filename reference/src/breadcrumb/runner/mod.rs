@@ -1,7 +1,7 @@
 //! The runner: it executes the requests of invocations and routes what comes out (Standard, "Field definitions").
 //!
-//! 1. `request` reads the requests of a message, one by one, so that a fault of one is no fault of the others;
-//! 2. `config` fetches what a `config_id` stands for;
+//! 1. `request` reads the requests of a message, one by one, so that a fault of one does not affect the others;
+//! 2. `tool_config` fetches what a `config_id` stands for;
 //! 3. `engine` runs the requests, and gives every one of them exactly one answer;
 //! 4. `answer` writes the answers: to the agent, or to the user;
 //! 5. here it is connected to a store, [`lines`] connects it to standard input and output.
@@ -16,8 +16,8 @@ mod config;
 mod engine;
 pub mod lines;
 mod request;
+mod tool_config;
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -27,60 +27,14 @@ use tokio::task::JoinHandle;
 
 use self::engine::{Engine, Outlet};
 use super::client::{Events, ListQuery, StoreClient, StoreClientError};
-use super::execution::DEADLINE;
-use super::tool::{Catalog, Secret, ToolDefinition};
-use crate::utp::{Log, no_log};
+use super::tool::ToolDefinition;
+
+pub use self::config::RunnerConfig;
 
 /// The schema under which a catalogue is published.
 const CATALOG_SCHEMA: &str = "tool.catalog.v1";
 /// How often the catalogue is tried to be published when others change it at the same time.
 const PUBLISH_ATTEMPTS: u32 = 3;
-
-/// How a runner is set up.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct RunnerConfig {
-    /// Where the store is.
-    pub store_url: String,
-    /// What the store asks for.
-    pub store_token: Option<Secret>,
-    /// The tools.
-    pub catalog: Catalog,
-    /// The tag of the breadcrumbs that belong to runners like this one.
-    pub workspace: String,
-    /// How long a call may take, unless its tool says otherwise.
-    pub deadline: Duration,
-    /// How long open calls may take to end when the runner does.
-    pub patience: Duration,
-    /// Where log lines go; they hold no input, output or secret.
-    pub log: Log,
-}
-
-impl RunnerConfig {
-    /// A silent runner of `workspace:tools`.
-    pub fn new(store_url: impl Into<String>, catalog: Catalog) -> Self {
-        Self {
-            store_url: store_url.into(),
-            store_token: None,
-            catalog,
-            workspace: "workspace:tools".to_owned(),
-            deadline: DEADLINE,
-            patience: Duration::from_secs(2),
-            log: no_log(),
-        }
-    }
-}
-
-impl fmt::Debug for RunnerConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("RunnerConfig")
-            .field("store_url", &self.store_url)
-            .field("catalog", &self.catalog)
-            .field("workspace", &self.workspace)
-            .finish_non_exhaustive()
-    }
-}
 
 /// Why a runner did not start, or could not go on.
 #[derive(Debug, thiserror::Error)]
@@ -163,12 +117,12 @@ async fn serve(
     let mut open = engine::Open::default();
     loop {
         tokio::select! {
-            () = told(&mut stopped) => break,
+            () = stop_requested(&mut stopped) => break,
             () = open.ended(), if !open.is_empty() => {}
             event = events.next() => {
                 let Some(event) = event else { break };
                 tokio::select! {
-                    () = told(&mut stopped) => break,
+                    () = stop_requested(&mut stopped) => break,
                     () = open.admit(&engine, event) => {}
                 }
             }
@@ -186,8 +140,8 @@ async fn serve(
     }
 }
 
-/// Returns when the runner is told to end, or dropped.
-async fn told(stopped: &mut watch::Receiver<bool>) {
+/// Returns when the runner is asked to stop, or dropped.
+async fn stop_requested(stopped: &mut watch::Receiver<bool>) {
     let _ = stopped.wait_for(|stop| *stop).await;
 }
 
@@ -217,7 +171,7 @@ async fn publish(store: &StoreClient, config: &RunnerConfig) -> Result<(), Store
             return Ok(());
         }
         match store.patch(&last.id, &catalog, Some(last.version)).await {
-            // Somebody was quicker.
+            // Another writer was faster.
             Err(error) if error.status() == Some(412) && attempt < PUBLISH_ATTEMPTS => {}
             outcome => return outcome,
         }

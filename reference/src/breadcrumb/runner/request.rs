@@ -57,7 +57,7 @@ pub(super) fn requests(
     let (mut requests, mut passed_over) = (Vec::new(), Vec::new());
     for listed in listed {
         match read(listed) {
-            // Two answers under one id could not be told apart.
+            // Two answers under one id could not be distinguished.
             Ok(request) if !ids.insert(request.id.clone()) => {
                 passed_over.push("a request has the `requestId` of another one of its message");
             }

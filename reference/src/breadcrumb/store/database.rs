@@ -1,6 +1,6 @@
 //! Breadcrumbs in SQLite: memory, or one file that loses nothing it has acknowledged.
 //!
-//! Whoever writes is handed the new record while the database is still locked, so that changes are told in the order
+//! The writer gets the new record while the database is still locked, so that changes are published in the order
 //! in which they were made. Every use blocks.
 
 use std::path::Path;
@@ -12,7 +12,7 @@ use rusqlite::{Connection, OptionalExtension as _, Row, Transaction, Transaction
 use serde_json::{Map, Value};
 
 use super::record::{Parts, Record, now};
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS breadcrumbs (
@@ -105,7 +105,7 @@ impl Database {
         id: String,
         parts: Parts,
         key: Option<&str>,
-        told: impl FnOnce(&Record),
+        publish: impl FnOnce(&Record),
     ) -> Result<(), WriteError> {
         let mut connection = locked(&self.connection);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -126,7 +126,7 @@ impl Database {
         let place = transaction.last_insert_rowid();
         index(&transaction, place, &record.parts)?;
         transaction.commit()?;
-        told(&record);
+        publish(&record);
         Ok(())
     }
 
@@ -136,7 +136,7 @@ impl Database {
         id: &str,
         members: Map<String, Value>,
         version: Option<i64>,
-        told: impl FnOnce(&Record),
+        publish: impl FnOnce(&Record),
     ) -> Result<(), WriteError> {
         let mut connection = locked(&self.connection);
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -159,7 +159,7 @@ impl Database {
         transaction.prepare("DELETE FROM words WHERE rowid = ?1")?.execute([place])?;
         index(&transaction, place, &record.parts)?;
         transaction.commit()?;
-        told(&record);
+        publish(&record);
         Ok(())
     }
 

@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 use tokio::time::{Instant, Interval, MissedTickBehavior};
 
 use super::record::now;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// All open streams.
 pub(super) struct Fanout {
@@ -27,7 +27,7 @@ pub(super) struct Fanout {
 
 #[derive(Default)]
 struct Streams {
-    /// Nothing is told any more, and none are opened.
+    /// Nothing is published any more, and no streams are opened.
     closed: bool,
     /// Streams that were opened so far.
     opened: u64,
@@ -75,7 +75,7 @@ impl Fanout {
     }
 
     /// Tells all of them.
-    pub(super) fn tell(&self, event: &Value) {
+    pub(super) fn publish(&self, event: &Value) {
         let bytes = frame(event);
         for sender in locked(&self.streams).senders.values_mut() {
             if sender.as_ref().is_some_and(|sender| sender.try_send(bytes.clone()).is_err()) {
@@ -121,7 +121,7 @@ mod tests {
         let mut quick = Box::pin(fanout.open(PING).expect("a stream"));
         assert!(fanout.open(PING).is_none());
         for number in 0..5 {
-            fanout.tell(&json!(number));
+            fanout.publish(&json!(number));
             let frame = quick.next().await.expect("an event").expect("bytes");
             assert_eq!(frame, format!("data: {number}\n\n"));
         }

@@ -4,7 +4,6 @@
 //! whose own name was made to point here, and so has the `Origin` of a request that has one.
 
 use std::sync::Arc;
-use std::time::Duration;
 
 use axum::Router;
 use axum::body::{Body, Bytes};
@@ -14,20 +13,17 @@ use axum::http::{HeaderMap, HeaderName, StatusCode, Uri};
 use axum::middleware::{Next, from_fn_with_state};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
-use futures::StreamExt as _;
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 use subtle::ConstantTimeEq as _;
 
+use super::context::{StoreContext, new_id};
 use super::database::{Query, WriteError};
 use super::record::Parts;
-use super::{Core, new_id};
+use crate::http::body::{self, BodyFault};
+use crate::http::head::is_loopback;
 
-/// How much of a refused body is read all the same, so that its sender gets to see the refusal.
-const DISCARDED_BYTES: usize = 8 * 1024 * 1024;
-/// How long that may take.
-const DISCARD_DEADLINE: Duration = Duration::from_secs(2);
 /// No header that the store keeps may be longer.
 const KEY_BYTES: usize = 256;
 /// How many breadcrumbs a list has, and may have.
@@ -41,10 +37,10 @@ const FOUND: u32 = 10;
 const TOKEN_SECONDS: i64 = 3600;
 const IDEMPOTENCY_KEY: HeaderName = HeaderName::from_static("idempotency-key");
 
-type Shared = State<Arc<Core>>;
-type Answer = Result<Response, Refusal>;
+type SharedContext = State<Arc<StoreContext>>;
+type HttpResult = Result<Response, Refusal>;
 
-pub(super) fn router(core: Arc<Core>) -> Router {
+pub(super) fn router(context: Arc<StoreContext>) -> Router {
     Router::new()
         .route("/health", get(async || "ok").fallback(async || not_allowed("GET")))
         .route("/auth/token", post(token).fallback(async || not_allowed("POST")))
@@ -56,8 +52,8 @@ pub(super) fn router(core: Arc<Core>) -> Router {
         .route("/secrets", get(secrets).fallback(async || not_allowed("GET")))
         .route("/secrets/{id}/decrypt", post(decrypt).fallback(async || not_allowed("POST")))
         .fallback(async || Refusal::new(StatusCode::NOT_FOUND, "nothing is served at this path"))
-        .layer(from_fn_with_state(Arc::clone(&core), admitted))
-        .with_state(core)
+        .layer(from_fn_with_state(Arc::clone(&context), admitted))
+        .with_state(context)
 }
 
 /// An answer other than the one asked for.
@@ -105,16 +101,16 @@ fn not_allowed(methods: &'static str) -> Response {
     ([("allow", methods)], refusal).into_response()
 }
 
-async fn admitted(State(core): Shared, request: Request, next: Next) -> Response {
-    let refused = refusal(&core, request.headers(), request.uri());
+async fn admitted(State(context): SharedContext, request: Request, next: Next) -> Response {
+    let refused = refusal(&context, request.headers(), request.uri());
     let Some(refusal) = refused else { return next.run(request).await };
-    discard(request.into_body()).await;
+    body::discard(request.into_body()).await;
     refusal.into_response()
 }
 
-fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
+fn refusal(context: &StoreContext, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
     let header = |name| headers.get(name).and_then(|value| value.to_str().ok());
-    if core.loopback {
+    if context.loopback {
         if !header(HOST).is_some_and(is_loopback) {
             return Some(Refusal::new(StatusCode::FORBIDDEN, "`Host` is no loopback name"));
         }
@@ -126,7 +122,7 @@ fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
             return Some(Refusal::new(StatusCode::FORBIDDEN, "`Origin` is no loopback name"));
         }
     }
-    let token = core.token.as_ref().filter(|_| uri.path() != "/health")?;
+    let token = context.token.as_ref().filter(|_| uri.path() != "/health")?;
     let shown = header(AUTHORIZATION)
         .and_then(|value| value.split_once(' '))
         .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"))
@@ -135,27 +131,17 @@ fn refusal(core: &Core, headers: &HeaderMap, uri: &Uri) -> Option<Refusal> {
         let pairs = pairs(uri.query().unwrap_or_default());
         pairs.into_iter().find(|(name, _)| name == "token" || name == "access_token").map(|(_, value)| value)
     });
-    // Digests are of equal length, so that a comparison tells nothing by its duration.
+    // Digests are of equal length, so that the duration of a comparison reveals nothing.
     let digest = |text: &str| Sha256::digest(text.as_bytes());
     let known = shown.is_some_and(|shown| bool::from(digest(&shown).ct_eq(&digest(token.expose()))));
     (!known).then(|| Refusal::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
 }
 
-fn is_loopback(authority: &str) -> bool {
-    let name = match authority.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => authority.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
-}
-
-async fn token(State(core): Shared, body: Body) -> Answer {
-    let bytes = read(body, &core).await?;
+async fn token(State(context): SharedContext, body: Body) -> HttpResult {
+    let bytes = read(body, &context).await?;
     let asked: Map<String, Value> = serde_json::from_slice(&bytes).unwrap_or_default();
-    let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(core.owner_id));
-    let token = core.token.as_ref().map_or_else(new_id, |token| token.expose().to_owned());
+    let named = |name: &str| asked.get(name).cloned().unwrap_or_else(|| json!(context.owner_id));
+    let token = context.token.as_ref().map_or_else(new_id, |token| token.expose().to_owned());
     Ok(axum::Json(json!({
         "token": token,
         "owner_id": named("owner_id"),
@@ -166,8 +152,8 @@ async fn token(State(core): Shared, body: Body) -> Answer {
     .into_response())
 }
 
-async fn create(State(core): Shared, headers: HeaderMap, body: Body) -> Answer {
-    let members = unwrapped(object(&read(body, &core).await?)?);
+async fn create(State(context): SharedContext, headers: HeaderMap, body: Body) -> HttpResult {
+    let members = unwrapped(object(&read(body, &context).await?)?);
     let parts = Parts::read(members).map_err(Refusal::unprocessable)?;
     let key = match headers.get(IDEMPOTENCY_KEY).map(|key| key.to_str()) {
         None => None,
@@ -176,9 +162,10 @@ async fn create(State(core): Shared, headers: HeaderMap, body: Body) -> Answer {
     };
     let id = new_id();
     let answer = json!({"id": id});
-    blocking(&core, move |core| {
-        core.database
-            .create(id, parts, key.as_deref(), |record| core.fanout.tell(&record.event(&core.owner_id)))
+    blocking(&context, move |context| {
+        context.database.create(id, parts, key.as_deref(), |record| {
+            context.fanout.publish(&record.event(&context.owner_id))
+        })
     })
     .await?;
     Ok(axum::Json(answer).into_response())
@@ -198,8 +185,13 @@ fn unwrapped(mut body: Map<String, Value>) -> Map<String, Value> {
     body
 }
 
-async fn change(State(core): Shared, Path(id): Path<String>, headers: HeaderMap, body: Body) -> Answer {
-    let members = object(&read(body, &core).await?)?;
+async fn change(
+    State(context): SharedContext,
+    Path(id): Path<String>,
+    headers: HeaderMap,
+    body: Body,
+) -> HttpResult {
+    let members = object(&read(body, &context).await?)?;
     let version = match headers.get(IF_MATCH) {
         None => None,
         Some(value) => {
@@ -210,28 +202,30 @@ async fn change(State(core): Shared, Path(id): Path<String>, headers: HeaderMap,
             }
         }
     };
-    blocking(&core, move |core| {
-        core.database.change(&id, members, version, |record| core.fanout.tell(&record.event(&core.owner_id)))
+    blocking(&context, move |context| {
+        context
+            .database
+            .change(&id, members, version, |record| context.fanout.publish(&record.event(&context.owner_id)))
     })
     .await?;
     Ok(axum::Json(json!({"ok": true})).into_response())
 }
 
-async fn full(State(core): Shared, Path(id): Path<String>) -> Answer {
-    let found = blocking(&core, move |core| Ok(core.database.find(&id)?)).await?;
+async fn full(State(context): SharedContext, Path(id): Path<String>) -> HttpResult {
+    let found = blocking(&context, move |context| Ok(context.database.find(&id)?)).await?;
     let record = found.ok_or_else(|| Refusal::from(WriteError::Unknown))?;
     Ok(axum::Json(record.full()).into_response())
 }
 
-async fn list(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
-    found(&core, query.as_deref(), LISTED).await
+async fn list(State(context): SharedContext, RawQuery(query): RawQuery) -> HttpResult {
+    found(&context, query.as_deref(), LISTED).await
 }
 
-async fn search(State(core): Shared, RawQuery(query): RawQuery) -> Answer {
-    found(&core, query.as_deref(), FOUND).await
+async fn search(State(context): SharedContext, RawQuery(query): RawQuery) -> HttpResult {
+    found(&context, query.as_deref(), FOUND).await
 }
 
-async fn found(core: &Arc<Core>, query: Option<&str>, limit: u32) -> Answer {
+async fn found(context: &Arc<StoreContext>, query: Option<&str>, limit: u32) -> HttpResult {
     let mut wanted = Query { limit, bytes: LISTED_BYTES, ..Query::default() };
     let mut with_context = false;
     for (name, value) in pairs(query.unwrap_or_default()) {
@@ -248,34 +242,34 @@ async fn found(core: &Arc<Core>, query: Option<&str>, limit: u32) -> Answer {
             _ => {}
         }
     }
-    let records = blocking(core, move |core| Ok(core.database.list(&wanted)?)).await?;
+    let records = blocking(context, move |context| Ok(context.database.list(&wanted)?)).await?;
     let listed: Vec<_> = records.iter().map(|record| record.listed(with_context)).collect();
     Ok(axum::Json(listed).into_response())
 }
 
-async fn stream(State(core): Shared) -> Answer {
-    let events = core
+async fn stream(State(context): SharedContext) -> HttpResult {
+    let events = context
         .fanout
-        .open(core.limits.ping)
+        .open(context.limits.ping)
         .ok_or_else(|| Refusal::new(StatusCode::SERVICE_UNAVAILABLE, "there are too many event streams"))?;
     let headers = [(CONTENT_TYPE, "text/event-stream"), (CACHE_CONTROL, "no-cache")];
     Ok((headers, Body::from_stream(events)).into_response())
 }
 
-async fn secrets(State(core): Shared) -> Response {
+async fn secrets(State(context): SharedContext) -> Response {
     let listed: Vec<_> =
-        core.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
+        context.secrets.values().map(|secret| json!({"id": secret.id, "name": secret.name})).collect();
     axum::Json(listed).into_response()
 }
 
-async fn decrypt(State(core): Shared, Path(id): Path<String>, body: Body) -> Answer {
-    let asked = object(&read(body, &core).await?)?;
+async fn decrypt(State(context): SharedContext, Path(id): Path<String>, body: Body) -> HttpResult {
+    let asked = object(&read(body, &context).await?)?;
     let reason = asked.get("reason").and_then(Value::as_str).unwrap_or_default();
-    let secret = core
+    let secret = context
         .secrets
         .get(&id)
         .ok_or_else(|| Refusal::new(StatusCode::NOT_FOUND, "there is no such secret"))?;
-    (core.log)(&format!(
+    (context.log)(&format!(
         "decrypted secret={:?} reason={:?}",
         secret.name,
         reason.chars().take(64).collect::<String>()
@@ -285,14 +279,14 @@ async fn decrypt(State(core): Shared, Path(id): Path<String>, body: Body) -> Ans
 
 /// Uses the database where waiting does no harm.
 async fn blocking<T: Send + 'static>(
-    core: &Arc<Core>,
-    work: impl FnOnce(&Core) -> Result<T, WriteError> + Send + 'static,
+    context: &Arc<StoreContext>,
+    work: impl FnOnce(&StoreContext) -> Result<T, WriteError> + Send + 'static,
 ) -> Result<T, Refusal> {
-    let shared = Arc::clone(core);
+    let shared = Arc::clone(context);
     let done = tokio::task::spawn_blocking(move || work(&shared)).await.map_err(|_| Refusal::database())?;
     done.map_err(|error| {
         if let WriteError::Database(cause) = &error {
-            (core.log)(&format!("the database failed: {cause}"));
+            (context.log)(&format!("the database failed: {cause}"));
         }
         error.into()
     })
@@ -311,59 +305,13 @@ fn object(bytes: &[u8]) -> Result<Map<String, Value>, Refusal> {
 }
 
 /// The whole body, if it is short enough and comes in time.
-async fn read(body: Body, core: &Core) -> Result<Bytes, Refusal> {
-    let limit = core.limits.body_bytes;
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut read = Vec::new();
-        while let Some(chunk) = chunks.next().await {
-            let chunk = chunk.map_err(|_| Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"))?;
-            if read.len() + chunk.len() > limit {
-                let text = format!("the body is longer than {limit} bytes");
-                return Err(Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, text));
-            }
-            read.extend_from_slice(&chunk);
+async fn read(body: Body, context: &StoreContext) -> Result<Bytes, Refusal> {
+    let limit = context.limits.body_bytes;
+    body::read(body, limit, context.limits.body_deadline).await.map_err(|fault| match fault {
+        BodyFault::Broken => Refusal::new(StatusCode::BAD_REQUEST, "the body broke off"),
+        BodyFault::TooLong => {
+            Refusal::new(StatusCode::PAYLOAD_TOO_LARGE, format!("the body is longer than {limit} bytes"))
         }
-        Ok(Bytes::from(read))
-    };
-    let slow = || Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time");
-    let read = tokio::time::timeout(core.limits.body_deadline, reading).await.unwrap_or_else(|_| Err(slow()));
-    if read.as_ref().is_err_and(|refusal| refusal.status == StatusCode::PAYLOAD_TOO_LARGE) {
-        discard(Body::from_stream(chunks)).await;
-    }
-    read
-}
-
-/// Reads on for a while: a client that is still sending when the connection closes never sees the answer.
-async fn discard(body: Body) {
-    let mut chunks = body.into_data_stream();
-    let reading = async {
-        let mut left = DISCARDED_BYTES;
-        while let Some(Ok(chunk)) = chunks.next().await {
-            let Some(rest) = left.checked_sub(chunk.len()) else { break };
-            left = rest;
-        }
-    };
-    // Out of time means that the client is slow; it gets its answer now.
-    let _ = tokio::time::timeout(DISCARD_DEADLINE, reading).await;
-}
-
-#[cfg(test)]
-mod tests {
-    use super::is_loopback;
-
-    #[test]
-    fn loopback_names_are_known() {
-        fn check(authority: &str, expect: bool) {
-            assert_eq!(is_loopback(authority), expect, "{authority}");
-        }
-        check("127.0.0.1:8080", true);
-        check("localhost", true);
-        check("LOCALHOST:1", true);
-        check("[::1]:8080", true);
-        check("127.0.0.1.example.org", false);
-        check("example.org:80", false);
-        check("localhost.example.org", false);
-        check("", false);
-    }
+        BodyFault::Late => Refusal::new(StatusCode::REQUEST_TIMEOUT, "the body did not come in time"),
+    })
 }

@@ -2,11 +2,13 @@
 //!
 //! 1. `http` knows the requests, and who may make them;
 //! 2. `record` reads what they bring and gives the forms of the answers;
-//! 3. `database` keeps it, `fanout` tells the open streams of it.
+//! 3. `database` keeps it, `fanout` sends it to the open streams.
 //!
 //! Deliberately absent: owners, visibility and roles, expiry, semantic search (the full text is searched), and
 //! anything that deletes. Secrets are the configuration's, and are not in the database.
 
+mod config;
+mod context;
 mod database;
 mod fanout;
 mod http;
@@ -14,119 +16,20 @@ mod record;
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::fmt;
-use std::io;
-use std::net::{Ipv4Addr, SocketAddr};
-use std::path::PathBuf;
+use std::net::SocketAddr;
 use std::sync::Arc;
-use std::time::Duration;
+use std::{fmt, io};
 
 use serde_json::Value;
 use tokio::net::TcpListener;
 
+use self::context::{StoreContext, new_id};
 use self::database::Database;
 use self::fanout::Fanout;
 use self::record::Parts;
 use crate::http::listen::{Bounds, HEAD_DEADLINE, Listening};
-use crate::utp::{Log, Secret, no_log};
 
-/// How a store is set up.
-#[derive(Clone)]
-#[non_exhaustive]
-pub struct StoreConfig {
-    /// Where it listens; port 0 takes a free one.
-    pub listen: SocketAddr,
-    /// Where `breadcrumbs.sqlite` is kept; memory without one.
-    pub data_dir: Option<PathBuf>,
-    /// What every request but `GET /health` has to show; needed where not only this machine can reach the store.
-    pub token: Option<Secret>,
-    /// What can be decrypted.
-    pub secrets: Vec<StoredSecret>,
-    /// Breadcrumbs of a new, empty store, in the form of a creation.
-    pub seeds: Vec<Value>,
-    /// What is bounded, and how.
-    pub limits: StoreLimits,
-    /// Where log lines go; they hold no secret.
-    pub log: Log,
-}
-
-impl StoreConfig {
-    /// On a free port of the loopback, in memory, empty, silent.
-    pub fn new() -> Self {
-        Self {
-            listen: SocketAddr::from((Ipv4Addr::LOCALHOST, 0)),
-            data_dir: None,
-            token: None,
-            secrets: Vec::new(),
-            seeds: Vec::new(),
-            limits: StoreLimits::default(),
-            log: no_log(),
-        }
-    }
-}
-
-impl Default for StoreConfig {
-    fn default() -> Self {
-        Self::new()
-    }
-}
-
-impl fmt::Debug for StoreConfig {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("StoreConfig")
-            .field("listen", &self.listen)
-            .field("data_dir", &self.data_dir)
-            .field("secrets", &self.secrets)
-            .field("limits", &self.limits)
-            .finish_non_exhaustive()
-    }
-}
-
-/// A secret, which is listed by its id and name alone.
-#[derive(Debug, Clone)]
-pub struct StoredSecret {
-    /// What `apiKeySecretId` of a configuration names.
-    pub id: String,
-    /// What people call it.
-    pub name: String,
-    /// What it is.
-    pub value: Secret,
-}
-
-/// What is bounded, and how.
-#[derive(Debug, Clone, Copy)]
-#[non_exhaustive]
-pub struct StoreLimits {
-    /// No request may have a longer body, and no breadcrumb becomes longer.
-    pub body_bytes: usize,
-    /// For the body of a request.
-    pub body_deadline: Duration,
-    /// How many event streams there may be at once.
-    pub streams: usize,
-    /// How many events may wait in one before it is ended.
-    pub queue: usize,
-    /// How long a client may take to read something of what it is sent before its connection is closed.
-    pub stall: Duration,
-    /// How many connections there may be at once.
-    pub connections: usize,
-    /// How often a stream says that it lives.
-    pub ping: Duration,
-}
-
-impl Default for StoreLimits {
-    fn default() -> Self {
-        Self {
-            body_bytes: 1024 * 1024,
-            body_deadline: Duration::from_secs(10),
-            streams: 128,
-            queue: 256,
-            stall: Duration::from_secs(10),
-            connections: 1024,
-            ping: Duration::from_secs(5),
-        }
-    }
-}
+pub use self::config::{StoreConfig, StoreLimits, StoredSecret};
 
 /// Why a store did not start.
 #[derive(Debug, thiserror::Error)]
@@ -152,20 +55,6 @@ pub enum StoreError {
         /// What is wrong with it.
         reason: String,
     },
-}
-
-/// What every request needs.
-struct Core {
-    database: Database,
-    fanout: Arc<Fanout>,
-    secrets: BTreeMap<String, StoredSecret>,
-    token: Option<Secret>,
-    /// The one owner of all there is.
-    owner_id: String,
-    /// Whether only this machine is served, under names of its own.
-    loopback: bool,
-    limits: StoreLimits,
-    log: Log,
 }
 
 /// A running store. Dropping it ends it without waiting.
@@ -215,7 +104,7 @@ impl StoreServer {
         let failed = |source| StoreError::Listen { address: config.listen, source };
         let listener = TcpListener::bind(config.listen).await.map_err(failed)?;
         let fanout = Fanout::new(limits.streams, limits.queue);
-        let core = Core {
+        let context = StoreContext {
             database,
             fanout: Arc::clone(&fanout),
             secrets,
@@ -226,7 +115,8 @@ impl StoreServer {
             log: config.log,
         };
         let bounds = Bounds { head: HEAD_DEADLINE, connections: limits.connections, stall: limits.stall };
-        let listening = Listening::start(listener, http::router(Arc::new(core)), bounds).map_err(failed)?;
+        let listening =
+            Listening::start(listener, http::router(Arc::new(context)), bounds).map_err(failed)?;
         Ok(Self { listening, fanout })
     }
 
@@ -269,8 +159,4 @@ fn seeds(seeds: Vec<Value>) -> Result<Vec<Parts>, StoreError> {
             _ => Err(config(place, "it is no object")),
         })
         .collect()
-}
-
-fn new_id() -> String {
-    uuid::Uuid::new_v4().to_string()
 }

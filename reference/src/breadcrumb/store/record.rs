@@ -143,7 +143,7 @@ impl Record {
         listed
     }
 
-    /// As what is told when it is new or changed.
+    /// As the event that is published when it is new or changed.
     pub(super) fn event(&self, owner_id: &str) -> Value {
         json!({
             "type": "breadcrumb.updated",

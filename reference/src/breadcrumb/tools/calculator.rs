@@ -75,7 +75,7 @@ impl Tool for Calculator {
                 .name("calculator".to_owned())
                 .stack_size(STACK_BYTES)
                 .spawn(move || {
-                    // Nobody waits when the call has been given up.
+                    // The receiver is gone when the call was given up.
                     let _ = sender.send(calculate(&expression));
                 })
                 .map_err(|_| ToolFailure::new("there is no room for a calculation"))?;

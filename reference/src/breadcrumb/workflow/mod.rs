@@ -43,8 +43,8 @@ const LONGEST: Duration = Duration::from_secs(900);
 /// A tool and the input that it takes.
 type Admitted = (Arc<dyn Tool>, Map<String, Value>);
 
-/// A step at work: its place, and what came of it.
-type Ending = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
+/// A running step: its place, and its outcome.
+type RunningStep = BoxFuture<'static, (usize, Result<Value, ToolFailure>)>;
 
 /// The tool `workflow` over the tools of a catalogue.
 #[derive(Debug)]
@@ -117,8 +117,14 @@ impl Workflow {
         Ok(progress.output())
     }
 
-    /// The step at work; what cannot be run fails at once.
-    fn step(&self, plan: &Plan, step: usize, progress: &Progress<'_>, config: Option<&ToolConfig>) -> Ending {
+    /// The running step; what cannot be run fails at once.
+    fn step(
+        &self,
+        plan: &Plan,
+        step: usize,
+        progress: &Progress<'_>,
+        config: Option<&ToolConfig>,
+    ) -> RunningStep {
         let name = plan.tool(step);
         // A configuration is one tool's; its key is not for the others.
         let config = config.filter(|config| config.tool.as_deref().is_none_or(|tool| tool == name)).cloned();

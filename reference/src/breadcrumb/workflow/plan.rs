@@ -46,7 +46,7 @@ pub enum PlanError {
         /// What is missing or of another type.
         member: &'static str,
     },
-    /// Two steps cannot be told apart.
+    /// Two steps cannot be distinguished.
     #[error("there are two steps `{id}`")]
     Duplicate {
         /// Their id.

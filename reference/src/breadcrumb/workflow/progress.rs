@@ -1,6 +1,6 @@
 //! How far a workflow is: which step is next, with which input, and what comes out at the end.
 //!
-//! No time and no tools: whoever runs the steps says when one ends.
+//! No time and no tools: the caller runs the steps and reports their ends.
 
 use std::collections::BTreeSet;
 
@@ -15,18 +15,18 @@ const OUTPUT_BYTES: usize = 8 * 1024 * 1024;
 
 /// What became of a step.
 #[derive(Debug, Clone, PartialEq)]
-enum State {
+enum StepState {
     Waiting,
     Running,
     Done(Value),
     Failed(String),
 }
 
-/// A workflow at work.
+/// A running workflow.
 #[derive(Debug)]
 pub struct Progress<'p> {
     plan: &'p Plan,
-    states: Vec<State>,
+    states: Vec<StepState>,
     /// Steps that were started, in that order.
     order: Vec<usize>,
     left: usize,
@@ -35,20 +35,20 @@ pub struct Progress<'p> {
 impl<'p> Progress<'p> {
     /// Before anything has run.
     pub fn new(plan: &'p Plan) -> Self {
-        let states = vec![State::Waiting; plan.steps.len()];
+        let states = vec![StepState::Waiting; plan.steps.len()];
         Self { plan, states, order: Vec::new(), left: OUTPUT_BYTES }
     }
 
     /// Starts the first step whose dependencies are done, and gives its place; nothing when none can be started now.
     pub fn start(&mut self) -> Option<usize> {
         let step = (0..self.states.len()).find(|step| {
-            self.states[*step] == State::Waiting
+            self.states[*step] == StepState::Waiting
                 && self.plan.steps[*step]
                     .dependencies
                     .iter()
-                    .all(|dependency| matches!(self.states[*dependency], State::Done(_)))
+                    .all(|dependency| matches!(self.states[*dependency], StepState::Done(_)))
         })?;
-        self.states[step] = State::Running;
+        self.states[step] = StepState::Running;
         self.order.push(step);
         Some(step)
     }
@@ -65,7 +65,7 @@ impl<'p> Progress<'p> {
             move |reference: &str| {
                 let (used, path) = step_of(reference, places)?;
                 match &states[used] {
-                    State::Done(output) => Some((output, path)),
+                    StepState::Done(output) => Some((output, path)),
                     _ => None,
                 }
             },
@@ -83,9 +83,9 @@ impl<'p> Progress<'p> {
             Ok(output)
         });
         match kept {
-            Ok(output) => self.states[step] = State::Done(output),
+            Ok(output) => self.states[step] = StepState::Done(output),
             Err(failure) => {
-                self.states[step] = State::Failed(failure.to_string());
+                self.states[step] = StepState::Failed(failure.to_string());
                 self.skip(step);
             }
         }
@@ -96,11 +96,11 @@ impl<'p> Progress<'p> {
         let mut lost = BTreeSet::from([failed]);
         loop {
             let next = (0..self.states.len()).find(|step| {
-                self.states[*step] == State::Waiting
+                self.states[*step] == StepState::Waiting
                     && !self.plan.steps[*step].dependencies.is_disjoint(&lost)
             });
             let Some(next) = next else { break };
-            self.states[next] = State::Failed(text.clone());
+            self.states[next] = StepState::Failed(text.clone());
             lost.insert(next);
         }
     }
@@ -112,9 +112,9 @@ impl<'p> Progress<'p> {
         let mut errors = Map::new();
         for (step, state) in self.states.iter().enumerate() {
             match state {
-                State::Done(output) => drop(results.insert(id(step), output.clone())),
-                State::Failed(text) => drop(errors.insert(id(step), json!(text))),
-                State::Waiting | State::Running => {}
+                StepState::Done(output) => drop(results.insert(id(step), output.clone())),
+                StepState::Failed(text) => drop(errors.insert(id(step), json!(text))),
+                StepState::Waiting | StepState::Running => {}
             }
         }
         let order: Vec<_> = self.order.iter().map(|step| id(*step)).collect();

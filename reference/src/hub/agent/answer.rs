@@ -8,16 +8,16 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::config::Secret;
-use super::failure::{HubCode, Refusal, ToolFailure};
-use super::tool::Effect;
+use super::config::ServiceSecret;
+use super::effect::Effect;
+use super::failure::{CallFailure, HubCode, HubRefusal};
 
 /// The longest message that is passed on, in characters.
 const MESSAGE_CHARACTERS: usize = 1000;
 const UNAUTHORIZED: u16 = 401;
 
 /// What came back, and for what.
-pub(super) struct HubAnswer<'a> {
+pub(super) struct HubResponse<'a> {
     pub(super) tool: &'a str,
     pub(super) effect: Effect,
     pub(super) status: u16,
@@ -25,9 +25,9 @@ pub(super) struct HubAnswer<'a> {
     pub(super) body: &'a [u8],
 }
 
-impl HubAnswer<'_> {
+impl HubResponse<'_> {
     /// The tool's result, which is all that a caller needs of a success.
-    pub(super) fn read(&self, secret: &Secret) -> Result<Value, ToolFailure> {
+    pub(super) fn read(&self, secret: &ServiceSecret) -> Result<Value, CallFailure> {
         let envelope = match serde_json::from_slice(self.body).map(|body| secret.scrub(body)) {
             Ok(Value::Object(envelope)) => envelope,
             Ok(_) => return Err(self.unusable("it is JSON but no object")),
@@ -40,7 +40,7 @@ impl HubAnswer<'_> {
         }
     }
 
-    fn success(&self, mut envelope: Map<String, Value>) -> Result<Value, ToolFailure> {
+    fn success(&self, mut envelope: Map<String, Value>) -> Result<Value, CallFailure> {
         if !(200..300).contains(&self.status) {
             return Err(self.unusable("`success` is true and the status says otherwise"));
         }
@@ -57,19 +57,19 @@ impl HubAnswer<'_> {
         }
     }
 
-    fn refusal(&self, envelope: &Map<String, Value>) -> ToolFailure {
+    fn refusal(&self, envelope: &Map<String, Value>) -> CallFailure {
         let error = envelope.get("error");
         let Some(code) = error.and_then(|error| error.get("code")?.as_str()) else {
             return self.unusable("`success` is false and `error` has no `code`");
         };
         let code = HubCode::parse(code);
         if self.status == UNAUTHORIZED && matches!(code, HubCode::Other(_)) {
-            return ToolFailure::SecretRefused;
+            return CallFailure::SecretRefused;
         }
         let member = |name| error.and_then(|error| error.get(name));
         let message = member("message").and_then(Value::as_str).filter(|text| !text.is_empty());
         let details = member("details").and_then(Value::as_object).cloned().unwrap_or_default();
-        ToolFailure::Refused(Box::new(Refusal {
+        CallFailure::Refused(Box::new(HubRefusal {
             message: message.map_or_else(|| "the Hub gave no reason".to_owned(), shortened),
             code,
             details,
@@ -79,11 +79,11 @@ impl HubAnswer<'_> {
     }
 
     /// An answer that says nothing in the terms of the contract.
-    fn unusable(&self, reason: &str) -> ToolFailure {
+    fn unusable(&self, reason: &str) -> CallFailure {
         if self.status == UNAUTHORIZED {
-            return ToolFailure::SecretRefused;
+            return CallFailure::SecretRefused;
         }
-        ToolFailure::Answer { reason: format!("status {}, {reason}", self.status), effect: self.effect }
+        CallFailure::Answer { reason: format!("status {}, {reason}", self.status), effect: self.effect }
     }
 }
 

@@ -1,18 +1,19 @@
 //! One turn: the user says something, the model calls tools until it has an answer.
 //!
-//! What becomes of a call is told to the model in a `tool` message, failures too: only the model can put them
+//! The outcome of a call is sent to the model in a `tool` message, failures too: only the model can put them
 //! into the user's terms. One thing is not left to it: a setup link reaches the user in any case.
 
 use futures::future::join_all;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::failure::ToolFailure;
+use super::error::ChatError;
+use super::failure::CallFailure;
 use super::inputs::shown;
 use super::model::Model;
-use super::tool::Tool;
-use super::{Agent, Outcome, ToolCall};
-use crate::completion::Called;
+use super::tool::AgentTool;
+use super::{Agent, AgentCall, Outcome};
+use crate::completion::ModelCall;
 
 /// How often the model is asked in one turn.
 const ROUNDS: usize = 8;
@@ -41,42 +42,6 @@ pub struct Turn {
     pub user_id: Option<String>,
 }
 
-/// Why a turn has no reply. A failed tool is no reason: the model is told and answers.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum ChatError {
-    /// The agent was started without a model.
-    #[error("no model is configured")]
-    NoModel,
-    /// The model did not answer, or not in a form that can be read.
-    #[error("the model failed: {reason}")]
-    Model {
-        /// How.
-        reason: String,
-    },
-    /// The model called tools in every round that it had, or stopped, and never said a word.
-    #[error("the model said nothing to the user")]
-    Silent,
-    /// The turn took too long.
-    #[error("the turn took longer than {after:?}")]
-    Deadline {
-        /// How long it may take.
-        after: std::time::Duration,
-    },
-}
-
-impl ChatError {
-    /// A name for the kind of error.
-    pub fn code(&self) -> &'static str {
-        match self {
-            Self::NoModel => "NOT_CONFIGURED",
-            Self::Model { .. } => "MODEL_FAILED",
-            Self::Silent => "MODEL_SILENT",
-            Self::Deadline { .. } => "TURN_DEADLINE",
-        }
-    }
-}
-
 impl Agent {
     /// Takes one turn: asks the model, calls the tools that it wants, and returns its reply.
     ///
@@ -98,18 +63,18 @@ impl Agent {
         let mut links = Vec::new();
         let mut last = None;
         for round in 1..=ROUNDS {
-            let said = model.ask(&messages).await?;
-            last = said.content.clone().or(last);
-            // Calls of the last round are not made: nobody would hear what became of them.
-            if said.calls.is_empty() || round == ROUNDS {
+            let reply = model.ask(&messages).await?;
+            last = reply.content.clone().or(last);
+            // Calls of the last round are not made: their results would not be sent to the model.
+            if reply.calls.is_empty() || round == ROUNDS {
                 break;
             }
-            messages.push(said.as_message());
-            let outcomes = join_all(said.calls.iter().enumerate().map(|(at, called)| async move {
+            messages.push(reply.as_message());
+            let outcomes = join_all(reply.calls.iter().enumerate().map(|(at, called)| async move {
                 if at < CALLS { self.call_for_model(turn, called).await } else { Err(too_many(called)) }
             }));
-            for (called, outcome) in said.calls.iter().zip(outcomes.await) {
-                links.extend(outcome.as_ref().err().and_then(ToolFailure::setup_url).map(str::to_owned));
+            for (called, outcome) in reply.calls.iter().zip(outcomes.await) {
+                links.extend(outcome.as_ref().err().and_then(CallFailure::setup_url).map(str::to_owned));
                 let content = tool_content(&outcome);
                 messages.push(json!({"role": "tool", "tool_call_id": called.id, "content": content}));
             }
@@ -118,13 +83,13 @@ impl Agent {
         Ok(with_links(reply, &links))
     }
 
-    async fn call_for_model(&self, turn: &Turn, called: &Called) -> Result<Outcome, ToolFailure> {
-        Tool::find(&called.name).ok_or_else(|| ToolFailure::unknown_tool(&called.name))?;
-        let inputs = arguments(&called.arguments).map_err(|error| ToolFailure::Inputs {
+    async fn call_for_model(&self, turn: &Turn, called: &ModelCall) -> Result<Outcome, CallFailure> {
+        AgentTool::known(&called.name)?;
+        let inputs = arguments(&called.arguments).map_err(|error| CallFailure::Inputs {
             tool: called.name.clone(),
             reason: format!("the arguments are no JSON: {error}"),
         })?;
-        self.call(ToolCall {
+        self.call(AgentCall {
             tool: called.name.clone(),
             inputs,
             customer_id: turn.customer_id.clone(),
@@ -135,9 +100,9 @@ impl Agent {
     }
 }
 
-fn too_many(called: &Called) -> ToolFailure {
+fn too_many(called: &ModelCall) -> CallFailure {
     let reason = format!("there may be {CALLS} calls at once");
-    ToolFailure::Inputs { tool: shown(&called.name), reason }
+    CallFailure::Inputs { tool: shown(&called.name), reason }
 }
 
 /// The arguments as JSON; models write nothing at all where a tool takes nothing.
@@ -145,8 +110,8 @@ fn arguments(text: &str) -> Result<Value, serde_json::Error> {
     if text.trim().is_empty() { Ok(json!({})) } else { serde_json::from_str(text) }
 }
 
-/// What the model is told of a call.
-fn tool_content(outcome: &Result<Outcome, ToolFailure>) -> String {
+/// What is sent to the model about a call.
+fn tool_content(outcome: &Result<Outcome, CallFailure>) -> String {
     match outcome {
         Ok(outcome) => {
             let text = outcome.result.to_string();
@@ -163,8 +128,8 @@ fn tool_content(outcome: &Result<Outcome, ToolFailure>) -> String {
     }
 }
 
-/// A failure as the model and the drive hook are told of it.
-pub(super) fn failure_document(failure: &ToolFailure) -> Value {
+/// A failure as the model and the drive hook receive it.
+pub(super) fn failure_document(failure: &CallFailure) -> Value {
     let mut document = json!({"code": failure.code(), "message": failure.message()});
     if let Some(link) = failure.setup_url() {
         document["setup_url"] = json!(link);

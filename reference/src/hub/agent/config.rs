@@ -3,14 +3,14 @@
 //! The service secret is a type of its own: it can be sent, and it cannot be printed.
 
 use std::fmt;
-use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use reqwest::Url;
 use serde_json::{Map, Value};
 
-use super::{Log, no_log};
+use super::error::AgentError;
+use crate::log::{Log, no_log};
 
 /// Shorter secrets would be found in ordinary words.
 const SHORTEST_SCRUBBED: usize = 8;
@@ -21,7 +21,7 @@ pub struct AgentConfig {
     /// Base URL of the Hub; the path of the endpoint is added to it.
     pub hub_url: String,
     /// What the Hub knows its agents by (`Authorization: ServiceSecret …`).
-    pub hub_secret: Secret,
+    pub hub_secret: ServiceSecret,
     /// This agent's instance, a UUID.
     pub agent_id: String,
     /// The customer of calls that name none, a UUID.
@@ -71,7 +71,7 @@ impl AgentConfig {
     /// A configuration with what no agent can do without.
     pub fn new(
         hub_url: impl Into<String>,
-        hub_secret: impl Into<Secret>,
+        hub_secret: impl Into<ServiceSecret>,
         agent_id: impl Into<String>,
     ) -> Self {
         Self {
@@ -129,9 +129,9 @@ impl fmt::Debug for AgentConfig {
 
 /// The service secret. `Debug` does not show it, and there is no `Display`.
 #[derive(Clone)]
-pub struct Secret(String);
+pub struct ServiceSecret(String);
 
-impl Secret {
+impl ServiceSecret {
     /// The secret as the Hub knows it.
     pub fn new(secret: impl Into<String>) -> Self {
         Self(secret.into())
@@ -163,69 +163,21 @@ impl Secret {
     }
 }
 
-impl fmt::Debug for Secret {
+impl fmt::Debug for ServiceSecret {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str("Secret(…)")
     }
 }
 
-impl From<&str> for Secret {
+impl From<&str> for ServiceSecret {
     fn from(secret: &str) -> Self {
         Self::new(secret)
     }
 }
 
-impl From<String> for Secret {
+impl From<String> for ServiceSecret {
     fn from(secret: String) -> Self {
         Self::new(secret)
-    }
-}
-
-/// Why an agent, or the server that drives it, could not be started.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum AgentError {
-    /// Variables of the environment that are needed.
-    #[error("not set: {}", .variables.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", "))]
-    Missing {
-        /// Their names.
-        variables: Vec<&'static str>,
-    },
-    /// A value of the configuration that cannot be used. The value is not shown: it may hold credentials.
-    #[error("`{what}` of the agent cannot be used: {reason}")]
-    Invalid {
-        /// Which value.
-        what: &'static str,
-        /// What is wrong with it.
-        reason: String,
-    },
-    /// The directory for tasks and documents cannot be made or read.
-    #[error("cannot use the directory `{}`", .directory.display())]
-    Store {
-        /// Which directory.
-        directory: PathBuf,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// The address is taken, not ours, or not permitted.
-    #[error("cannot listen on `{address}`")]
-    Listen {
-        /// What was asked for.
-        address: SocketAddr,
-        /// What the system says.
-        source: std::io::Error,
-    },
-    /// What was given to [`run_once`](super::run_once) is not a call.
-    #[error("not a call: {reason}")]
-    Request {
-        /// What is wrong with it.
-        reason: String,
-    },
-}
-
-impl AgentError {
-    pub(super) fn invalid(what: &'static str, reason: impl Into<String>) -> Self {
-        Self::Invalid { what, reason: reason.into() }
     }
 }
 

@@ -9,8 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::config::{AgentError, Deadlines, http_url};
-use super::failure::ToolFailure;
+use super::config::{Deadlines, http_url};
+use super::error::AgentError;
+use super::failure::CallFailure;
 use super::fetch::{client, fetch};
 use super::page;
 use super::tool::DirectTool;
@@ -66,7 +67,7 @@ impl Research {
         &self,
         tool: DirectTool,
         inputs: &Map<String, Value>,
-    ) -> Result<Value, ToolFailure> {
+    ) -> Result<Value, CallFailure> {
         let text = |name| inputs.get(name).and_then(Value::as_str).unwrap_or_default();
         match tool {
             DirectTool::WebSearch => {
@@ -78,9 +79,9 @@ impl Research {
         }
     }
 
-    async fn search(&self, query: &str, most: usize) -> Result<Value, ToolFailure> {
-        let failed = |reason: String| ToolFailure::Web { what: "the search", reason };
-        let mut url = self.search.clone().ok_or(ToolFailure::NotConfigured { what: "a search service" })?;
+    async fn search(&self, query: &str, most: usize) -> Result<Value, CallFailure> {
+        let failed = |reason: String| CallFailure::Web { what: "the search", reason };
+        let mut url = self.search.clone().ok_or(CallFailure::NotConfigured { what: "a search service" })?;
         url.query_pairs_mut().append_pair("q", query).append_pair("format", "json");
         let answer = fetch(self.client.get(url), SEARCH_BYTES, Instant::now() + self.search_deadline)
             .await
@@ -109,8 +110,8 @@ impl Research {
         Ok(json!({"query": query, "results": results}))
     }
 
-    async fn page(&self, url: &str) -> Result<Value, ToolFailure> {
-        let failed = |reason: String| ToolFailure::Web { what: "the page", reason };
+    async fn page(&self, url: &str) -> Result<Value, CallFailure> {
+        let failed = |reason: String| CallFailure::Web { what: "the page", reason };
         let url = http_url("url", url).map_err(|error| failed(error.to_string()))?;
         let answer = fetch(self.client.get(url), PAGE_BYTES, Instant::now() + self.page_deadline)
             .await
@@ -125,7 +126,7 @@ impl Research {
         };
         let shown: String = text.chars().take(TEXT_CHARACTERS).collect();
         let truncated = answer.cut || shown.len() < text.len();
-        // An answer that says "not there" is an answer as well: the status tells.
+        // An answer that says "not there" is an answer as well: its status says so.
         let mut result = json!({"url": answer.url.as_str(), "status": answer.status, "text": shown});
         if let Some(title) = title {
             result["title"] = json!(title);

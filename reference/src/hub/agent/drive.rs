@@ -1,9 +1,9 @@
 //! The agent made reachable: over HTTP, or one call through standard input and output.
 //!
-//! `POST /drive` makes one call without a model, `POST /v1/chat` takes one turn with it, `GET /health` tells that
+//! `POST /drive` makes one call without a model, `POST /v1/chat` takes one turn with it, `GET /health` reports that
 //! someone is there. A web page must not be able to use this: bodies have to be declared as JSON, which a page of
 //! another origin may not send unasked, and on a loopback address `Host` has to be a loopback name.
-//! Deliberately absent: authentication, for whoever listens on more than loopback.
+//! Deliberately absent: authentication, which a server beyond loopback would need.
 
 use std::future::Future;
 use std::net::SocketAddr;
@@ -12,8 +12,7 @@ use std::time::Duration;
 
 use axum::body::to_bytes;
 use axum::extract::{Request, State};
-use axum::http::header::{CONTENT_TYPE, HOST};
-use axum::http::{HeaderMap, StatusCode};
+use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
@@ -24,15 +23,17 @@ use tokio::net::TcpListener;
 use tokio::task::JoinHandle;
 use tokio_util::sync::CancellationToken;
 
-use super::chat::{ChatError, Turn, failure_document};
-use super::config::{AgentConfig, AgentError};
-use super::{Agent, Outcome, ToolCall, ToolFailure};
+use super::chat::{Turn, failure_document};
+use super::config::AgentConfig;
+use super::error::{AgentError, ChatError};
+use super::{Agent, AgentCall, CallFailure, Outcome};
+use crate::http::head::{declares_json, names_loopback};
 
 /// How large a body may be.
 const BODY_BYTES: usize = 1024 * 1024;
 /// How long a client may take to send its body.
 const BODY_DEADLINE: Duration = Duration::from_secs(30);
-/// How long open calls may take to end after the server was told to.
+/// How long open calls may take to end after the server was asked to stop.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Makes one call: the body of `POST /drive` in, its answer out, without a line break.
@@ -46,7 +47,7 @@ pub async fn run_once(config: AgentConfig, request: &str) -> Result<String, Agen
     Ok(drive_answer(&agent.call(call).await).to_string())
 }
 
-fn drive_answer(outcome: &Result<Outcome, ToolFailure>) -> Value {
+fn drive_answer(outcome: &Result<Outcome, CallFailure>) -> Value {
     match outcome {
         Ok(outcome) => json!({"ok": true, "outcome": outcome.result}),
         Err(failure) => json!({"ok": false, "outcome": failure_document(failure)}),
@@ -135,7 +136,7 @@ async fn loopback_only(request: Request, next: Next) -> Response {
 }
 
 async fn drive(State(driven): State<Driven>, request: Request) -> Response {
-    let call: ToolCall = match body(request).await {
+    let call: AgentCall = match body(request).await {
         Ok(call) => call,
         Err(refused) => return refused,
     };
@@ -190,22 +191,6 @@ async fn body<T: DeserializeOwned>(request: Request) -> Result<T, Response> {
     };
     serde_json::from_slice(&bytes)
         .map_err(|error| refused(StatusCode::BAD_REQUEST, "INVALID_REQUEST", &error.to_string()))
-}
-
-fn declares_json(headers: &HeaderMap) -> bool {
-    let value = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
-    value.split(';').next().unwrap_or_default().trim().eq_ignore_ascii_case("application/json")
-}
-
-fn names_loopback(headers: &HeaderMap) -> bool {
-    let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
-    let name = match host.strip_prefix('[') {
-        Some(bracketed) => bracketed.split(']').next(),
-        None => host.split(':').next(),
-    };
-    let name = name.unwrap_or_default();
-    name.eq_ignore_ascii_case("localhost")
-        || name.parse::<std::net::IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 fn refused(status: StatusCode, code: &str, message: &str) -> Response {

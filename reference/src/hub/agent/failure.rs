@@ -1,4 +1,4 @@
-//! A failed call: every way in which a tool can fail, and what the user should hear of it.
+//! A failed call: every way in which a tool can fail, and what the user should be shown of it.
 //!
 //! Contract, Error Codes: the six codes that a Hub answers with are [`HubCode`]. The other kinds are what can
 //! go wrong around them. Each has a code, a message and an advice; none holds a secret.
@@ -9,8 +9,8 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::inputs::{nearest, shown};
-use super::tool::{Effect, TOOLS};
+use super::effect::Effect;
+use super::inputs::shown;
 
 /// The longest link that is passed on.
 const LINK_BYTES: usize = 2048;
@@ -64,7 +64,7 @@ impl HubCode {
 
 /// What a Hub said when it refused a call.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Refusal {
+pub struct HubRefusal {
     /// Why.
     pub code: HubCode,
     /// The Hub's words, shortened.
@@ -77,7 +77,7 @@ pub struct Refusal {
     pub connected: Vec<String>,
 }
 
-impl Refusal {
+impl HubRefusal {
     /// Where the customer connects the integration, when the Hub said so.
     pub fn setup_url(&self) -> Option<&str> {
         let link = self.details.get("setup_url")?.as_str()?;
@@ -87,7 +87,7 @@ impl Refusal {
     }
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for HubRefusal {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(&self.message)?;
         if let Some(link) = self.setup_url().filter(|link| !self.message.contains(link)) {
@@ -103,7 +103,7 @@ impl fmt::Display for Refusal {
 /// Why a call failed.
 #[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
-pub enum ToolFailure {
+pub enum CallFailure {
     /// This agent has no such tool.
     #[error("there is no tool `{tool}`{}", .nearest.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default())]
     UnknownTool {
@@ -128,7 +128,7 @@ pub enum ToolFailure {
     },
     /// The Hub answered that the call failed, with one of the codes of the contract or one of its own.
     #[error("{0}")]
-    Refused(Box<Refusal>),
+    Refused(Box<HubRefusal>),
     /// The Hub does not know our secret. The customer's integration is not to blame.
     #[error(
         "the Hub does not accept this agent's own service secret (`CALLMARK_HUB_SECRET`): a fault of the agent's configuration, not of the customer's integration"
@@ -141,7 +141,7 @@ pub enum ToolFailure {
         reason: String,
     },
     /// The Hub's answer did not come in time.
-    #[error("the Hub did not answer within {after:?}{}", uncertain(*.effect))]
+    #[error("the Hub did not answer within {after:?}{}", .effect.uncertainty())]
     Deadline {
         /// How long was waited.
         after: Duration,
@@ -149,7 +149,7 @@ pub enum ToolFailure {
         effect: Effect,
     },
     /// The Hub's answer is none that the contract knows.
-    #[error("the Hub's answer cannot be used: {reason}{}", uncertain(*.effect))]
+    #[error("the Hub's answer cannot be used: {reason}{}", .effect.uncertainty())]
     Answer {
         /// What is wrong with it.
         reason: String,
@@ -157,7 +157,7 @@ pub enum ToolFailure {
         effect: Effect,
     },
     /// The Hub's answer is larger than this agent reads.
-    #[error("the Hub's answer is larger than {limit} bytes{}", uncertain(*.effect))]
+    #[error("the Hub's answer is larger than {limit} bytes{}", .effect.uncertainty())]
     AnswerTooLarge {
         /// How much is read.
         limit: usize,
@@ -198,19 +198,7 @@ pub enum ToolFailure {
     },
 }
 
-fn uncertain(effect: Effect) -> &'static str {
-    match effect {
-        Effect::Reads => "",
-        Effect::Writes => "; it is not known whether the action was carried out",
-    }
-}
-
-impl ToolFailure {
-    pub(super) fn unknown_tool(name: &str) -> Self {
-        let nearest = nearest(name, TOOLS.iter().map(|tool| tool.name));
-        Self::UnknownTool { tool: shown(name), nearest }
-    }
-
+impl CallFailure {
     /// A name for the kind of failure, in the style of the contract's codes.
     pub fn code(&self) -> &str {
         match self {

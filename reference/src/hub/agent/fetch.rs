@@ -9,10 +9,10 @@ use reqwest::header::{CONTENT_TYPE, HeaderMap};
 use reqwest::{Client, RequestBuilder, Url, redirect};
 use tokio::time::Instant;
 
-use super::config::AgentError;
+use super::error::AgentError;
 
 /// An answer, of which at most the limit was read.
-pub(super) struct Answer {
+pub(super) struct FetchedResponse {
     pub(super) status: u16,
     pub(super) headers: HeaderMap,
     /// Where it came from in the end.
@@ -22,7 +22,7 @@ pub(super) struct Answer {
     pub(super) cut: bool,
 }
 
-impl Answer {
+impl FetchedResponse {
     pub(super) fn is_success(&self) -> bool {
         (200..300).contains(&self.status)
     }
@@ -35,7 +35,7 @@ impl Answer {
 }
 
 /// Why there is no answer.
-pub(super) enum Fault {
+pub(super) enum FetchFault {
     /// There was no connection, so nothing was sent.
     Unreachable(String),
     /// The connection broke, or what came was no HTTP.
@@ -44,8 +44,8 @@ pub(super) enum Fault {
     Deadline,
 }
 
-impl Fault {
-    /// In words, for where the kinds need not be told apart.
+impl FetchFault {
+    /// In words, for callers that need not distinguish the kinds.
     pub(super) fn into_reason(self, after: Duration) -> String {
         match self {
             Self::Unreachable(reason) => format!("no connection: {reason}"),
@@ -68,13 +68,17 @@ pub(super) fn client(what: &'static str, redirects: redirect::Policy) -> Result<
 }
 
 /// Sends the request and reads the answer.
-pub(super) async fn fetch(request: RequestBuilder, limit: usize, until: Instant) -> Result<Answer, Fault> {
-    tokio::time::timeout_at(until, exchange(request, limit)).await.unwrap_or(Err(Fault::Deadline))
+pub(super) async fn fetch(
+    request: RequestBuilder,
+    limit: usize,
+    until: Instant,
+) -> Result<FetchedResponse, FetchFault> {
+    tokio::time::timeout_at(until, exchange(request, limit)).await.unwrap_or(Err(FetchFault::Deadline))
 }
 
-async fn exchange(request: RequestBuilder, limit: usize) -> Result<Answer, Fault> {
+async fn exchange(request: RequestBuilder, limit: usize) -> Result<FetchedResponse, FetchFault> {
     let mut response = request.send().await.map_err(|error| fault(&error))?;
-    let mut answer = Answer {
+    let mut answer = FetchedResponse {
         status: response.status().as_u16(),
         headers: response.headers().clone(),
         url: response.url().clone(),
@@ -93,13 +97,13 @@ async fn exchange(request: RequestBuilder, limit: usize) -> Result<Answer, Fault
     Ok(answer)
 }
 
-fn fault(error: &reqwest::Error) -> Fault {
+fn fault(error: &reqwest::Error) -> FetchFault {
     if error.is_timeout() {
-        Fault::Deadline
+        FetchFault::Deadline
     } else if error.is_connect() || error.is_builder() {
-        Fault::Unreachable(deepest(error))
+        FetchFault::Unreachable(deepest(error))
     } else {
-        Fault::Broken(deepest(error))
+        FetchFault::Broken(deepest(error))
     }
 }
 

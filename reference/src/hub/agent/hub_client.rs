@@ -11,12 +11,13 @@ use reqwest::{Client, redirect};
 use serde_json::{Map, Value, json};
 use tokio::time::Instant;
 
-use super::answer::HubAnswer;
-use super::config::{AgentConfig, AgentError, Secret, base_url};
-use super::failure::{HubCode, ToolFailure};
-use super::fetch::{Fault, client, fetch};
+use super::answer::HubResponse;
+use super::config::{AgentConfig, ServiceSecret, base_url};
+use super::effect::Effect;
+use super::error::AgentError;
+use super::failure::{CallFailure, HubCode};
+use super::fetch::{FetchFault, client, fetch};
 use super::ids::{Uuid, new_id};
-use super::tool::Effect;
 
 const EXECUTE: &str = "/api/internal/tools/execute/";
 /// How much of an answer is read.
@@ -57,7 +58,7 @@ impl Execution<'_> {
 pub(super) struct HubClient {
     pub(super) client: Client,
     pub(super) base: String,
-    secret: Secret,
+    secret: ServiceSecret,
     pub(super) authorization: HeaderValue,
     agent_id: Uuid,
     pub(super) deadline: Duration,
@@ -81,12 +82,12 @@ impl HubClient {
     }
 
     /// Has the Hub execute a tool; at most two requests are made.
-    pub(super) async fn execute(&self, execution: &Execution<'_>) -> Result<Value, ToolFailure> {
+    pub(super) async fn execute(&self, execution: &Execution<'_>) -> Result<Value, CallFailure> {
         let until = Instant::now() + self.deadline;
         let body = execution.body(&self.agent_id);
         let first = self.request(execution, &body, until).await;
         let wait = match &first {
-            Err(ToolFailure::Refused(refusal)) if refusal.code == HubCode::RateLimited => refusal.retry_after,
+            Err(CallFailure::Refused(refusal)) if refusal.code == HubCode::RateLimited => refusal.retry_after,
             _ => None,
         };
         match wait {
@@ -103,22 +104,22 @@ impl HubClient {
         execution: &Execution<'_>,
         body: &Value,
         until: Instant,
-    ) -> Result<Value, ToolFailure> {
+    ) -> Result<Value, CallFailure> {
         let effect = execution.effect;
         let url = format!("{}{EXECUTE}", self.base);
         let request = self.client.post(url).header(AUTHORIZATION, &self.authorization).json(body);
         let answer = fetch(request, ANSWER_BYTES, until).await.map_err(|fault| match fault {
-            Fault::Unreachable(reason) => ToolFailure::Unreachable { reason },
-            Fault::Broken(reason) => {
-                ToolFailure::Answer { reason: format!("the connection broke: {reason}"), effect }
+            FetchFault::Unreachable(reason) => CallFailure::Unreachable { reason },
+            FetchFault::Broken(reason) => {
+                CallFailure::Answer { reason: format!("the connection broke: {reason}"), effect }
             }
-            Fault::Deadline => ToolFailure::Deadline { after: self.deadline, effect },
+            FetchFault::Deadline => CallFailure::Deadline { after: self.deadline, effect },
         })?;
         if answer.cut {
-            return Err(ToolFailure::AnswerTooLarge { limit: ANSWER_BYTES, effect });
+            return Err(CallFailure::AnswerTooLarge { limit: ANSWER_BYTES, effect });
         }
         let retry_after = answer.headers.get(RETRY_AFTER).and_then(|value| value.to_str().ok()?.parse().ok());
-        HubAnswer {
+        HubResponse {
             tool: execution.tool,
             effect,
             status: answer.status,

@@ -12,8 +12,8 @@ use serde_json::{Map, Value, json};
 use tokio::io::AsyncReadExt as _;
 use tokio::sync::Mutex;
 
-use super::config::AgentError;
-use super::failure::ToolFailure;
+use super::error::AgentError;
+use super::failure::CallFailure;
 use super::ids::{Uuid, new_id};
 use super::tool::LocalTool;
 
@@ -27,12 +27,12 @@ const NOBODY: &str = "default";
 /// What a customer has.
 #[derive(Debug, Default, Serialize, Deserialize)]
 struct Workspace {
-    tasks: Vec<Task>,
+    tasks: Vec<MissionTask>,
     documents: Vec<Document>,
 }
 
 #[derive(Debug, Serialize, Deserialize)]
-struct Task {
+struct MissionTask {
     #[serde(rename = "task_id")]
     id: String,
     title: String,
@@ -73,7 +73,7 @@ impl Workspaces {
         tool: LocalTool,
         customer: Option<&Uuid>,
         inputs: &Map<String, Value>,
-    ) -> Result<Value, ToolFailure> {
+    ) -> Result<Value, CallFailure> {
         // Two spellings of a UUID are one customer; only hexadecimal digits and hyphens get into a file name.
         let owner = customer.map_or(NOBODY.to_owned(), |customer| customer.as_str().to_ascii_lowercase());
         let mut kept = self.kept.lock().await;
@@ -94,7 +94,7 @@ impl Workspaces {
         }
     }
 
-    async fn load(&self, kept: &HashMap<String, Vec<u8>>, owner: &str) -> Result<Workspace, ToolFailure> {
+    async fn load(&self, kept: &HashMap<String, Vec<u8>>, owner: &str) -> Result<Workspace, CallFailure> {
         let bytes = match &self.directory {
             None => kept.get(owner).map(|bytes| Ok(bytes.as_slice().into())),
             Some(directory) => read_file(&directory.join(file_name(owner))).await.transpose(),
@@ -113,14 +113,14 @@ impl Workspaces {
         kept: &mut HashMap<String, Vec<u8>>,
         owner: &str,
         workspace: &Workspace,
-    ) -> Result<(), ToolFailure> {
+    ) -> Result<(), CallFailure> {
         let bytes = serde_json::to_vec(workspace).map_err(|error| failed(&error))?;
         if bytes.len() > WORKSPACE_BYTES {
-            return Err(ToolFailure::Full { limit: WORKSPACE_BYTES });
+            return Err(CallFailure::Full { limit: WORKSPACE_BYTES });
         }
         let Some(directory) = &self.directory else {
             if kept.len() >= WORKSPACES && !kept.contains_key(owner) {
-                return Err(ToolFailure::Store { reason: "there are too many customers".to_owned() });
+                return Err(CallFailure::Store { reason: "there are too many customers".to_owned() });
             }
             kept.insert(owner.to_owned(), bytes);
             return Ok(());
@@ -134,7 +134,7 @@ impl Workspaces {
 
 impl Workspace {
     fn add_task(&mut self, inputs: &Map<String, Value>) -> Value {
-        let task = Task {
+        let task = MissionTask {
             id: new_id("task"),
             title: text(inputs, "title").unwrap_or_default(),
             description: text(inputs, "description"),
@@ -157,9 +157,9 @@ impl Workspace {
         result
     }
 
-    fn document(&self, document_id: &str) -> Result<Value, ToolFailure> {
+    fn document(&self, document_id: &str) -> Result<Value, CallFailure> {
         let found = self.documents.iter().find(|document| document.id == document_id);
-        found.map(|document| json!(document)).ok_or(ToolFailure::NotFound { what: "document" })
+        found.map(|document| json!(document)).ok_or(CallFailure::NotFound { what: "document" })
     }
 }
 
@@ -183,6 +183,6 @@ fn file_name(owner: &str) -> String {
     format!("{owner}.json")
 }
 
-fn failed(error: &dyn std::error::Error) -> ToolFailure {
-    ToolFailure::Store { reason: error.to_string() }
+fn failed(error: &dyn std::error::Error) -> CallFailure {
+    CallFailure::Store { reason: error.to_string() }
 }

@@ -4,11 +4,11 @@
 //! (Overview): a local tool runs here, a direct one asks the external service, a Hub-proxied one asks the Hub.
 //! Read in this order: [`tool`](Tool) for the tools and their categories, `inputs` for what is checked before
 //! anything leaves, `hub_client` for the one request of the contract and `answer` for what comes back,
-//! [`ToolFailure`] for every way in which a call fails. `local` and `direct` are the other two categories,
+//! [`CallFailure`] for every way in which a call fails. `local` and `direct` are the other two categories,
 //! `chat` is one turn with a model, `drive` makes all of it reachable from outside.
 //!
 //! Deliberately absent: TLS (put a proxy in between), an API key for the model, memory between turns, the
-//! integration status endpoint (asking is optional: the call itself tells), a filter of the addresses that
+//! integration status endpoint (asking is optional: the call itself reports it), a filter of the addresses that
 //! `research_fetch_page` may reach (that is for the network in which an agent runs).
 
 mod answer;
@@ -16,6 +16,8 @@ mod chat;
 mod config;
 mod direct;
 mod drive;
+mod effect;
+mod error;
 mod failure;
 mod fetch;
 mod hub_client;
@@ -38,17 +40,19 @@ use self::ids::Uuid;
 use self::local::Workspaces;
 use self::model::Model;
 
-pub use self::chat::{ChatError, Turn};
-pub use self::config::{AgentConfig, AgentError, Deadlines, Secret};
+pub use self::chat::Turn;
+pub use self::config::{AgentConfig, Deadlines, ServiceSecret};
 pub use self::drive::{DriveServer, run_once};
-pub use self::failure::{HubCode, Refusal, ToolFailure};
+pub use self::effect::Effect;
+pub use self::error::{AgentError, ChatError};
+pub use self::failure::{CallFailure, HubCode, HubRefusal};
 pub use self::inputs::{Field, Kind};
-pub use self::tool::{Category, DirectTool, Effect, LocalTool, TOOLS, Tool};
-pub use crate::utp::{Log, no_log};
+pub use self::tool::{AgentTool, Category, DirectTool, LocalTool, TOOLS};
+use crate::log::Log;
 
 /// One call of a tool, for one customer; also the body of the drive hook.
 #[derive(Debug, Clone, PartialEq, Deserialize)]
-pub struct ToolCall {
+pub struct AgentCall {
     /// Name of the tool.
     pub tool: String,
     /// Its inputs, an object; they are checked and then passed on as they are.
@@ -111,11 +115,11 @@ impl Agent {
     /// Calls a tool where its category says.
     ///
     /// # Errors
-    /// Every failed call, whoever failed; the agent itself stays able to make the next one.
-    pub async fn call(&self, call: ToolCall) -> Result<Outcome, ToolFailure> {
+    /// Every failed call, whichever side failed; the agent stays ready for the next one.
+    pub async fn call(&self, call: AgentCall) -> Result<Outcome, CallFailure> {
         let done = self.route(&call).await;
         // The name is the model's or a stranger's, so only a known one is logged.
-        let name = Tool::find(&call.tool).map_or("(unknown)", |tool| tool.name);
+        let name = AgentTool::find(&call.tool).map_or("(unknown)", |tool| tool.name);
         match &done {
             Ok(_) => (self.log)(&format!("tool {name}: done")),
             Err(failure) => (self.log)(&format!("tool {name}: failed with {:?}", failure.code())),
@@ -123,20 +127,20 @@ impl Agent {
         done.map(|result| Outcome { result })
     }
 
-    async fn route(&self, call: &ToolCall) -> Result<Value, ToolFailure> {
-        let tool = Tool::find(&call.tool).ok_or_else(|| ToolFailure::unknown_tool(&call.tool))?;
+    async fn route(&self, call: &AgentCall) -> Result<Value, CallFailure> {
+        let tool = AgentTool::known(&call.tool)?;
         let inputs = tool.check(&call.inputs)?;
         let customer = match &call.customer_id {
             None => self.customer.clone(),
             Some(id) => {
-                Some(Uuid::parse(id).ok_or(ToolFailure::Call { reason: "`customer_id` is no UUID" })?)
+                Some(Uuid::parse(id).ok_or(CallFailure::Call { reason: "`customer_id` is no UUID" })?)
             }
         };
         match tool.category {
             Category::Local(local) => self.workspaces.run(local, customer.as_ref(), inputs).await,
             Category::Direct(direct) => self.research.run(direct, inputs).await,
             Category::HubProxied(effect) => {
-                let customer = customer.ok_or(ToolFailure::Call {
+                let customer = customer.ok_or(CallFailure::Call {
                     reason: "neither the call nor the configuration names a customer",
                 })?;
                 let execution = Execution {
@@ -148,11 +152,11 @@ impl Agent {
                     inputs,
                 };
                 match self.hub.execute(&execution).await {
-                    Err(ToolFailure::Refused(mut refusal))
+                    Err(CallFailure::Refused(mut refusal))
                         if refusal.code == HubCode::IntegrationNotConnected =>
                     {
                         refusal.connected = self.hub.connected(&customer).await;
-                        Err(ToolFailure::Refused(refusal))
+                        Err(CallFailure::Refused(refusal))
                     }
                     done => done,
                 }

@@ -8,12 +8,12 @@ use reqwest::{Client, redirect};
 use serde_json::{Value, json};
 use tokio::time::Instant;
 
-use super::chat::ChatError;
-use super::config::{AgentError, base_url};
+use super::config::base_url;
+use super::error::{AgentError, ChatError};
 use super::fetch::{client, fetch};
 use super::ids::new_id;
-use super::tool::{TOOLS, Tool};
-use crate::completion::Said;
+use super::tool::{AgentTool, TOOLS};
+use crate::completion::ModelReply;
 
 /// How much a model may answer.
 const ANSWER_BYTES: usize = 2 * 1024 * 1024;
@@ -34,12 +34,12 @@ impl Model {
             url: base_url("model_url", model_url)? + "/chat/completions",
             name,
             deadline,
-            tools: TOOLS.iter().map(Tool::definition).collect(),
+            tools: TOOLS.iter().map(AgentTool::definition).collect(),
         })
     }
 
     /// Asks for the next message of a conversation.
-    pub(super) async fn ask(&self, messages: &[Value]) -> Result<Said, ChatError> {
+    pub(super) async fn ask(&self, messages: &[Value]) -> Result<ModelReply, ChatError> {
         let failed = |reason: String| ChatError::Model { reason };
         let body = json!({"model": self.name, "messages": messages, "tools": self.tools, "stream": false});
         let request = self.client.post(&self.url).json(&body);
@@ -52,7 +52,7 @@ impl Model {
         if answer.cut {
             return Err(failed(format!("the answer is larger than {ANSWER_BYTES} bytes")));
         }
-        let said = Said::read(&answer.body, usize::MAX, || new_id("call"));
-        said.map(Said::without_blanks).map_err(|reason| failed(reason.to_owned()))
+        let reply = ModelReply::read(&answer.body, usize::MAX, || new_id("call"));
+        reply.map(ModelReply::without_blanks).map_err(|reason| failed(reason.to_owned()))
     }
 }

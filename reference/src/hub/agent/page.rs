@@ -5,7 +5,7 @@
 
 /// The longest title, in characters.
 const TITLE_CHARACTERS: usize = 300;
-/// Elements whose content nobody reads.
+/// Elements whose content is not text of the page.
 const UNREAD: [&str; 4] = ["script", "style", "template", "noscript"];
 /// Elements that do not end a word or a line.
 const INLINE: [&str; 10] = ["a", "b", "i", "em", "strong", "span", "code", "small", "sub", "sup"];

@@ -1,7 +1,7 @@
 //! What a customer has connected: `GET /api/internal/integrations/status/{customer_id}/` (Integration Status Endpoint).
 //!
 //! The contract lets an agent ask before a call. This one asks after a call that was refused because an integration
-//! is not connected, so that the user hears what would work in its place. No answer is no fault.
+//! is not connected, so that the user learns what would work in its place. No answer is no fault.
 
 use std::time::Duration;
 

@@ -5,8 +5,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::failure::ToolFailure;
-use super::inputs::{Field, Kind, check, schema};
+use super::effect::Effect;
+use super::failure::CallFailure;
+use super::inputs::{Field, Kind, check, nearest, schema, shown};
 
 /// Where a tool runs. The router is a `match` over this, so that no tool can be without a place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,18 +42,9 @@ pub enum DirectTool {
     FetchPage,
 }
 
-/// What a Hub-proxied tool does to the customer's data, for when its answer is lost.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Effect {
-    /// It only looks.
-    Reads,
-    /// It changes or sends something, which must not happen twice.
-    Writes,
-}
-
 /// One tool.
 #[derive(Debug)]
-pub struct Tool {
+pub struct AgentTool {
     /// The name that a call gives.
     pub name: &'static str,
     /// Where it runs.
@@ -63,10 +55,18 @@ pub struct Tool {
     pub inputs: &'static [Field],
 }
 
-impl Tool {
+impl AgentTool {
     /// The tool of this name.
     pub fn find(name: &str) -> Option<&'static Self> {
         TOOLS.iter().find(|tool| tool.name == name)
+    }
+
+    /// The tool of this name, or the failure that a call of it is.
+    pub(super) fn known(name: &str) -> Result<&'static Self, CallFailure> {
+        Self::find(name).ok_or_else(|| CallFailure::UnknownTool {
+            tool: shown(name),
+            nearest: nearest(name, TOOLS.iter().map(|tool| tool.name)),
+        })
     }
 
     /// The JSON Schema of its inputs.
@@ -84,9 +84,9 @@ impl Tool {
     }
 
     /// The inputs, if they are what the tool takes; nothing is added to them and nothing taken away.
-    pub(super) fn check<'a>(&self, inputs: &'a Value) -> Result<&'a Map<String, Value>, ToolFailure> {
+    pub(super) fn check<'a>(&self, inputs: &'a Value) -> Result<&'a Map<String, Value>, CallFailure> {
         check(self.inputs, inputs)
-            .map_err(|reason| ToolFailure::Inputs { tool: self.name.to_owned(), reason })
+            .map_err(|reason| CallFailure::Inputs { tool: self.name.to_owned(), reason })
     }
 }
 
@@ -95,8 +95,8 @@ const fn local(
     tool: LocalTool,
     inputs: &'static [Field],
     description: &'static str,
-) -> Tool {
-    Tool { name, category: Category::Local(tool), description, inputs }
+) -> AgentTool {
+    AgentTool { name, category: Category::Local(tool), description, inputs }
 }
 
 const fn direct(
@@ -104,8 +104,8 @@ const fn direct(
     tool: DirectTool,
     inputs: &'static [Field],
     description: &'static str,
-) -> Tool {
-    Tool { name, category: Category::Direct(tool), description, inputs }
+) -> AgentTool {
+    AgentTool { name, category: Category::Direct(tool), description, inputs }
 }
 
 const fn proxied(
@@ -113,12 +113,12 @@ const fn proxied(
     effect: Effect,
     inputs: &'static [Field],
     description: &'static str,
-) -> Tool {
-    Tool { name, category: Category::HubProxied(effect), description, inputs }
+) -> AgentTool {
+    AgentTool { name, category: Category::HubProxied(effect), description, inputs }
 }
 
 /// Every tool of this agent.
-pub static TOOLS: [Tool; 15] = [
+pub static TOOLS: [AgentTool; 15] = [
     local("mission_create_task", LocalTool::CreateTask, TASK, "Notes a task."),
     local("mission_list_tasks", LocalTool::ListTasks, &[], "Lists the tasks noted so far."),
     local("document_create", LocalTool::CreateDocument, DOCUMENT, "Keeps a text under a new id."),
@@ -192,7 +192,7 @@ const EVENT_CHANGES: &[Field] = &[
 
 const EVENT_DELETION: &[Field] = &[Field::required("event_id", Kind::Line, "Which event."), NOTIFY];
 
-const NOTIFY: Field = Field::optional("send_notifications", Kind::Flag, "Whether those invited are told.");
+const NOTIFY: Field = Field::optional("send_notifications", Kind::Flag, "Whether attendees are notified.");
 
 const OPTIMAL_TIMES: &[Field] = &[
     Field::required("duration_minutes", Kind::Whole(1, 10_080), "How long it takes."),

@@ -4,19 +4,21 @@ use std::time::Duration;
 
 use serde_json::{Value, json};
 
-use super::answer::HubAnswer;
-use super::config::{AgentConfig, AgentError, Secret};
-use super::failure::ToolFailure;
+use super::answer::HubResponse;
+use super::config::{AgentConfig, ServiceSecret};
+use super::effect::Effect;
+use super::error::AgentError;
+use super::failure::CallFailure;
 use super::ids::{Uuid, new_id};
 use super::page;
-use super::tool::{Category, Effect, TOOLS, Tool};
+use super::tool::{AgentTool, Category, TOOLS};
 
 /// What a tool says to inputs: nothing, or the reason for which they are refused.
 fn check(tool: &str, inputs: &Value, expect: Result<(), &str>) {
-    let found = Tool::find(tool).expect("a tool").check(inputs);
+    let found = AgentTool::find(tool).expect("a tool").check(inputs);
     match (found, expect) {
         (Ok(_), Ok(())) => {}
-        (Err(ToolFailure::Inputs { reason, .. }), Err(expected)) => {
+        (Err(CallFailure::Inputs { reason, .. }), Err(expected)) => {
             assert!(reason.contains(expected), "{tool} {inputs}: {reason}");
         }
         (found, expect) => panic!("{tool} {inputs}: {found:?} for {expect:?}"),
@@ -102,19 +104,19 @@ fn moments_need_a_date_a_time_and_a_zone() {
 fn every_tool_has_one_name_and_the_contract_has_nine_for_the_hub() {
     let names: std::collections::BTreeSet<_> = TOOLS.iter().map(|tool| tool.name).collect();
     assert_eq!(names.len(), TOOLS.len());
-    let proxied = |tool: &&Tool| matches!(tool.category, Category::HubProxied(_));
-    let prefixed = |tool: &&Tool| tool.name.starts_with("calendar_") || tool.name.starts_with("email_");
+    let proxied = |tool: &&AgentTool| matches!(tool.category, Category::HubProxied(_));
+    let prefixed = |tool: &&AgentTool| tool.name.starts_with("calendar_") || tool.name.starts_with("email_");
     assert_eq!(TOOLS.iter().filter(proxied).count(), 9);
     assert!(TOOLS.iter().all(|tool| proxied(&tool) == prefixed(&tool)));
-    let schema = Tool::find("calendar_update_event").expect("a tool").input_schema();
+    let schema = AgentTool::find("calendar_update_event").expect("a tool").input_schema();
     assert_eq!(schema["required"], json!(["event_id", "updates"]));
     assert_eq!(schema["properties"]["updates"]["additionalProperties"], false);
 }
 
-/// What is made of an answer: `ok`, or the code of the failure.
+/// The outcome of an answer: `ok`, or the code of the failure.
 fn read(status: u16, body: &str) -> String {
-    let secret = Secret::new("s3cr3t-for-tests");
-    let answer = HubAnswer {
+    let secret = ServiceSecret::new("s3cr3t-for-tests");
+    let answer = HubResponse {
         tool: "email_read",
         effect: Effect::Reads,
         status,
@@ -154,14 +156,14 @@ fn only_links_are_passed_on_as_links() {
     fn check(link: &Value, expect: Option<&str>) {
         let body = json!({"success": false, "error": {"code": "INTEGRATION_NOT_CONNECTED", "message": "m",
                           "details": {"setup_url": link}}});
-        let answer = HubAnswer {
+        let answer = HubResponse {
             tool: "email_read",
             effect: Effect::Reads,
             status: 400,
             retry_after: None,
             body: body.to_string().as_bytes(),
         }
-        .read(&Secret::new("s3cr3t-for-tests"));
+        .read(&ServiceSecret::new("s3cr3t-for-tests"));
         let failure = answer.expect_err("a refusal");
         assert_eq!(failure.setup_url(), expect);
         assert_eq!(failure.message().contains("set it up"), expect.is_some());
@@ -218,7 +220,7 @@ fn a_configuration_that_cannot_work_is_refused_with_its_name() {
     check(|_| (), "");
     check(|config| config.hub_url = "https://hub.test".to_owned(), "hub_url");
     check(|config| config.hub_url = "hub.test".to_owned(), "hub_url");
-    check(|config| config.hub_secret = Secret::new("a\nb"), "hub_secret");
+    check(|config| config.hub_secret = ServiceSecret::new("a\nb"), "hub_secret");
     check(|config| config.agent_id = "agent-1".to_owned(), "agent_id");
     check(|config| config.customer_id = Some(String::new()), "customer_id");
     check(|config| config.model_url = Some("http://m/v1?key=1".to_owned()), "model_url");

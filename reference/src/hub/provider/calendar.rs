@@ -1,18 +1,14 @@
 //! Calendar v3: free-busy queries, and the events of the primary calendar.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{self, Path};
 use axum::http::{HeaderMap, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::state::{Access, Account, ENTRIES, State};
-use super::{Problem, seeds};
-
-type Shared = extract::State<Arc<State>>;
-type Answer = Result<Json<Value>, Problem>;
+use super::problem::{JsonResult, Problem};
+use super::seeds;
+use super::state::{Access, Account, ENTRIES, SharedState};
 
 /// What an event may hold that the caller sets.
 const FIELDS: [&str; 6] = ["summary", "description", "location", "start", "end", "attendees"];
@@ -20,10 +16,10 @@ const FIELDS: [&str; 6] = ["summary", "description", "location", "start", "end",
 const DAYS: i64 = 100;
 
 pub(super) async fn free_busy(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Json(query): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let moment = |name: &str| query.get(name).and_then(Value::as_str)?.parse::<Timestamp>().ok();
     let (Some(from), Some(to)) = (moment("timeMin"), moment("timeMax")) else {
         return Err(Problem::invalid("timeMin and timeMax are date-times."));
@@ -63,7 +59,7 @@ fn calendar(account: &Account, id: &str, from: Timestamp, to: Timestamp) -> Valu
     json!({ "busy": busy })
 }
 
-pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap) -> Answer {
+pub(super) async fn list(extract::State(state): SharedState, headers: HeaderMap) -> JsonResult {
     state.with_account(&headers, Access::Read, |account| {
         let items: Vec<&Value> = account.events.values().collect();
         Ok(Json(json!({"kind": "calendar#events", "items": items})))
@@ -71,20 +67,20 @@ pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap) -> A
 }
 
 pub(super) async fn get(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(event): Path<String>,
-) -> Answer {
+) -> JsonResult {
     state.with_account(&headers, Access::Read, |account| {
         account.events.get(&event).cloned().map(Json).ok_or_else(Problem::not_found)
     })
 }
 
 pub(super) async fn insert(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let id = format!("ev-{}", state.next());
     state.with_account(&headers, Access::Write, |account| {
         if account.events.len() >= ENTRIES {
@@ -97,11 +93,11 @@ pub(super) async fn insert(
 }
 
 pub(super) async fn patch(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     state.with_account(&headers, Access::Write, |account| {
         let event = account.events.get_mut(&id).ok_or_else(Problem::not_found)?;
         *event = changed(event.clone(), &sent)?;
@@ -110,7 +106,7 @@ pub(super) async fn patch(
 }
 
 pub(super) async fn delete(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
 ) -> Result<StatusCode, Problem> {

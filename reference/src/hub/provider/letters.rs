@@ -14,7 +14,7 @@ const DEPTH: usize = 16;
 
 /// A message in a mailbox.
 #[derive(Debug, Clone)]
-pub(super) struct Message {
+pub(super) struct StoredMessage {
     pub(super) id: String,
     pub(super) thread_id: String,
     pub(super) labels: Vec<String>,
@@ -41,7 +41,7 @@ pub(super) enum Format<'a> {
     Minimal,
 }
 
-impl Message {
+impl StoredMessage {
     /// Reads a mail as it was sent; nothing if it is not one.
     pub(super) fn from_raw(
         id: &str,

@@ -1,7 +1,5 @@
 //! Gmail v1: messages and threads of the mailbox that the token belongs to.
 
-use std::sync::Arc;
-
 use axum::Json;
 use axum::extract::{self, Path, RawQuery};
 use axum::http::HeaderMap;
@@ -10,13 +8,11 @@ use mail_parser::MessageParser;
 use serde_json::{Value, json};
 use url::form_urlencoded;
 
-use super::letters::{Format, Message};
-use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, State};
-use super::{Problem, search};
+use super::letters::{Format, StoredMessage};
+use super::problem::{JsonResult, Problem};
+use super::search;
+use super::state::{Access, Account, ENTRIES, MAILBOX_BYTES, SharedState};
 use crate::hub::mime;
-
-type Shared = extract::State<Arc<State>>;
-type Answer = Result<Json<Value>, Problem>;
 
 /// A page of a listing holds no more.
 const PAGE: usize = 500;
@@ -50,13 +46,17 @@ impl Parameters {
     }
 }
 
-pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap, query: RawQuery) -> Answer {
+pub(super) async fn list(
+    extract::State(state): SharedState,
+    headers: HeaderMap,
+    query: RawQuery,
+) -> JsonResult {
     let parameters = Parameters::read(query);
     let wanted = parameters.one("q").unwrap_or_default();
     let most = parameters.one("maxResults").map_or(Ok(100), str::parse::<usize>);
     let most = most.map_err(|_error| Problem::invalid("Invalid maxResults."))?.min(PAGE);
     state.with_account(&headers, Access::Read, |account| {
-        let mut found: Vec<&Message> =
+        let mut found: Vec<&StoredMessage> =
             account.messages.iter().filter(|message| search::matches(wanted, message)).collect();
         found.sort_by_key(|message| std::cmp::Reverse(message.date));
         let mut answer = json!({"resultSizeEstimate": found.len()});
@@ -70,11 +70,11 @@ pub(super) async fn list(extract::State(state): Shared, headers: HeaderMap, quer
 }
 
 pub(super) async fn get(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     query: RawQuery,
-) -> Answer {
+) -> JsonResult {
     let parameters = Parameters::read(query);
     state.with_account(&headers, Access::Read, |account| {
         let message = find(account, &id)?;
@@ -83,10 +83,10 @@ pub(super) async fn get(
 }
 
 pub(super) async fn attachment(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path((id, attachment)): Path<(String, String)>,
-) -> Answer {
+) -> JsonResult {
     state.with_account(&headers, Access::Read, |account| {
         let content = find(account, &id)?.attachment(&attachment);
         content.cloned().map(Json).ok_or_else(Problem::not_found)
@@ -94,14 +94,14 @@ pub(super) async fn attachment(
 }
 
 pub(super) async fn thread(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     query: RawQuery,
-) -> Answer {
+) -> JsonResult {
     let parameters = Parameters::read(query);
     state.with_account(&headers, Access::Read, |account| {
-        let mut messages: Vec<&Message> =
+        let mut messages: Vec<&StoredMessage> =
             account.messages.iter().filter(|message| message.thread_id == id).collect();
         if messages.is_empty() {
             return Err(Problem::not_found());
@@ -115,11 +115,11 @@ pub(super) async fn thread(
 }
 
 pub(super) async fn modify(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Path(id): Path<String>,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let labels = |name: &str| {
         let labels = sent.get(name).and_then(Value::as_array).into_iter().flatten();
         labels.filter_map(Value::as_str).take(100).map(str::to_owned).collect::<Vec<String>>()
@@ -135,10 +135,10 @@ pub(super) async fn modify(
 }
 
 pub(super) async fn send(
-    extract::State(state): Shared,
+    extract::State(state): SharedState,
     headers: HeaderMap,
     Json(sent): Json<Value>,
-) -> Answer {
+) -> JsonResult {
     let raw = sent.get("raw").and_then(Value::as_str).and_then(mime::decode);
     let raw = raw.ok_or(Problem::invalid("'raw' RFC822 payload message string is required."))?;
     let parsed = MessageParser::default().parse(&raw).ok_or(Problem::invalid("Invalid message."))?;
@@ -162,13 +162,13 @@ pub(super) async fn send(
             Some(_) => return Err(Problem::not_found()),
         };
         let now = Timestamp::now().as_millisecond();
-        let message = Message::from_raw(&id, &thread_id, &["SENT"], now, &raw)
+        let message = StoredMessage::from_raw(&id, &thread_id, &["SENT"], now, &raw)
             .ok_or(Problem::invalid("Invalid message."))?;
         account.messages.push(message);
         Ok(Json(json!({"id": id, "threadId": thread_id, "labelIds": ["SENT"]})))
     })
 }
 
-fn find<'a>(account: &'a Account, id: &str) -> Result<&'a Message, Problem> {
+fn find<'a>(account: &'a Account, id: &str) -> Result<&'a StoredMessage, Problem> {
     account.messages.iter().find(|message| message.id == id).ok_or_else(Problem::not_found)
 }

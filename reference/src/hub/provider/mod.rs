@@ -9,6 +9,7 @@
 mod calendar;
 mod letters;
 mod mail;
+mod problem;
 mod search;
 mod seeds;
 mod state;
@@ -18,17 +19,16 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
+use axum::Router;
 use axum::extract::{DefaultBodyLimit, Request};
-use axum::http::StatusCode;
 use axum::middleware::{Next, from_fn};
-use axum::response::{IntoResponse, Response};
+use axum::response::IntoResponse;
 use axum::routing::{get, post};
-use axum::{Json, Router};
-use serde_json::json;
 
 use super::error::HubError;
 use crate::http::listen::{Bounds, Listening};
-use state::State;
+use problem::Problem;
+use state::ProviderState;
 
 /// No request may be longer.
 const BODY_BYTES: usize = 4 * 1024 * 1024;
@@ -39,7 +39,7 @@ const DEADLINE: Duration = Duration::from_secs(10);
 /// How many connections there may be at once.
 const CONNECTIONS: usize = 1024;
 
-/// A provider at work; dropping it ends it without waiting.
+/// A running provider; dropping it ends it without waiting.
 #[derive(Debug)]
 pub struct StandIn {
     listening: Listening,
@@ -62,7 +62,7 @@ impl StandIn {
         self.listening.address()
     }
 
-    /// The base that [`super::HubConfig::new`] takes: `http://127.0.0.1:port`.
+    /// The base that [`crate::hub::HubConfig::new`] takes: `http://127.0.0.1:port`.
     pub fn url(&self) -> String {
         format!("http://{}", self.address())
     }
@@ -97,43 +97,5 @@ fn router() -> Router {
                 Problem::new(408, "timeout", "the request took too long").into_response()
             })
         }))
-        .with_state(Arc::new(State::default()))
-}
-
-/// An error in the form that Google gives it.
-#[derive(Debug, Clone, Copy)]
-struct Problem {
-    status: u16,
-    reason: &'static str,
-    message: &'static str,
-}
-
-impl Problem {
-    fn new(status: u16, reason: &'static str, message: &'static str) -> Self {
-        Self { status, reason, message }
-    }
-
-    fn not_found() -> Self {
-        Self::new(404, "notFound", "Not Found")
-    }
-
-    fn invalid(message: &'static str) -> Self {
-        Self::new(400, "invalid", message)
-    }
-
-    fn full() -> Self {
-        Self::new(403, "quotaExceeded", "The account is full.")
-    }
-}
-
-impl IntoResponse for Problem {
-    fn into_response(self) -> Response {
-        let status = StatusCode::from_u16(self.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-        let body = json!({"error": {
-            "code": self.status,
-            "message": self.message,
-            "errors": [{"domain": "global", "reason": self.reason, "message": self.message}],
-        }});
-        (status, Json(body)).into_response()
-    }
+        .with_state(Arc::new(ProviderState::default()))
 }

@@ -3,10 +3,10 @@
 //!
 //! What is not known is looked for as a word, as Gmail does.
 
-use super::letters::Message;
+use super::letters::StoredMessage;
 
 /// Whether the message is what the query asks for.
-pub(super) fn matches(query: &str, message: &Message) -> bool {
+pub(super) fn matches(query: &str, message: &StoredMessage) -> bool {
     terms(&query.to_lowercase()).iter().all(|term| match term.strip_prefix('-') {
         Some(unwanted) if !unwanted.is_empty() => !holds(unwanted, message),
         _ => holds(term, message),
@@ -28,7 +28,7 @@ fn terms(query: &str) -> Vec<String> {
     terms
 }
 
-fn holds(term: &str, message: &Message) -> bool {
+fn holds(term: &str, message: &StoredMessage) -> bool {
     let labelled = |label: &str| message.labels.iter().any(|known| known.eq_ignore_ascii_case(label));
     match term.split_once(':') {
         Some(("from", text)) => message.from.contains(text),

@@ -9,10 +9,10 @@ use mail_builder::MessageBuilder;
 use mail_builder::headers::date::Date;
 use serde_json::{Value, json};
 
-use super::letters::Message;
+use super::letters::StoredMessage;
 use crate::hub::fixtures;
 
-/// Where everybody lives.
+/// The time zone of every account.
 const ZONE: &str = "Europe/Madrid";
 
 /// An appointment of every week.
@@ -79,11 +79,11 @@ pub(super) fn events(email: &str) -> BTreeMap<String, Value> {
     BTreeMap::from([(fixtures::EVENT_ID.to_owned(), event)])
 }
 
-/// A mail that somebody wrote.
+/// A mail of a new account.
 struct Seed {
     id: &'static str,
     thread: &'static str,
-    /// The mailbox's owner, if there is nobody.
+    /// The sender; `None` for the mailbox's owner.
     from: Option<(&'static str, &'static str)>,
     date: &'static str,
     subject: &'static str,
@@ -171,11 +171,11 @@ const fn seed(
     Seed { id, thread, from, date, subject, text, attachment: None }
 }
 
-pub(super) fn messages(email: &str) -> Vec<Message> {
+pub(super) fn messages(email: &str) -> Vec<StoredMessage> {
     SEEDS.iter().filter_map(|seed| message(seed, email)).collect()
 }
 
-fn message(seed: &Seed, email: &str) -> Option<Message> {
+fn message(seed: &Seed, email: &str) -> Option<StoredMessage> {
     let date: Timestamp = seed.date.parse().ok()?;
     let (name, address) = seed.from.unwrap_or(("", email));
     let to = if seed.from.is_some() { email } else { fixtures::SENDER };
@@ -191,5 +191,5 @@ fn message(seed: &Seed, email: &str) -> Option<Message> {
     }
     let raw = builder.write_to_vec().ok()?;
     let labels: &[&str] = if seed.from.is_some() { &["INBOX", "UNREAD"] } else { &["SENT"] };
-    Message::from_raw(seed.id, seed.thread, labels, date.as_millisecond(), &raw)
+    StoredMessage::from_raw(seed.id, seed.thread, labels, date.as_millisecond(), &raw)
 }

@@ -1,17 +1,19 @@
 //! The accounts, and who may use which: the name in the token decides.
 
 use std::collections::{BTreeMap, HashMap};
-use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
+use axum::extract;
 use axum::http::HeaderMap;
 use axum::http::header::AUTHORIZATION;
 use serde_json::Value;
 
-use super::letters::Message;
-use super::{Problem, seeds};
+use super::letters::StoredMessage;
+use super::problem::Problem;
+use super::seeds;
 use crate::hub::fixtures;
-use crate::utp::tool_service::locked;
+use crate::sync::locked;
 
 /// No account holds more events, or more messages.
 pub(super) const ENTRIES: usize = 10_000;
@@ -23,7 +25,7 @@ pub(super) struct Account {
     pub(super) email: String,
     pub(super) events: BTreeMap<String, Value>,
     /// In the order in which they came.
-    pub(super) messages: Vec<Message>,
+    pub(super) messages: Vec<StoredMessage>,
     /// How many tokens were issued.
     renewals: u64,
 }
@@ -35,12 +37,15 @@ pub(super) enum Access {
     Write,
 }
 
-pub(super) struct State {
+pub(super) struct ProviderState {
     accounts: Mutex<HashMap<&'static str, Account>>,
     sequence: AtomicU64,
 }
 
-impl Default for State {
+/// The state as a handler gets it.
+pub(super) type SharedState = extract::State<Arc<ProviderState>>;
+
+impl Default for ProviderState {
     fn default() -> Self {
         let account = |name: &'static str| {
             let email = fixtures::mailbox(name);
@@ -52,7 +57,7 @@ impl Default for State {
     }
 }
 
-impl State {
+impl ProviderState {
     /// Does something with the account of the token that the request carries.
     pub(super) fn with_account<T>(
         &self,

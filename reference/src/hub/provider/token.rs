@@ -11,9 +11,12 @@ use axum::response::{IntoResponse as _, Response};
 use serde_json::json;
 use url::form_urlencoded;
 
-use super::state::State;
+use super::state::ProviderState;
 
-pub(super) async fn issue(extract::State(state): extract::State<Arc<State>>, body: Bytes) -> Response {
+pub(super) async fn issue(
+    extract::State(state): extract::State<Arc<ProviderState>>,
+    body: Bytes,
+) -> Response {
     let field = |name: &str| {
         let mut fields = form_urlencoded::parse(&body);
         fields.find_map(|(key, value)| (key == name).then(|| value.into_owned()))

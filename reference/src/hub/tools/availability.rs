@@ -9,7 +9,7 @@ use super::free_busy::{self, CALENDARS, Calendar, Days};
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs};
 use crate::hub::moment::Moment;
-use crate::hub::session::Session;
+use crate::hub::session::ProviderSession;
 
 pub(in crate::hub) struct Question {
     days: Days,
@@ -33,7 +33,7 @@ impl Question {
         Ok(Self { days, zone, calendars })
     }
 
-    pub(super) async fn answer(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn answer(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let zone = self.zone.as_ref().unwrap_or(&session.customer.zone);
         let ids: Vec<&str> = self.calendars.iter().map(String::as_str).collect();
         let calendars = free_busy::query(session, self.days, zone, &ids).await?;

@@ -10,7 +10,7 @@ use super::mail_shape::Mail;
 use crate::hub::envelope::Refusal;
 use crate::hub::inputs::{self, Inputs};
 use crate::hub::moment::Moment;
-use crate::hub::session::{Session, read};
+use crate::hub::session::{ProviderSession, read};
 
 pub(in crate::hub) struct Check {
     thread_id: String,
@@ -30,7 +30,7 @@ impl Check {
         })
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn run(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let query = [("format", "metadata"), ("metadataHeaders", "From"), ("metadataHeaders", "Date")];
         let thread = session.get(&["users", "me", "threads", &self.thread_id], &query).await?;
         let thread: Thread = read(thread, "messages")?;

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 
 use crate::hub::envelope::Refusal;
 use crate::hub::inputs::{self, Inputs};
-use crate::hub::session::{Session, incomplete};
+use crate::hub::session::{ProviderSession, incomplete};
 
 const EVENTS: [&str; 3] = ["calendars", "primary", "events"];
 
@@ -35,7 +35,7 @@ impl Creation {
         Ok(Self { event: fields(inputs)?, notify: notify(inputs)? })
     }
 
-    pub(super) async fn make(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn make(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let event = session.post(&EVENTS, &[updates(self.notify)], &self.event).await?;
         result(&event)
     }
@@ -51,7 +51,7 @@ impl Update {
         Ok(Self { event_id, changes, notify: notify(inputs)? })
     }
 
-    pub(super) async fn make(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn make(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let path = [EVENTS.as_slice(), &[self.event_id.as_str()]].concat();
         let event = session.patch(&path, &[updates(self.notify)], &self.changes).await?;
         result(&event)
@@ -63,7 +63,7 @@ impl Deletion {
         Ok(Self { event_id: inputs.required("event_id", inputs::id)?, notify: notify(inputs)? })
     }
 
-    pub(super) async fn make(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn make(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let path = [EVENTS.as_slice(), &[self.event_id.as_str()]].concat();
         session.delete(&path, &[updates(self.notify)]).await?;
         Ok(json!({"event_id": self.event_id, "status": "deleted"}))

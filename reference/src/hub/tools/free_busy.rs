@@ -1,4 +1,4 @@
-//! When people are busy, as the provider's free-busy query tells it, for a range of whole days.
+//! When people are busy, as the provider's free-busy query reports it, for a range of whole days.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::hub::envelope::Refusal;
 use crate::hub::inputs::{self, Inputs};
 use crate::hub::moment::Moment;
-use crate::hub::session::{Session, incomplete, read};
+use crate::hub::session::{ProviderSession, incomplete, read};
 
 /// The provider answers for about a quarter of a year.
 const DAYS: i32 = 92;
@@ -68,12 +68,12 @@ pub(super) enum Calendar {
 }
 
 #[derive(Deserialize)]
-struct Answer {
-    calendars: HashMap<String, Entry>,
+struct FreeBusyResponse {
+    calendars: HashMap<String, CalendarEntry>,
 }
 
 #[derive(Deserialize)]
-struct Entry {
+struct CalendarEntry {
     #[serde(default)]
     busy: Vec<Period>,
     #[serde(default)]
@@ -88,7 +88,7 @@ struct Period {
 
 /// Asks for all calendars at once; the answers are in the order of the ids.
 pub(super) async fn query(
-    session: &Session,
+    session: &ProviderSession,
     days: Days,
     zone: &TimeZone,
     ids: &[&str],
@@ -102,11 +102,11 @@ pub(super) async fn query(
         "items": items,
     });
     let answer = session.post(&["freeBusy"], &[], &question).await?;
-    let mut answer: Answer = read(answer, "calendars")?;
+    let mut answer: FreeBusyResponse = read(answer, "calendars")?;
     ids.iter().map(|&id| calendar(answer.calendars.remove(id), range)).collect()
 }
 
-fn calendar(entry: Option<Entry>, (from, to): (Timestamp, Timestamp)) -> Result<Calendar, Refusal> {
+fn calendar(entry: Option<CalendarEntry>, (from, to): (Timestamp, Timestamp)) -> Result<Calendar, Refusal> {
     let Some(entry) = entry else { return Ok(Calendar::Unknown) };
     if let Some(error) = entry.errors.first() {
         let missing = error.get("reason").and_then(Value::as_str) == Some("notFound");

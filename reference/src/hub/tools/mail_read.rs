@@ -6,14 +6,14 @@ use super::mail_shape::{Body, Mail, text};
 use crate::hub::envelope::Refusal;
 use crate::hub::inputs::{self, Inputs};
 use crate::hub::mime;
-use crate::hub::session::{Session, incomplete};
+use crate::hub::session::{ProviderSession, incomplete};
 
-pub(in crate::hub) struct Reading {
+pub(in crate::hub) struct MailReading {
     message_id: String,
     mark_as_read: bool,
 }
 
-impl Reading {
+impl MailReading {
     pub(super) fn read(inputs: &Inputs<'_>) -> Result<Self, Refusal> {
         Ok(Self {
             message_id: inputs.required("message_id", inputs::id)?,
@@ -26,7 +26,7 @@ impl Reading {
         self.mark_as_read
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn run(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let mail = fetch(session, &self.message_id).await?;
         let body = body(session, &mail).await?;
         let result = json!({
@@ -49,12 +49,12 @@ impl Reading {
 }
 
 /// The whole message.
-pub(super) async fn fetch(session: &Session, id: &str) -> Result<Mail, Refusal> {
+pub(super) async fn fetch(session: &ProviderSession, id: &str) -> Result<Mail, Refusal> {
     Mail::read(session.get(&["users", "me", "messages", id], &[("format", "full")]).await?)
 }
 
 /// Its body, from wherever the provider keeps it.
-pub(super) async fn body(session: &Session, mail: &Mail) -> Result<String, Refusal> {
+pub(super) async fn body(session: &ProviderSession, mail: &Mail) -> Result<String, Refusal> {
     match mail.body() {
         Body::Here(text) => Ok(text),
         Body::Elsewhere(id) => {

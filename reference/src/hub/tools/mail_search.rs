@@ -11,7 +11,7 @@ use super::mail_read;
 use super::mail_shape::Mail;
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs};
-use crate::hub::session::{Session, read};
+use crate::hub::session::{ProviderSession, read};
 
 /// Who asks for more gets so many; `total_results` says that there are others.
 const MOST: u32 = 100;
@@ -50,7 +50,7 @@ impl Search {
         })
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn run(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let max_results = self.max_results.to_string();
         let query = [("q", self.query.as_str()), ("maxResults", &max_results)];
         let page = session.get(&["users", "me", "messages"], &query).await?;
@@ -69,7 +69,7 @@ impl Search {
     }
 
     /// One of them; nothing, if it was deleted in the meantime.
-    async fn message(&self, session: &Session, id: &str) -> Result<Option<Value>, Refusal> {
+    async fn message(&self, session: &ProviderSession, id: &str) -> Result<Option<Value>, Refusal> {
         let mail = match mail_read::fetch(session, id).await {
             Err(refusal) if refusal.code == Code::NotFound => return Ok(None),
             mail => mail?,

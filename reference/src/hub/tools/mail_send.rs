@@ -8,7 +8,7 @@ use super::mail_shape::Mail;
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs, Reading};
 use crate::hub::mime::{self, Letter};
-use crate::hub::session::{Session, incomplete};
+use crate::hub::session::{ProviderSession, incomplete};
 
 /// So many mails are referred to: the first and the last of a long thread are what mail programs need.
 const REFERENCES: usize = 50;
@@ -41,7 +41,7 @@ impl Draft {
         self.reply_to.is_some()
     }
 
-    pub(super) async fn send(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn send(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let mut letter = self.letter.clone();
         letter.from = session.email();
         let mut body = json!({});
@@ -62,7 +62,7 @@ impl Draft {
     }
 }
 
-async fn original(session: &Session, id: &str) -> Result<Mail, Refusal> {
+async fn original(session: &ProviderSession, id: &str) -> Result<Mail, Refusal> {
     let query =
         [("format", "metadata"), ("metadataHeaders", "Message-ID"), ("metadataHeaders", "References")];
     Mail::read(session.get(&["users", "me", "messages", id], &query).await?)

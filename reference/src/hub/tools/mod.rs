@@ -18,10 +18,10 @@ mod slots_tests;
 
 use serde_json::Value;
 
-use super::customers::Integration;
 use super::envelope::{Code, Refusal};
 use super::inputs::Inputs;
-use super::session::Session;
+use super::session::ProviderSession;
+use crate::hub::record::Integration;
 
 /// Scopes of which one is enough.
 type OneOf = &'static [&'static str];
@@ -34,7 +34,7 @@ const CHANGE_MAIL: OneOf = &["gmail.modify", MAILBOX];
 const SEND_MAIL: OneOf = &["gmail.send", "gmail.compose", "gmail.modify", MAILBOX];
 
 /// A tool with its inputs, ready to run.
-pub(super) enum Task {
+pub(super) enum ToolRequest {
     Availability(availability::Question),
     CreateEvent(events::Creation),
     UpdateEvent(events::Update),
@@ -42,11 +42,11 @@ pub(super) enum Task {
     OptimalTimes(optimal_times::Question),
     Send(mail_send::Draft),
     Search(mail_search::Search),
-    Read(mail_read::Reading),
+    Read(mail_read::MailReading),
     CheckReplies(check_replies::Check),
 }
 
-impl Task {
+impl ToolRequest {
     pub(super) fn read(tool: &str, inputs: &Inputs<'_>) -> Result<Self, Refusal> {
         Ok(match tool {
             "calendar_get_availability" => Self::Availability(availability::Question::read(inputs)?),
@@ -56,7 +56,7 @@ impl Task {
             "calendar_find_optimal_times" => Self::OptimalTimes(optimal_times::Question::read(inputs)?),
             "email_send" => Self::Send(mail_send::Draft::read(inputs)?),
             "email_search" => Self::Search(mail_search::Search::read(inputs)?),
-            "email_read" => Self::Read(mail_read::Reading::read(inputs)?),
+            "email_read" => Self::Read(mail_read::MailReading::read(inputs)?),
             "email_check_replies" => Self::CheckReplies(check_replies::Check::read(inputs)?),
             _ => return Err(Refusal::new(Code::ToolNotFound, "the Hub has no tool of this name")),
         })
@@ -85,7 +85,7 @@ impl Task {
         }
     }
 
-    pub(super) async fn run(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn run(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         match self {
             Self::Availability(question) => question.answer(session).await,
             Self::CreateEvent(creation) => creation.make(session).await,

@@ -10,7 +10,7 @@ use super::slots::{self, Slot, Wish};
 use crate::hub::envelope::{Code, Refusal};
 use crate::hub::inputs::{self, Inputs, minutes_of};
 use crate::hub::moment::Moment;
-use crate::hub::session::Session;
+use crate::hub::session::ProviderSession;
 
 /// No meeting is longer than a day.
 const DAY_MINUTES: u16 = 24 * 60;
@@ -52,7 +52,7 @@ impl Question {
         Ok(Self { minutes, attendees, days, hours, avoid_mondays })
     }
 
-    pub(super) async fn answer(&self, session: &Session) -> Result<Value, Refusal> {
+    pub(super) async fn answer(&self, session: &ProviderSession) -> Result<Value, Refusal> {
         let customer = &session.customer;
         let ids: Vec<&str> =
             std::iter::once("primary").chain(self.attendees.iter().map(String::as_str)).collect();

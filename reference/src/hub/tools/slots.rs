@@ -3,7 +3,7 @@
 //! Every quarter of an hour of each day is looked at, from the first to the last that fits between the hours.
 //! A slot never spans a change of the clocks, so that its hours are what they seem, and a time that the clocks
 //! skip is no slot. The own calendar must be free; an attendee who is not free is a conflict.
-//! The past is not special: whoever asks for last week gets last week.
+//! The past is not special: a query for last week returns last week.
 
 use jiff::civil::{Date, Weekday};
 use jiff::tz::{AmbiguousOffset, TimeZone};
@@ -32,7 +32,7 @@ pub(super) struct Wish<'a> {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Conflict {
     pub(super) attendee: String,
-    /// `busy`, or `unknown` where the provider does not tell: silence would say that they are free.
+    /// `busy`, or `unknown` where the provider does not report it: leaving it out would mean that they are free.
     pub(super) kind: &'static str,
 }
 
@@ -129,7 +129,7 @@ fn clear_time(wish: &Wish<'_>, date: Date, start: u16) -> Option<(Timestamp, Tim
     (wish.zone.to_offset(to) == offset).then_some((from, to))
 }
 
-/// Someone who is invited; without times, the provider does not tell them.
+/// An attendee; `None` where the provider reports no busy times.
 struct Attendee<'a> {
     name: &'a str,
     occupied: Option<Occupied>,

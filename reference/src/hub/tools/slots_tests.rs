@@ -171,8 +171,8 @@ proptest! {
             for (attendee, calendar) in &attendees {
                 let Calendar::Known(periods) = calendar else { continue };
                 let free = periods.iter().all(|busy| busy.end <= slot.start || slot.end <= busy.start);
-                let told = slot.conflicts.iter().any(|conflict| &conflict.attendee == attendee);
-                prop_assert_eq!(free, !told);
+                let in_conflict = slot.conflicts.iter().any(|conflict| &conflict.attendee == attendee);
+                prop_assert_eq!(free, !in_conflict);
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Definition, Output, Tool};
+use super::tool::{BusTool, Call, Definition, Output};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::{Failure, NextAction};
 
@@ -35,7 +35,7 @@ const LIST: NextAction = NextAction {
 
 pub(crate) struct Depot;
 
-impl Tool for Depot {
+impl BusTool for Depot {
     fn definition(&self) -> &'static Definition {
         &DEFINITION
     }

@@ -5,7 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{Call, Definition, Output, Tool, depot};
+use super::depot;
+use super::tool::{BusTool, Call, Definition, Output};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::{Failure, NextAction};
 
@@ -61,13 +62,13 @@ const PARTIAL: Definition = Definition {
     break_glass: None,
 };
 
-pub(crate) struct Echo;
-pub(crate) struct Fail;
-pub(crate) struct Large;
-pub(crate) struct Secret;
-pub(crate) struct Partial;
+pub(crate) struct EchoProbe;
+pub(crate) struct FailProbe;
+pub(crate) struct LargeProbe;
+pub(crate) struct SecretProbe;
+pub(crate) struct PartialProbe;
 
-impl Tool for Echo {
+impl BusTool for EchoProbe {
     fn definition(&self) -> &'static Definition {
         &ECHO
     }
@@ -77,7 +78,7 @@ impl Tool for Echo {
     }
 }
 
-impl Tool for Fail {
+impl BusTool for FailProbe {
     fn definition(&self) -> &'static Definition {
         &FAIL
     }
@@ -91,7 +92,7 @@ impl Tool for Fail {
     }
 }
 
-impl Tool for Large {
+impl BusTool for LargeProbe {
     fn definition(&self) -> &'static Definition {
         &LARGE
     }
@@ -116,7 +117,7 @@ impl Tool for Large {
     }
 }
 
-impl Tool for Secret {
+impl BusTool for SecretProbe {
     fn definition(&self) -> &'static Definition {
         &SECRET
     }
@@ -134,7 +135,7 @@ impl Tool for Secret {
     }
 }
 
-impl Tool for Partial {
+impl BusTool for PartialProbe {
     fn definition(&self) -> &'static Definition {
         &PARTIAL
     }

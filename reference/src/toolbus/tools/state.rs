@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{Call, Definition, Output, Tool};
+use super::tool::{BusTool, Call, Definition, Output};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::Failure;
 use crate::toolbus::redact::{REDACTED, is_secret, redact};
@@ -20,9 +20,9 @@ const DEFINITION: Definition = Definition {
     break_glass: None,
 };
 
-pub(crate) struct State;
+pub(crate) struct StateTool;
 
-impl Tool for State {
+impl BusTool for StateTool {
     fn definition(&self) -> &'static Definition {
         &DEFINITION
     }

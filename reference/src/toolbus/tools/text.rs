@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::{Call, Definition, Output, Tool};
+use super::tool::{BusTool, Call, Definition, Output};
 use crate::toolbus::arguments::{Argument, Kind};
 use crate::toolbus::failure::Failure;
 
@@ -17,7 +17,7 @@ const DEFINITION: Definition = Definition {
 
 pub(crate) struct Statistics;
 
-impl Tool for Statistics {
+impl BusTool for Statistics {
     fn definition(&self) -> &'static Definition {
         &DEFINITION
     }

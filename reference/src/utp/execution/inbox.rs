@@ -1,15 +1,15 @@
 //! Where Inbox records are kept: [`MemoryInbox`] here, a file in `l0::store_file`; one test checks both.
 //!
-//! A store is synchronous: whoever calls it from an async thread asks [`InboxStore::waits_for_disk`] first.
+//! A store is synchronous: callers on an async thread check [`InboxStore::waits_for_disk`] first.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use serde_json::Value;
 
-use crate::utp::error::Cause;
+use crate::cause::Cause;
+use crate::sync::locked;
 use crate::utp::message::InboxRecord;
-use crate::utp::tool_service::locked;
 
 /// The status of a record that its agent has not taken yet.
 pub(crate) const PENDING: &str = "pending";

@@ -19,14 +19,16 @@ use serde_json::json;
 
 use inbox::{InboxStore, Insertion, PENDING};
 
-use super::error::{Cause, ReferenceError};
+use super::error::ReferenceError;
 use super::ident::{new_id, timestamp};
 use super::message::{InboxRecord, ReportReceipt, RosterRow, text_member};
 use super::platform::{Platform, PlatformError, attempt};
 use super::serving::{Denial, with_store};
 use super::subject::{ChannelId, ProjectId, WorkerTarget, wakeup};
 use super::trace::TraceHeaders;
-use super::{Log, Projects};
+use crate::cause::Cause;
+use crate::log::Log;
+use crate::utp::projects::Projects;
 
 pub(crate) use wire::routes;
 

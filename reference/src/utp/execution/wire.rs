@@ -11,23 +11,24 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::Execution;
+use crate::log::Log;
 use crate::utp::message::text_member;
-use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::projects::Projects;
+use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::TraceHeaders;
-use crate::utp::{Log, Projects};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Operation {
+pub(crate) enum InboxOperation {
     Report,
     InboxList,
 }
 
-impl Desk for Execution {
-    type Operation = Operation;
+impl RequestHandler for Execution {
+    type Operation = InboxOperation;
 
-    fn operations(&self) -> Vec<(Operation, &'static str)> {
-        vec![(Operation::Report, "*.report"), (Operation::InboxList, "inbox.list")]
+    fn operations(&self) -> Vec<(InboxOperation, &'static str)> {
+        vec![(InboxOperation::Report, "*.report"), (InboxOperation::InboxList, "inbox.list")]
     }
 
     fn projects(&self) -> &Projects {
@@ -40,18 +41,18 @@ impl Desk for Execution {
 
     fn perform<'a>(
         &'a self,
-        operation: Operation,
-        request: Request<'a>,
+        operation: InboxOperation,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = self.project(request.project())?;
             match operation {
-                Operation::Report => {
+                InboxOperation::Report => {
                     let channel = request.channel()?;
                     let headers = TraceHeaders::child_of(|name| request.header(name));
                     Ok(json!(self.report(&project, &channel, &headers, request.body()).await?))
                 }
-                Operation::InboxList => {
+                InboxOperation::InboxList => {
                     let body = json_body(request.body())?;
                     let agent_id =
                         text_member(&body, "agent_id").ok_or_else(|| Denial::bad_request("no `agent_id`"))?;
@@ -71,10 +72,10 @@ pub(crate) fn routes(execution: Arc<Execution>) -> Router {
         .with_state(execution)
 }
 
-type Shared = State<Arc<Execution>>;
+type SharedExecution = State<Arc<Execution>>;
 
 async fn report(
-    State(execution): Shared,
+    State(execution): SharedExecution,
     Path((project, channel)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
@@ -86,7 +87,7 @@ async fn report(
 }
 
 async fn records(
-    State(execution): Shared,
+    State(execution): SharedExecution,
     Path((project, agent_id)): Path<(String, String)>,
 ) -> Result<Json<Value>, Denial> {
     let project = execution.project(&project)?;

@@ -16,8 +16,8 @@ use super::upload::definition;
 use crate::utp::message::text_member;
 use crate::utp::serving::{Body, Denial, also_as, body_bytes, json_body};
 
-type Shared = State<Arc<Operations>>;
-type Answer = Result<Json<Value>, Denial>;
+type SharedOperations = State<Arc<Operations>>;
+type JsonResult = Result<Json<Value>, Denial>;
 
 pub(crate) fn routes(operations: Arc<Operations>) -> Router {
     Router::new()
@@ -29,21 +29,24 @@ pub(crate) fn routes(operations: Arc<Operations>) -> Router {
         .with_state(operations)
 }
 
-async fn cards(State(operations): Shared, Path(project): Path<String>, body: Body) -> Answer {
+async fn cards(State(operations): SharedOperations, Path(project): Path<String>, body: Body) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!(operations.cards(&project, &body_bytes(body)?).await?)))
 }
 
-async fn card(State(operations): Shared, Path((project, card_id)): Path<(String, String)>) -> Answer {
+async fn card(
+    State(operations): SharedOperations,
+    Path((project, card_id)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("card", operations.card(&project, &card_id).await?)))
 }
 
 async fn save_card(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, card_id)): Path<(String, String)>,
     body: Body,
-) -> Answer {
+) -> JsonResult {
     let project = operations.project(&project)?;
     let body = body_bytes(body)?;
     let sent: Value = json_body(&body)?;
@@ -54,13 +57,16 @@ async fn save_card(
     Ok(Json(json!({"card_id": operations.save_card(&project, &body).await?})))
 }
 
-async fn tool(State(operations): Shared, Path((project, name)): Path<(String, String)>) -> Answer {
+async fn tool(
+    State(operations): SharedOperations,
+    Path((project, name)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("tool", json!(operations.tool(&project, &name).await?))))
 }
 
 async fn upload(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path(project): Path<String>,
     headers: HeaderMap,
     body: Body,
@@ -72,13 +78,13 @@ async fn upload(
     Ok((StatusCode::CREATED, Json(json!(row))))
 }
 
-async fn tools(State(operations): Shared, Path(project): Path<String>) -> Answer {
+async fn tools(State(operations): SharedOperations, Path(project): Path<String>) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(json!({"tools": operations.tools(&project).await?})))
 }
 
 async fn remove_tool(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, name)): Path<(String, String)>,
 ) -> Result<StatusCode, Denial> {
     let project = operations.project(&project)?;
@@ -86,16 +92,19 @@ async fn remove_tool(
     Ok(StatusCode::NO_CONTENT)
 }
 
-async fn agent(State(operations): Shared, Path((project, agent_id)): Path<(String, String)>) -> Answer {
+async fn agent(
+    State(operations): SharedOperations,
+    Path((project, agent_id)): Path<(String, String)>,
+) -> JsonResult {
     let project = operations.project(&project)?;
     Ok(Json(also_as("agent", json!(operations.agent(&project, &agent_id).await?))))
 }
 
 async fn save_agent(
-    State(operations): Shared,
+    State(operations): SharedOperations,
     Path((project, agent_id)): Path<(String, String)>,
     body: Body,
-) -> Answer {
+) -> JsonResult {
     let project = operations.project(&project)?;
     let body = body_bytes(body)?;
     let sent = json_body(&body)?;

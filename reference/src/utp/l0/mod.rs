@@ -2,7 +2,7 @@
 //!
 //! `operations` is what L0 does, `upload` what it checks, `store` and `store_file` where it keeps things,
 //! `nats` and `http` how it is reached (`docs/bindings.md`). Reports are taken by `execution`, of which one is inside.
-//! It runs no turns: whoever does serves `turns.start` and hears the wakeups (`runtime`).
+//! It runs no turns: the runtime serves `turns.start` and subscribes to the wakeups.
 
 mod http;
 mod nats;
@@ -28,7 +28,9 @@ use super::execution::inbox::{InboxStore, MemoryInbox};
 use super::execution::{self, Execution};
 use super::message::{InboxRecord, RosterRow, ToolRow};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
-use super::{Log, Projects, connect, no_log};
+use crate::log::{Log, no_log};
+use crate::utp::connection::connect;
+use crate::utp::projects::Projects;
 
 /// How L0 is set up.
 #[derive(Clone)]
@@ -131,7 +133,7 @@ impl L0 {
         self.handle.put_tool(row).await
     }
 
-    /// Says where an agent's wakeups go from now on.
+    /// Sets where an agent's wakeups go from now on.
     pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
         self.handle.put_roster(row).await
     }
@@ -164,7 +166,7 @@ impl L0Handle {
         self.operations.with_store(move |store| store.put_tool(&row)).await
     }
 
-    /// Says where an agent's wakeups go from now on.
+    /// Sets where an agent's wakeups go from now on.
     pub async fn put_roster(&self, row: RosterRow) -> Result<(), ReferenceError> {
         self.operations.with_store(move |store| store.put_roster(&row)).await
     }

@@ -7,12 +7,13 @@ use futures::future::BoxFuture;
 use serde_json::{Value, json};
 
 use super::operations::Operations;
+use crate::log::Log;
 use crate::utp::message::text_member;
-use crate::utp::serving::{Denial, Desk, Request, json_body};
-use crate::utp::{Log, Projects};
+use crate::utp::projects::Projects;
+use crate::utp::serving::{Denial, NatsRequest, RequestHandler, json_body};
 
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Operation {
+pub(crate) enum PlatformOperation {
     CardsGet,
     CardsSave,
     ToolsGet,
@@ -21,17 +22,17 @@ pub(crate) enum Operation {
     RosterSave,
 }
 
-impl Desk for Operations {
-    type Operation = Operation;
+impl RequestHandler for Operations {
+    type Operation = PlatformOperation;
 
-    fn operations(&self) -> Vec<(Operation, &'static str)> {
+    fn operations(&self) -> Vec<(PlatformOperation, &'static str)> {
         vec![
-            (Operation::CardsGet, "cards.get"),
-            (Operation::CardsSave, "cards.save"),
-            (Operation::ToolsGet, "tools.get"),
-            (Operation::ToolsList, "tools.list"),
-            (Operation::RosterGet, "roster.get"),
-            (Operation::RosterSave, "roster.save"),
+            (PlatformOperation::CardsGet, "cards.get"),
+            (PlatformOperation::CardsSave, "cards.save"),
+            (PlatformOperation::ToolsGet, "tools.get"),
+            (PlatformOperation::ToolsList, "tools.list"),
+            (PlatformOperation::RosterGet, "roster.get"),
+            (PlatformOperation::RosterSave, "roster.save"),
         ]
     }
 
@@ -45,23 +46,23 @@ impl Desk for Operations {
 
     fn perform<'a>(
         &'a self,
-        operation: Operation,
-        request: Request<'a>,
+        operation: PlatformOperation,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = self.project(request.project())?;
             let body = request.body();
             Ok(match operation {
-                Operation::CardsGet => json!(self.cards(&project, body).await?),
-                Operation::CardsSave => json!({"card_id": self.save_card(&project, body).await?}),
-                Operation::ToolsGet => {
+                PlatformOperation::CardsGet => json!(self.cards(&project, body).await?),
+                PlatformOperation::CardsSave => json!({"card_id": self.save_card(&project, body).await?}),
+                PlatformOperation::ToolsGet => {
                     json!({"tool": self.tool(&project, &named(body, "tool_name")?).await?})
                 }
-                Operation::ToolsList => json!({"tools": self.tools(&project).await?}),
-                Operation::RosterGet => {
+                PlatformOperation::ToolsList => json!({"tools": self.tools(&project).await?}),
+                PlatformOperation::RosterGet => {
                     json!({"agent": self.agent(&project, &named(body, "agent_id")?).await?})
                 }
-                Operation::RosterSave => json!({"agent_id": self.save_agent(&project, body).await?}),
+                PlatformOperation::RosterSave => json!({"agent_id": self.save_agent(&project, body).await?}),
             })
         }
         .boxed()

@@ -11,12 +11,14 @@ use serde_json::Value;
 
 use super::store::Store;
 use super::upload;
-use crate::utp::error::{Cause, ReferenceError};
+use crate::cause::Cause;
+use crate::log::Log;
+use crate::utp::error::ReferenceError;
 use crate::utp::execution::{Roster, served};
 use crate::utp::message::{CardBatch, RosterRow, ToolRow, text_member};
+use crate::utp::projects::Projects;
 use crate::utp::serving::{Denial, json_body, with_store};
 use crate::utp::subject::{ProjectId, WorkerTarget, is_token};
-use crate::utp::{Log, Projects};
 
 /// The most cards that one request may ask for.
 const MAX_CARDS: usize = 1000;

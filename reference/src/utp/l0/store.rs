@@ -1,16 +1,16 @@
 //! Where L0 keeps cards, tools and rosters; the Inboxes are `execution::inbox`.
 //!
 //! [`MemoryStore`] is here, the file in `store_file`; both do the same, and one test checks both.
-//! A store is synchronous: whoever calls it from an async thread asks [`Store::waits_for_disk`] first.
+//! A store is synchronous: callers on an async thread check [`Store::waits_for_disk`] first.
 
 use std::collections::HashMap;
 use std::sync::Mutex;
 
 use serde_json::Value;
 
-use crate::utp::error::Cause;
+use crate::cause::Cause;
+use crate::sync::locked;
 use crate::utp::message::{RosterRow, ToolRow};
-use crate::utp::tool_service::locked;
 
 /// The tables of L0.
 pub(crate) trait Store: Send + Sync {

@@ -11,10 +11,12 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::store::Store;
-use crate::utp::error::{Cause, ReferenceError};
+use crate::cause::Cause;
+use crate::sync::locked;
+use crate::utp::error::ReferenceError;
 use crate::utp::execution::inbox::{CONSUMED, InboxStore, Insertion, PENDING, report_key};
 use crate::utp::message::{InboxRecord, RosterRow, ToolRow};
-use crate::utp::tool_service::{locked, open_file};
+use crate::utp::tool_service::open_file;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS documents (

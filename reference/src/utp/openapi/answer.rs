@@ -9,16 +9,16 @@ use crate::utp::message::ErrorCode;
 use crate::utp::tool_service::{CONTROL, ToolFailure, ToolOutput};
 
 use super::redact::Redactor;
-use super::upstream::Answer;
+use super::upstream::UpstreamResponse;
 
 /// A text longer than this is given in part: cards travel over a broker with a limit.
 const MAX_TEXT: usize = 384 * 1024;
 
-/// How much of a refusal's body is told.
+/// How much of a refusal's body is passed on.
 const MAX_EXCERPT: usize = 300;
 
 /// Reads an answer.
-pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<ToolOutput, ToolFailure> {
+pub(super) fn read(answer: &UpstreamResponse, redactor: &Redactor) -> Result<ToolOutput, ToolFailure> {
     if !(200..300).contains(&answer.status) {
         return Err(refused(answer, redactor));
     }
@@ -49,12 +49,12 @@ pub(super) fn read(answer: &Answer, redactor: &Redactor) -> Result<ToolOutput, T
 }
 
 /// The failure that an answer without success is.
-fn refused(answer: &Answer, redactor: &Redactor) -> ToolFailure {
+fn refused(answer: &UpstreamResponse, redactor: &Redactor) -> ToolFailure {
     let status = answer.status;
     let code = match status {
         401 | 403 => ErrorCode::AuthFailed,
         400 | 404 | 422 => ErrorCode::BadRequest,
-        // A redirect is not followed, so what was asked for is not to be had here.
+        // A redirect is not followed, so this answer has no result.
         300..400 | 429 | 500.. => ErrorCode::UpstreamUnavailable,
         _ => ErrorCode::InternalError,
     };
@@ -85,12 +85,12 @@ mod tests {
     use super::{MAX_TEXT, read};
     use crate::utp::openapi::redact::Redactor;
     use crate::utp::openapi::redact::tests::secret;
-    use crate::utp::openapi::upstream::Answer;
+    use crate::utp::openapi::upstream::UpstreamResponse;
     use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
     fn answered(status: u16, is_json: bool, body: &str) -> Result<ToolOutput, ToolFailure> {
         let body = body.to_owned().into();
-        let answer = Answer { status, is_json, body, latency: Duration::from_millis(12) };
+        let answer = UpstreamResponse { status, is_json, body, latency: Duration::from_millis(12) };
         read(&answer, &Redactor::new(&[secret("secret-77")]))
     }
 

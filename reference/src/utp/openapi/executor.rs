@@ -10,11 +10,13 @@ use futures::FutureExt;
 use futures::future::BoxFuture;
 use serde_json::json;
 
+use crate::environment::Environment;
+use crate::log::Log;
+use crate::secret::Secret;
 use crate::utp::message::{ErrorCode, ToolRow};
 use crate::utp::platform::{Platform, PlatformError, attempt};
 use crate::utp::subject::{CommandSubject, ProjectId};
 use crate::utp::tool_service::{Call, Executor, Form, ToolFailure, ToolOutput};
-use crate::utp::{Environment, Log, Secret};
 
 use super::options::{JinaOptions, KeyVariable};
 use super::redact::Redactor;
@@ -95,7 +97,7 @@ impl Parts {
         })
     }
 
-    /// The key of the upstream; none where nobody insists on one.
+    /// The key of the upstream; `None` where none is required.
     fn key(&self, variable: &KeyVariable) -> Result<Option<Secret>, ToolFailure> {
         match self.environment.get(&variable.name) {
             None if variable.is_named => Err(unset("options.jina.auth_env", &variable.name)),

@@ -1,6 +1,6 @@
 //! The OpenAPI executor: Jina search and reader as tools (Guide §4).
 //!
-//! It is a Tool Service like any other: `tool_service` hears, validates, answers once and reports; here is only what
+//! It is a Tool Service like any other: `tool_service` receives, validates, answers once and reports; here is only what
 //! is its own. In reading order: `options` (what a row says, and the allow-list), `request` (what is asked of the
 //! upstream), `upstream` (how it is asked), `answer` (what the answer becomes), `redact` (why no key is in it),
 //! `executor` (these in order).
@@ -10,7 +10,7 @@
 //! and goes out as `Authorization: Bearer …`. It comes from the [`Environment`] and from nowhere else: an argument or
 //! an option that is called like a credential is not sent. Where `JINA_API_KEY` is not set, the request goes without
 //! `Authorization`, since the upstream also serves anonymous callers; where `auth_env` is said and its variable is not
-//! set, the call fails with `auth_failed`, since somebody meant it to be authenticated. A variable of `options.envs`
+//! set, the call fails with `auth_failed`, since the call was meant to be authenticated. A variable of `options.envs`
 //! that is not set is `auth_failed` too.
 //!
 //! Deliberately absent: `options.args`, which the worker has applied before the card was written; retries of the
@@ -35,7 +35,9 @@ use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::{subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
-use super::{Environment, Log, Projects, no_log};
+use crate::environment::Environment;
+use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use executor::Jina;
 use upstream::Exchange;
 
@@ -54,11 +56,11 @@ pub struct OpenApiConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
     pub data_dir: Option<PathBuf>,
-    /// Whose commands are heard.
+    /// Whose commands are served.
     pub projects: Projects,
     /// Services of one group share the commands among them.
     pub queue_group: String,
-    /// What is heard: the ends of subjects, such as `cmd.tool.jina.>`.
+    /// What is subscribed to: the ends of subjects, such as `cmd.tool.jina.>`.
     pub targets: Vec<String>,
     /// Where requests go.
     pub upstream: Upstream,
@@ -116,7 +118,7 @@ pub struct OpenApi {
 }
 
 impl OpenApi {
-    /// Connects, opens the ledger and subscribes; commands published after the return are heard.
+    /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, a subscription is refused, the ledger cannot be opened, the upstream's address

@@ -106,7 +106,7 @@ fn allowed(address: &str) -> Result<Url, ToolFailure> {
             && url.query().is_none()
             && url.fragment().is_none()
     });
-    // The address itself is not repeated: it may hold what somebody should not have put there.
+    // The address itself is not repeated: it may hold a secret that does not belong there.
     url.ok_or_else(|| {
         misconfigured("options.jina.base_url", "`base_url` is not on the list of allowed hosts")
     })

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use url::form_urlencoded::byte_serialize;
 
 use super::request::percent_encoded;
-use crate::utp::Secret;
+use crate::secret::Secret;
 
 /// What stands in a secret's place.
 const REDACTED: &str = "[redacted]";
@@ -76,7 +76,8 @@ pub(super) mod tests {
     use serde_json::{Value, json};
 
     use super::Redactor;
-    use crate::utp::{Environment, Secret};
+    use crate::environment::Environment;
+    use crate::secret::Secret;
 
     pub(in crate::utp::openapi) fn secret(value: &str) -> Secret {
         let environment: Environment = [("KEY", value)].into_iter().collect();

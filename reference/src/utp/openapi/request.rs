@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 use url::form_urlencoded::byte_serialize;
 
-use crate::utp::Secret;
+use crate::secret::Secret;
 use crate::utp::message::ErrorCode;
 use crate::utp::tool_service::{Arguments, ToolFailure};
 

@@ -49,7 +49,7 @@ enum Way {
 }
 
 /// What the upstream answered.
-pub(super) struct Answer {
+pub(super) struct UpstreamResponse {
     pub(super) status: u16,
     pub(super) is_json: bool,
     pub(super) body: Bytes,
@@ -67,7 +67,7 @@ impl Exchange {
     }
 
     /// Asks, and reads the whole answer, whatever its status.
-    pub(super) async fn send(&self, ask: &Ask) -> Result<Answer, ToolFailure> {
+    pub(super) async fn send(&self, ask: &Ask) -> Result<UpstreamResponse, ToolFailure> {
         let started = Instant::now();
         match tokio::time::timeout(self.deadline, self.answer(ask, started)).await {
             Ok(answer) => answer,
@@ -80,7 +80,7 @@ impl Exchange {
         }
     }
 
-    async fn answer(&self, ask: &Ask, started: Instant) -> Result<Answer, ToolFailure> {
+    async fn answer(&self, ask: &Ask, started: Instant) -> Result<UpstreamResponse, ToolFailure> {
         let host = ask.address.host_str().unwrap_or_default();
         let prefix = match &self.way {
             Way::Tls(_) => "",
@@ -106,7 +106,7 @@ impl Exchange {
             }
             body.extend_from_slice(&chunk);
         }
-        Ok(Answer { status, is_json, body: body.into(), latency: started.elapsed() })
+        Ok(UpstreamResponse { status, is_json, body: body.into(), latency: started.elapsed() })
     }
 
     async fn respond(&self, host: &str, request: Request<Body>) -> Result<Response<Body>, Cause> {

@@ -4,17 +4,13 @@
 
 use std::time::Duration;
 
+use bytes::Bytes;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use reqwest::{Client, RequestBuilder, redirect};
-use serde_json::{Value, json};
 
-use super::{MAX_ANSWER, Platform, PlatformError, Records, ToolList, decode};
-use crate::utp::message::{
-    CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
-};
-use crate::utp::subject::{ChannelId, ProjectId};
-use crate::utp::trace::TraceHeaders;
+use super::{MAX_ANSWER, Platform, PlatformError, PlatformRequest};
+use crate::utp::subject::ProjectId;
 
 /// The platform over HTTP.
 #[derive(Debug, Clone)]
@@ -49,159 +45,70 @@ impl HttpPlatform {
         url
     }
 
-    async fn send(&self, operation: &'static str, request: RequestBuilder) -> Result<Vec<u8>, PlatformError> {
-        let failed = |error: reqwest::Error| {
-            if error.is_timeout() {
-                PlatformError::Deadline { operation, after: self.deadline }
-            } else {
-                PlatformError::Unreachable { operation, source: Box::new(error) }
+    fn build(&self, project: &ProjectId, request: &PlatformRequest<'_>) -> RequestBuilder {
+        let project = project.as_str();
+        let get = |segments: &[&str]| self.client.get(self.url(segments));
+        let post = |segments: &[&str]| self.client.post(self.url(segments)).json(&request.body());
+        let put = |segments: &[&str]| self.client.put(self.url(segments)).json(&request.body());
+        let builder = match *request {
+            PlatformRequest::CardsGet { .. } => post(&[project, "cards", "batch"]),
+            PlatformRequest::CardsSave { card } => {
+                put(&[project, "cards", card["card_id"].as_str().unwrap_or_default()])
+            }
+            PlatformRequest::ToolsGet { tool_name } => get(&[project, "tools", tool_name]),
+            PlatformRequest::ToolsList => get(&[project, "tools"]),
+            PlatformRequest::RosterGet { agent_id } => get(&[project, "agents", agent_id]),
+            PlatformRequest::RosterSave { row } => put(&[project, "agents", &row.agent_id]),
+            PlatformRequest::InboxList { agent_id } => get(&[project, "agents", agent_id, "inbox"]),
+            PlatformRequest::Report { channel, .. } => {
+                post(&[project, "channels", channel.as_str(), "reports"])
+            }
+            PlatformRequest::TurnsStart { channel, .. } => {
+                post(&[project, "channels", channel.as_str(), "turns"])
             }
         };
-        let mut response = request.send().await.map_err(failed)?;
-        let status = response.status();
-        let mut body = Vec::new();
-        // Chunk by chunk, so that an endless answer never fills the memory.
-        while let Some(chunk) = response.chunk().await.map_err(failed)? {
-            if body.len() + chunk.len() > MAX_ANSWER {
-                return Err(PlatformError::TooLong { operation, limit: MAX_ANSWER });
-            }
-            body.extend_from_slice(&chunk);
-        }
-        if status.is_success() {
-            Ok(body)
-        } else {
-            Err(PlatformError::refused(operation, status.as_u16(), &body))
-        }
+        let headers = request.routing().map(|(_, headers)| headers.pairs()).unwrap_or_default();
+        headers.into_iter().fold(builder, |builder, (name, value)| builder.header(name, value))
     }
 }
 
 impl Platform for HttpPlatform {
-    fn cards<'a>(
+    fn request<'a>(
         &'a self,
         project_id: &'a ProjectId,
-        card_ids: &'a [String],
-    ) -> BoxFuture<'a, Result<CardBatch, PlatformError>> {
+        request: PlatformRequest<'a>,
+    ) -> BoxFuture<'a, Result<Bytes, PlatformError>> {
         async move {
-            let url = self.url(&[project_id.as_str(), "cards", "batch"]);
-            let request = self.client.post(url).json(&json!({"card_ids": card_ids}));
-            decode("cards.get", &self.send("cards.get", request).await?)
+            let operation = request.name();
+            let failed = |error: reqwest::Error| {
+                if error.is_timeout() {
+                    PlatformError::Deadline { operation, after: self.deadline }
+                } else {
+                    PlatformError::Unreachable { operation, source: Box::new(error) }
+                }
+            };
+            let mut response = self.build(project_id, &request).send().await.map_err(failed)?;
+            let status = response.status();
+            let mut body = Vec::new();
+            // Chunk by chunk, so that an endless answer never fills the memory.
+            while let Some(chunk) = response.chunk().await.map_err(failed)? {
+                if body.len() + chunk.len() > MAX_ANSWER {
+                    return Err(PlatformError::TooLong { operation, limit: MAX_ANSWER });
+                }
+                body.extend_from_slice(&chunk);
+            }
+            if status.is_success() {
+                Ok(body.into())
+            } else {
+                Err(PlatformError::refused(operation, status.as_u16(), &body))
+            }
         }
         .boxed()
     }
 
-    fn save_card<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        card: &'a Value,
-    ) -> BoxFuture<'a, Result<(), PlatformError>> {
-        async move {
-            let card_id = card["card_id"].as_str().unwrap_or_default();
-            let url = self.url(&[project_id.as_str(), "cards", card_id]);
-            let request = self.client.put(url).json(&json!({"card": card}));
-            self.send("cards.save", request).await.map(drop)
-        }
-        .boxed()
+    fn nests_rows(&self) -> bool {
+        false
     }
-
-    fn tool<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        tool_name: &'a str,
-    ) -> BoxFuture<'a, Result<ToolRow, PlatformError>> {
-        async move {
-            let request = self.client.get(self.url(&[project_id.as_str(), "tools", tool_name]));
-            decode("tools.get", &self.send("tools.get", request).await?)
-        }
-        .boxed()
-    }
-
-    fn report<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        channel_id: &'a ChannelId,
-        report: &'a Report,
-        headers: &'a TraceHeaders,
-    ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>> {
-        async move {
-            let segments = [project_id.as_str(), "channels", channel_id.as_str(), "reports"];
-            let request = traced(self.client.post(self.url(&segments)).json(report), headers);
-            decode("report", &self.send("report", request).await?)
-        }
-        .boxed()
-    }
-
-    fn tools_list<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-    ) -> BoxFuture<'a, Result<Vec<ToolRow>, PlatformError>> {
-        async move {
-            let request = self.client.get(self.url(&[project_id.as_str(), "tools"]));
-            let answer = self.send("tools.list", request).await?;
-            decode::<ToolList>("tools.list", &answer).map(ToolList::rows)
-        }
-        .boxed()
-    }
-
-    fn agent<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        agent_id: &'a str,
-    ) -> BoxFuture<'a, Result<RosterRow, PlatformError>> {
-        async move {
-            let request = self.client.get(self.url(&[project_id.as_str(), "agents", agent_id]));
-            decode("roster.get", &self.send("roster.get", request).await?)
-        }
-        .boxed()
-    }
-
-    fn save_agent<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        row: &'a RosterRow,
-    ) -> BoxFuture<'a, Result<(), PlatformError>> {
-        async move {
-            let url = self.url(&[project_id.as_str(), "agents", &row.agent_id]);
-            let request = self.client.put(url).json(&json!({"agent": row}));
-            self.send("roster.save", request).await.map(drop)
-        }
-        .boxed()
-    }
-
-    fn start_turn<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        channel_id: &'a ChannelId,
-        request: &'a TurnRequest,
-        headers: &'a TraceHeaders,
-    ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>> {
-        async move {
-            let segments = [project_id.as_str(), "channels", channel_id.as_str(), "turns"];
-            let request = traced(self.client.post(self.url(&segments)).json(request), headers);
-            decode("turns.start", &self.send("turns.start", request).await?)
-        }
-        .boxed()
-    }
-
-    fn inbox<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        agent_id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>> {
-        async move {
-            let segments = [project_id.as_str(), "agents", agent_id, "inbox"];
-            let request = self.client.get(self.url(&segments));
-            let answer = self.send("inbox.list", request).await?;
-            decode::<Records>("inbox.list", &answer).map(|answer| answer.records)
-        }
-        .boxed()
-    }
-}
-
-fn traced(mut request: RequestBuilder, headers: &TraceHeaders) -> RequestBuilder {
-    for (name, value) in headers.pairs() {
-        request = request.header(name, value);
-    }
-    request
 }
 
 /// Encodes everything but the unreserved characters of RFC 3986.
@@ -239,7 +146,7 @@ mod tests {
         ProjectId::new("prj").expect("a token")
     }
 
-    /// What a client with a deadline of 200 ms makes of one answer of the card store.
+    /// Result of a request with a 200 ms timeout.
     async fn check(answer: ResponseTemplate, expect: &str) {
         let server = MockServer::start().await;
         Mock::given(method("POST")).respond_with(answer).mount(&server).await;

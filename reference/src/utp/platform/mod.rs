@@ -1,33 +1,38 @@
 //! How a component reaches the parties that the protocol names without a wire form: card store, `resource.tools`,
-//! roster, report, and whoever runs turns.
+//! roster, report, and the service that runs turns.
 //!
-//! [`Platform`] is the seam; [`nats`] and [`http`] are its two bindings (`docs/bindings.md`).
+//! [`Platform`] has the operations; [`nats`] and [`http`] are the two bindings that carry them (`docs/bindings.md`).
 //! A binding makes one attempt, with a deadline and a size cap; whether to try again is the caller's business,
 //! and `patience` helps with it.
 //! There is deliberately no operation that writes state: a tool has no way to (Guide §1).
 //! A Tool Service uses four of the operations; roster and turns are for the PMO and the runtime.
 
+pub(crate) mod error;
 pub mod http;
 pub mod nats;
 mod patience;
+mod request;
 
 use std::time::Duration;
 
+use bytes::Bytes;
+use futures::FutureExt as _;
 use futures::future::BoxFuture;
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::error::Cause;
 use super::message::{
     CardBatch, InboxRecord, Report, ReportReceipt, RosterRow, ToolRow, TurnReceipt, TurnRequest,
 };
 use super::subject::{ChannelId, ProjectId};
 use super::trace::TraceHeaders;
 
+pub use error::PlatformError;
 pub use http::HttpPlatform;
 pub use nats::NatsPlatform;
 pub(crate) use patience::attempt;
+pub use request::PlatformRequest;
 
 /// No answer of the platform may be longer.
 pub const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -47,140 +52,127 @@ pub enum PlatformConfig {
     },
 }
 
-/// Card store, tool rows, roster, report and turns.
+/// Card store, tool rows, roster, report and turns. A binding carries requests; the operations are the same over both.
 pub trait Platform: Send + Sync {
+    /// Makes one attempt; returns the body of a successful answer.
+    fn request<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        request: PlatformRequest<'a>,
+    ) -> BoxFuture<'a, Result<Bytes, PlatformError>>;
+
+    /// Whether a row is a member of its answer, as in `{"tool": {…}}`, and not the answer itself.
+    fn nests_rows(&self) -> bool;
+
     /// Reads cards of a project.
     fn cards<'a>(
         &'a self,
         project_id: &'a ProjectId,
         card_ids: &'a [String],
-    ) -> BoxFuture<'a, Result<CardBatch, PlatformError>>;
+    ) -> BoxFuture<'a, Result<CardBatch, PlatformError>> {
+        let request = PlatformRequest::CardsGet { card_ids };
+        async move { decode(request, &self.request(project_id, request).await?) }.boxed()
+    }
 
     /// Writes a card of a project; writing the same card again changes nothing.
     fn save_card<'a>(
         &'a self,
         project_id: &'a ProjectId,
         card: &'a Value,
-    ) -> BoxFuture<'a, Result<(), PlatformError>>;
+    ) -> BoxFuture<'a, Result<(), PlatformError>> {
+        async move { self.request(project_id, PlatformRequest::CardsSave { card }).await.map(drop) }.boxed()
+    }
 
     /// Reads a `resource.tools` row.
     fn tool<'a>(
         &'a self,
         project_id: &'a ProjectId,
         tool_name: &'a str,
-    ) -> BoxFuture<'a, Result<ToolRow, PlatformError>>;
-
-    /// Hands a callback to the Inbox of the agent that it names.
-    fn report<'a>(
-        &'a self,
-        project_id: &'a ProjectId,
-        channel_id: &'a ChannelId,
-        report: &'a Report,
-        headers: &'a TraceHeaders,
-    ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>>;
+    ) -> BoxFuture<'a, Result<ToolRow, PlatformError>> {
+        let request = PlatformRequest::ToolsGet { tool_name };
+        async move {
+            let answer = self.request(project_id, request).await?;
+            if self.nests_rows() {
+                return decode::<ToolAnswer>(request, &answer).map(|answer| answer.tool);
+            }
+            decode(request, &answer)
+        }
+        .boxed()
+    }
 
     /// Reads all `resource.tools` rows of a project.
     fn tools_list<'a>(
         &'a self,
         project_id: &'a ProjectId,
-    ) -> BoxFuture<'a, Result<Vec<ToolRow>, PlatformError>>;
+    ) -> BoxFuture<'a, Result<Vec<ToolRow>, PlatformError>> {
+        let request = PlatformRequest::ToolsList;
+        async move {
+            decode::<ToolList>(request, &self.request(project_id, request).await?).map(ToolList::rows)
+        }
+        .boxed()
+    }
+
+    /// Hands a callback to the Inbox of the agent that it names.
+    fn report<'a>(
+        &'a self,
+        project_id: &'a ProjectId,
+        channel: &'a ChannelId,
+        report: &'a Report,
+        headers: &'a TraceHeaders,
+    ) -> BoxFuture<'a, Result<ReportReceipt, PlatformError>> {
+        let request = PlatformRequest::Report { channel, report, headers };
+        async move { decode(request, &self.request(project_id, request).await?) }.boxed()
+    }
 
     /// Reads a roster row.
     fn agent<'a>(
         &'a self,
         project_id: &'a ProjectId,
         agent_id: &'a str,
-    ) -> BoxFuture<'a, Result<RosterRow, PlatformError>>;
+    ) -> BoxFuture<'a, Result<RosterRow, PlatformError>> {
+        let request = PlatformRequest::RosterGet { agent_id };
+        async move {
+            let answer = self.request(project_id, request).await?;
+            if self.nests_rows() {
+                return decode::<AgentAnswer>(request, &answer).map(|answer| answer.agent);
+            }
+            decode(request, &answer)
+        }
+        .boxed()
+    }
 
     /// Writes a roster row.
     fn save_agent<'a>(
         &'a self,
         project_id: &'a ProjectId,
         row: &'a RosterRow,
-    ) -> BoxFuture<'a, Result<(), PlatformError>>;
+    ) -> BoxFuture<'a, Result<(), PlatformError>> {
+        async move { self.request(project_id, PlatformRequest::RosterSave { row }).await.map(drop) }.boxed()
+    }
 
-    /// Gives an agent something to do; with an `agent_turn_id` that is known it starts nothing.
+    /// Starts a turn of an agent, unless its `agent_turn_id` is known already.
     fn start_turn<'a>(
         &'a self,
         project_id: &'a ProjectId,
-        channel_id: &'a ChannelId,
-        request: &'a TurnRequest,
+        channel: &'a ChannelId,
+        turn: &'a TurnRequest,
         headers: &'a TraceHeaders,
-    ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>>;
+    ) -> BoxFuture<'a, Result<TurnReceipt, PlatformError>> {
+        let request = PlatformRequest::TurnsStart { channel, turn, headers };
+        async move { decode(request, &self.request(project_id, request).await?) }.boxed()
+    }
 
     /// Reads an agent's Inbox, oldest first.
     fn inbox<'a>(
         &'a self,
         project_id: &'a ProjectId,
         agent_id: &'a str,
-    ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>>;
-}
-
-/// Why one attempt failed.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum PlatformError {
-    /// No answer in time.
-    #[error("{operation}: no answer within {after:?}")]
-    Deadline {
-        /// What was attempted.
-        operation: &'static str,
-        /// The deadline.
-        after: Duration,
-    },
-    /// Nobody there, or the connection broke.
-    #[error("{operation}: not reachable")]
-    Unreachable {
-        /// What was attempted.
-        operation: &'static str,
-        /// What the client library says.
-        source: Cause,
-    },
-    /// The platform answered with an error.
-    #[error("{operation}: refused with {status} `{code}`: {message}")]
-    Refused {
-        /// What was attempted.
-        operation: &'static str,
-        /// The HTTP status, or the number of the NATS error header.
-        status: u16,
-        /// The code of the error body; empty when there is none.
-        code: String,
-        /// The message of the error body.
-        message: String,
-    },
-    /// The answer is not what the binding says.
-    #[error("{operation}: malformed answer: {reason}")]
-    Malformed {
-        /// What was attempted.
-        operation: &'static str,
-        /// What is wrong.
-        reason: String,
-    },
-    /// The request or the answer is too long.
-    #[error("{operation}: longer than {limit} bytes")]
-    TooLong {
-        /// What was attempted.
-        operation: &'static str,
-        /// The limit that was hit.
-        limit: usize,
-    },
-}
-
-impl PlatformError {
-    /// Whether another attempt may succeed.
-    pub fn is_transient(&self) -> bool {
-        match self {
-            Self::Deadline { .. } | Self::Unreachable { .. } => true,
-            Self::Refused { status, .. } => *status >= 500 || *status == 429,
-            Self::Malformed { .. } | Self::TooLong { .. } => false,
+    ) -> BoxFuture<'a, Result<Vec<InboxRecord>, PlatformError>> {
+        let request = PlatformRequest::InboxList { agent_id };
+        async move {
+            decode::<Records>(request, &self.request(project_id, request).await?).map(|answer| answer.records)
         }
-    }
-
-    /// Builds the refusal from the body of an error answer, whatever that body is.
-    fn refused(operation: &'static str, status: u16, body: &[u8]) -> Self {
-        let body: Value = serde_json::from_slice(body).unwrap_or_default();
-        let text = |name: &str| body["error"][name].as_str().unwrap_or_default().to_owned();
-        Self::Refused { operation, status, code: text("code"), message: text("message") }
+        .boxed()
     }
 }
 
@@ -197,9 +189,15 @@ impl ToolList {
     }
 }
 
-/// The answer to `roster.get`.
+/// A row as a member of its answer.
 #[derive(Deserialize)]
-struct AgentReply {
+struct ToolAnswer {
+    tool: ToolRow,
+}
+
+/// A row as a member of its answer.
+#[derive(Deserialize)]
+struct AgentAnswer {
     agent: RosterRow,
 }
 
@@ -210,7 +208,7 @@ struct Records {
 }
 
 /// Reads an answer of the form that the binding gives it.
-fn decode<T: DeserializeOwned>(operation: &'static str, body: &[u8]) -> Result<T, PlatformError> {
+fn decode<T: DeserializeOwned>(request: PlatformRequest<'_>, body: &[u8]) -> Result<T, PlatformError> {
     serde_json::from_slice(body)
-        .map_err(|error| PlatformError::Malformed { operation, reason: error.to_string() })
+        .map_err(|error| PlatformError::Malformed { operation: request.name(), reason: error.to_string() })
 }

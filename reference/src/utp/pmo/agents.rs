@@ -9,8 +9,8 @@ use crate::utp::platform::attempt;
 use crate::utp::tool_service::{Call, ToolFailure, ToolOutput};
 
 use super::arguments::{Action, Provision, Strategy, Task};
+use super::context::{PmoContext, is_absent, missed};
 use super::ids;
-use super::office::{Office, is_absent, missed};
 
 /// The member of a row's metadata that names the call which made it.
 const MADE_BY: &str = "provisioned_by";
@@ -23,7 +23,7 @@ pub(super) struct Target {
     pub(super) is_new: bool,
 }
 
-impl Office {
+impl PmoContext {
     /// Does what `provision_agent` is asked for.
     pub(super) async fn provision(&self, call: &Call, asked: Provision) -> Result<ToolOutput, ToolFailure> {
         let agent_id = asked.agent_id.clone().unwrap_or_else(|| ids::agent_id(call, 0));

@@ -1,24 +1,25 @@
-//! Turns of other agents: started once, their ends heard, their deliverables read.
+//! Turns of other agents: started once, waited for, their deliverables read.
 //!
-//! The end of a turn is told on the bus and nowhere else, so whoever waits subscribes before the turn is started.
+//! The end of a turn is published on the bus and nowhere else, so the waiting call subscribes before it starts the turn.
 
 use async_nats::Subscriber;
 use futures::StreamExt;
 use serde_json::{Value, json};
 
+use crate::utp::ReferenceError;
+use crate::utp::connection::round_trip;
 use crate::utp::message::{ErrorCode, RosterRow, Status, TaskEvent, TurnReceipt, TurnRequest};
 use crate::utp::platform::attempt;
 use crate::utp::subject::{is_token, task_event};
 use crate::utp::tool_service::{Call, ToolFailure};
-use crate::utp::{ReferenceError, round_trip};
 
 use super::arguments::Task;
+use super::context::{PmoContext, missed};
 use super::ids;
-use super::office::{Office, missed};
 
 /// How the turn of another agent ended, and what it left.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct ChildEnding {
     pub(super) status: Status,
     pub(super) deliverable_card_id: Option<String>,
     /// The deliverable: its text, or its whole content where it has none.
@@ -27,7 +28,7 @@ pub(super) struct Ending {
     pub(super) failure: Option<ToolFailure>,
 }
 
-impl Office {
+impl PmoContext {
     /// Starts the turn of task number `index`.
     pub(super) async fn start(
         &self,
@@ -72,25 +73,28 @@ impl Office {
             let subject =
                 task_event(&self.version, &call.subject.project_id, &call.subject.channel_id, agent_id);
             let subscribed = self.client.subscribe(subject.clone()).await;
-            subscribers.push(
-                subscribed.map_err(|source| {
-                    unheard(&ReferenceError::Subscribe { subject, source: source.into() })
-                })?,
-            );
+            subscribers.push(subscribed.map_err(|source| {
+                not_subscribed(&ReferenceError::Subscribe { subject, source: source.into() })
+            })?);
         }
-        round_trip(&self.client).await.map_err(|error| unheard(&error))?;
+        round_trip(&self.client).await.map_err(|error| not_subscribed(&error))?;
         Ok(subscribers)
     }
 
     /// Waits for the end of a turn, then reads its deliverable.
-    pub(super) async fn ending(&self, call: &Call, events: &mut Subscriber, turn: &TurnReceipt) -> Ending {
-        let failed = |failure| Ending {
+    pub(super) async fn ending(
+        &self,
+        call: &Call,
+        events: &mut Subscriber,
+        turn: &TurnReceipt,
+    ) -> ChildEnding {
+        let failed = |failure| ChildEnding {
             status: Status::Failed,
             deliverable_card_id: None,
             output: None,
             failure: Some(failure),
         };
-        let event = match told(events, &turn.agent_turn_id).await {
+        let event = match task_end(events, &turn.agent_turn_id).await {
             Ok(event) => event,
             Err(failure) => return failed(failure),
         };
@@ -102,7 +106,7 @@ impl Office {
                 Err(missing) => failure = failure.or(Some(missing)),
             }
         }
-        Ending { status: event.status, deliverable_card_id: event.deliverable_card_id, output, failure }
+        ChildEnding { status: event.status, deliverable_card_id: event.deliverable_card_id, output, failure }
     }
 
     async fn deliverable(&self, call: &Call, card_id: &str) -> Result<Value, ToolFailure> {
@@ -124,8 +128,8 @@ impl Office {
     }
 }
 
-/// The event that tells the end of this turn; other turns of the agent are none of our business.
-async fn told(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
+/// The event that reports the end of this turn; those of the agent's other turns are skipped.
+async fn task_end(events: &mut Subscriber, agent_turn_id: &str) -> Result<TaskEvent, ToolFailure> {
     while let Some(message) = events.next().await {
         let Ok(event) = serde_json::from_slice::<Value>(&message.payload) else { continue };
         if event["agent_turn_id"] == agent_turn_id {
@@ -157,6 +161,9 @@ fn failure_of(event: &TaskEvent) -> Option<ToolFailure> {
     Some(if error.is_null() { failure } else { failure.with_detail(json!({"turn_error": error})) })
 }
 
-fn unheard(error: &ReferenceError) -> ToolFailure {
-    ToolFailure::new(ErrorCode::UpstreamUnavailable, format!("the ends of turns cannot be heard: {error}"))
+fn not_subscribed(error: &ReferenceError) -> ToolFailure {
+    ToolFailure::new(
+        ErrorCode::UpstreamUnavailable,
+        format!("cannot subscribe to the ends of turns: {error}"),
+    )
 }

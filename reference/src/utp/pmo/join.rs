@@ -1,33 +1,33 @@
-//! Many turns, one answer: what a `fork_join` makes of how its tasks ended.
+//! Many turns, one answer: the result of a `fork_join` out of how its tasks ended.
 //!
-//! Pure; `office` starts and waits.
+//! Pure; `built_ins` starts and waits.
 
 use serde_json::{Value, json};
 
 use crate::utp::message::{ErrorCode, Status};
 use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
-use super::children::Ending;
+use super::children::ChildEnding;
 
 /// How much of all outputs together is put into the answer; what is longer is left to the deliverable's card.
 const MAX_OUTPUTS: usize = 512 * 1024;
 
 /// What is known of a task when the waiting ends.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) enum Fate {
-    Ended(Ending),
+pub(super) enum BranchOutcome {
+    Ended(ChildEnding),
     /// Its turn could not be started.
     NotStarted(ToolFailure),
     /// Its turn goes on without being waited for.
     Unfinished,
 }
 
-/// A task, its agent and turn as far as there are any, and its fate.
+/// A task, its agent and turn as far as there are any, and its outcome.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Branch {
     pub(super) agent_id: String,
     pub(super) agent_turn_id: Option<String>,
-    pub(super) fate: Fate,
+    pub(super) outcome: BranchOutcome,
 }
 
 /// Why the waiting ended.
@@ -41,44 +41,44 @@ pub(super) enum Waited {
 impl Branch {
     /// Whether there is something in it for the caller.
     fn is_useful(&self) -> bool {
-        matches!(&self.fate, Fate::Ended(ending) if matches!(ending.status, Status::Success | Status::Partial))
+        matches!(&self.outcome, BranchOutcome::Ended(ending) if matches!(ending.status, Status::Success | Status::Partial))
     }
 
     /// Whether it is all that was asked for.
     pub(super) fn is_success(&self) -> bool {
-        matches!(&self.fate, Fate::Ended(ending) if ending.status == Status::Success && ending.failure.is_none())
+        matches!(&self.outcome, BranchOutcome::Ended(ending) if ending.status == Status::Success && ending.failure.is_none())
     }
 
     fn failure(&self) -> Option<&ToolFailure> {
-        match &self.fate {
-            Fate::Ended(ending) => ending.failure.as_ref(),
-            Fate::NotStarted(failure) => Some(failure),
-            Fate::Unfinished => None,
+        match &self.outcome {
+            BranchOutcome::Ended(ending) => ending.failure.as_ref(),
+            BranchOutcome::NotStarted(failure) => Some(failure),
+            BranchOutcome::Unfinished => None,
         }
     }
 
-    fn told(&self, index: usize, allowance: usize) -> Value {
-        let mut told = json!({
+    fn to_json(&self, index: usize, allowance: usize) -> Value {
+        let mut task = json!({
             "index": index, "agent_id": self.agent_id, "agent_turn_id": self.agent_turn_id,
             "status": "unfinished", "deliverable_card_id": null, "output": null, "error": null,
         });
-        if let Fate::Ended(ending) = &self.fate {
-            told["status"] = json!(ending.status);
-            told["deliverable_card_id"] = json!(ending.deliverable_card_id);
+        if let BranchOutcome::Ended(ending) = &self.outcome {
+            task["status"] = json!(ending.status);
+            task["deliverable_card_id"] = json!(ending.deliverable_card_id);
             match &ending.output {
                 Some(output) if output.to_string().len() > allowance => {
-                    told["output_left_out"] = json!(true);
+                    task["output_left_out"] = json!(true);
                 }
-                output => told["output"] = json!(output),
+                output => task["output"] = json!(output),
             }
-        } else if matches!(self.fate, Fate::NotStarted(_)) {
-            told["status"] = json!(Status::Failed);
+        } else if matches!(self.outcome, BranchOutcome::NotStarted(_)) {
+            task["status"] = json!(Status::Failed);
         }
         if let Some(failure) = self.failure() {
-            told["error"] =
+            task["error"] =
                 json!({"code": failure.code, "message": failure.message, "detail": failure.detail});
         }
-        told
+        task
     }
 }
 
@@ -86,7 +86,7 @@ impl Branch {
 pub(super) fn joined(branches: &[Branch], waited: Waited) -> Result<ToolOutput, ToolFailure> {
     let allowance = MAX_OUTPUTS / branches.len().max(1);
     let tasks: Vec<Value> =
-        branches.iter().enumerate().map(|(index, branch)| branch.told(index, allowance)).collect();
+        branches.iter().enumerate().map(|(index, branch)| branch.to_json(index, allowance)).collect();
     let short: Vec<usize> = (0..branches.len()).filter(|index| !branches[*index].is_success()).collect();
     if short.is_empty() {
         return Ok(ToolOutput::Complete(json!({ "tasks": tasks })));
@@ -116,10 +116,10 @@ pub(super) fn joined(branches: &[Branch], waited: Waited) -> Result<ToolOutput, 
 /// The answer of a call that asked one agent.
 pub(super) fn answered(branch: &Branch, waited: Waited) -> Result<ToolOutput, ToolFailure> {
     let place = json!({"agent_id": branch.agent_id, "agent_turn_id": branch.agent_turn_id});
-    let ending = match &branch.fate {
-        Fate::Ended(ending) => ending,
-        Fate::NotStarted(failure) => return Err(failure.clone()),
-        Fate::Unfinished => {
+    let ending = match &branch.outcome {
+        BranchOutcome::Ended(ending) => ending,
+        BranchOutcome::NotStarted(failure) => return Err(failure.clone()),
+        BranchOutcome::Unfinished => {
             debug_assert_eq!(waited, Waited::ToTheDeadline, "one turn ends, or its deadline comes");
             return Err(ToolFailure::new(ErrorCode::ToolTimeout, "the expert did not answer in time")
                 .with_detail(place));
@@ -152,28 +152,28 @@ pub(super) fn answered(branch: &Branch, waited: Waited) -> Result<ToolOutput, To
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Branch, Ending, Fate, Waited, answered, joined};
+    use super::{Branch, BranchOutcome, ChildEnding, Waited, answered, joined};
     use crate::utp::message::{ErrorCode, Status};
     use crate::utp::tool_service::{ToolFailure, ToolOutput};
 
     fn branch(status: Status) -> Branch {
         let failure = (status != Status::Success).then(|| ToolFailure::new(ErrorCode::AuthFailed, "no"));
         let output = Some(json!("text"));
-        let ending = Ending { status, deliverable_card_id: Some("card".to_owned()), output, failure };
+        let ending = ChildEnding { status, deliverable_card_id: Some("card".to_owned()), output, failure };
         Branch {
             agent_id: "ag".to_owned(),
             agent_turn_id: Some("turn".to_owned()),
-            fate: Fate::Ended(ending),
+            outcome: BranchOutcome::Ended(ending),
         }
     }
 
     fn unfinished() -> Branch {
-        Branch { fate: Fate::Unfinished, ..branch(Status::Success) }
+        Branch { outcome: BranchOutcome::Unfinished, ..branch(Status::Success) }
     }
 
     fn not_started() -> Branch {
         let failure = ToolFailure::new(ErrorCode::UpstreamUnavailable, "no");
-        Branch { agent_turn_id: None, fate: Fate::NotStarted(failure), ..branch(Status::Success) }
+        Branch { agent_turn_id: None, outcome: BranchOutcome::NotStarted(failure), ..branch(Status::Success) }
     }
 
     /// The kind of the answer and its code, and the status of each task.
@@ -250,7 +250,7 @@ mod tests {
     fn long_outputs_are_left_to_their_cards() {
         let mut branches = vec![branch(Status::Success); 16];
         for branch in &mut branches {
-            if let Fate::Ended(ending) = &mut branch.fate {
+            if let BranchOutcome::Ended(ending) = &mut branch.outcome {
                 ending.output = Some(json!("x".repeat(100_000)));
             }
         }
@@ -264,7 +264,11 @@ mod tests {
     #[test]
     fn one_end_is_an_answer() {
         fn check(branch: &Branch, kind: &str, code: &Value) {
-            let waited = if branch.fate == Fate::Unfinished { Waited::ToTheDeadline } else { Waited::ForAll };
+            let waited = if branch.outcome == BranchOutcome::Unfinished {
+                Waited::ToTheDeadline
+            } else {
+                Waited::ForAll
+            };
             let (found, found_code, _) = read(answered(branch, waited));
             assert_eq!((found, &found_code), (kind, code));
         }
@@ -274,11 +278,11 @@ mod tests {
         check(&not_started(), "failed", &json!("upstream_unavailable"));
         check(&unfinished(), "failed", &json!("tool_timeout"));
         let mut empty = branch(Status::Success);
-        if let Fate::Ended(ending) = &mut empty.fate {
+        if let BranchOutcome::Ended(ending) = &mut empty.outcome {
             ending.output = None;
         }
         check(&empty, "partial", &json!("incomplete_result"));
-        if let Fate::Ended(ending) = &mut empty.fate {
+        if let BranchOutcome::Ended(ending) = &mut empty.outcome {
             ending.failure = Some(ToolFailure::new(ErrorCode::UpstreamUnavailable, "no"));
         }
         check(&empty, "failed", &json!("upstream_unavailable"));

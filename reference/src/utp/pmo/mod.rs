@@ -1,9 +1,10 @@
 //! The PMO: the built-in tools by which agents make agents and give them work (UTP §1, §4.1).
 //!
-//! It is a service of the same kind as a Tool Service: `tool_service` hears the commands below
+//! It is a service of the same kind as a Tool Service: `tool_service` receives the commands below
 //! `cmd.sys.pmo.internal.`, validates them, answers each once and reports; here is what the built-ins do. In reading
-//! order: `arguments` (what they are told), `office` (who does it), `agents` (roster), `children` (turns of others and
-//! their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing new).
+//! order: `arguments` (what they take), `built_ins` (what they do), `context` (what they share), `agents` (roster),
+//! `children` (turns of others and their ends), `join` (many ends, one answer), `ids` (why a repetition starts nothing
+//! new).
 //!
 //! A command needs the seven members that UTP §4.1 lists beside `tool_name`; which built-in is meant, the subject says.
 //! Inline `args`, `arguments` and `result` are refused with `bad_request`, as a Tool Service does.
@@ -32,16 +33,17 @@
 //! # Repetition
 //! Ids of agents and turns follow from the call and the number of the task, and a turn that is asked for again under
 //! its id starts nothing, so a command that is repeated after a crash starts nothing new either. A call that waited
-//! when the service ended then misses an end that was told meanwhile, and ends at its deadline.
+//! when the service ended then misses an end that was published meanwhile, and ends at its deadline.
 //!
 //! Deliberately absent: writes to `state.*`, profiles (a profile is a name in a row), ending other agents' turns.
 
 mod agents;
 mod arguments;
+mod built_ins;
 mod children;
+mod context;
 mod ids;
 mod join;
-mod office;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -52,9 +54,11 @@ use super::message::{AfterExecution, ToolRow};
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::{WorkerTarget, subscription, target_template};
 use super::tool_service::{Connection, Executor, Service, ServiceSetup};
-use super::{Log, Projects, no_log};
+use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use arguments::MAX_DEADLINE;
-use office::{BuiltIns, Office};
+use built_ins::BuiltIns;
+use context::PmoContext;
 
 /// How the PMO is set up.
 #[derive(Clone)]
@@ -68,7 +72,7 @@ pub struct PmoConfig {
     pub platform: PlatformConfig,
     /// Where the ledger is kept, in a directory that no other service uses; in memory without one.
     pub data_dir: Option<PathBuf>,
-    /// Whose commands are heard.
+    /// Whose commands are served.
     pub projects: Projects,
     /// Services of one group share the commands among them.
     pub queue_group: String,
@@ -118,7 +122,7 @@ pub struct Pmo {
 }
 
 impl Pmo {
-    /// Connects, opens the ledger and subscribes; commands published after the return are heard.
+    /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, a subscription is refused, the ledger cannot be opened, or `worker_target` is
@@ -133,7 +137,7 @@ impl Pmo {
         )
         .await?;
         let template = target_template(&config.protocol_version, &format!("{}>", arguments::FAMILY));
-        let executor: Arc<dyn Executor> = Arc::new(BuiltIns::new(Office {
+        let executor: Arc<dyn Executor> = Arc::new(BuiltIns::new(PmoContext {
             client: connection.client.clone(),
             platform: Arc::clone(&connection.platform),
             version: config.protocol_version,
@@ -162,7 +166,7 @@ impl Pmo {
         Ok(Self { service: Service::start(connection, setup).await? })
     }
 
-    /// Hears no more commands, reports waiting calls as canceled, and returns when they are reported.
+    /// Takes no more commands, reports waiting calls as canceled, and returns when they are reported.
     pub async fn shutdown(self) {
         self.service.shutdown().await;
     }

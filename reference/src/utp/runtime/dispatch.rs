@@ -7,9 +7,9 @@ use std::time::Duration;
 use serde_json::{Map, Value, json};
 
 use super::arguments::{TemplateValues, resolve};
-use super::turn::Turn;
 use super::turns::EPOCH;
-use crate::completion::Called;
+use super::worker::Turn;
+use crate::completion::ModelCall;
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{AfterExecution, ToolRow};
 use crate::utp::subject::expand;
@@ -33,7 +33,7 @@ pub(super) fn prepare(
     turn: &Turn,
     step_id: &str,
     rows: &[ToolRow],
-    called: &Called,
+    called: &ModelCall,
 ) -> Result<Prepared, String> {
     let row = rows
         .iter()

@@ -3,8 +3,8 @@
 use serde_json::{Value, json};
 
 use super::resume::ToolResult;
-use super::turn::{Turn, Worker};
 use super::turns::EPOCH;
+use super::worker::{Turn, Worker};
 use crate::utp::ident::{new_id, timestamp};
 use crate::utp::message::{DELIVERABLE, Status, TaskEvent};
 use crate::utp::platform::attempt;
@@ -12,7 +12,7 @@ use crate::utp::subject::task_event;
 
 /// What is left of a turn.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Ending {
+pub(super) struct TurnEnding {
     status: Status,
     /// The content of the deliverable, if there is one.
     content: Option<Value>,
@@ -20,9 +20,9 @@ pub(super) struct Ending {
     error: Option<Value>,
 }
 
-impl Ending {
+impl TurnEnding {
     /// The model has said its last word.
-    pub(super) fn said(text: Option<String>) -> Self {
+    pub(super) fn replied(text: Option<String>) -> Self {
         Self::delivered(json!({"text": text.unwrap_or_default()}))
     }
 
@@ -72,8 +72,8 @@ impl Ending {
 }
 
 impl Worker {
-    /// Writes the deliverable and tells the end of the turn.
-    pub(super) async fn end(&self, turn: &Turn, ending: Ending) {
+    /// Writes the deliverable and publishes the end of the turn.
+    pub(super) async fn end(&self, turn: &Turn, ending: TurnEnding) {
         let deliverable_card_id = match ending.content {
             Some(content) => self.save_deliverable(turn, content).await,
             None => None,
@@ -91,7 +91,7 @@ impl Worker {
         let headers = turn.headers.child().to_nats();
         let payload = json!(event).to_string().into();
         if let Err(error) = self.client.publish_with_headers(subject, headers, payload).await {
-            (self.log)(&format!("the end of turn `{}` is not told: {error}", turn.agent_turn_id));
+            (self.log)(&format!("the end of turn `{}` is not published: {error}", turn.agent_turn_id));
         }
     }
 

@@ -1,6 +1,6 @@
 //! Where the worker's post comes from: the runtime's own execution service, or that of a platform beside it.
 //!
-//! This is the seam between the two halves of the runtime: the worker knows only what is here.
+//! The interface between the two halves of the runtime: the worker knows only what is here.
 
 use std::sync::Arc;
 
@@ -16,7 +16,7 @@ use crate::utp::trace::TraceHeaders;
 pub(super) enum Mail {
     /// The execution service in the same process.
     Own(Arc<Execution>),
-    /// Whoever takes the reports elsewhere.
+    /// An execution service elsewhere takes the reports.
     Platform(Arc<dyn Platform>),
 }
 

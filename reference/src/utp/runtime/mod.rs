@@ -10,7 +10,7 @@
 //!
 //! Cards, tools and roster are the platform's. Turns live in memory: a runtime that ends cancels its turns, and one that
 //! starts has none whose results might lie in an Inbox already.
-//! The protocol's state events are left out; the task event tells the end of a turn.
+//! The protocol's state events are left out; the task event reports the end of a turn.
 
 mod arguments;
 mod dispatch;
@@ -24,6 +24,7 @@ mod scripted_model;
 mod turn;
 mod turns;
 mod wire;
+mod worker;
 
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex};
@@ -36,13 +37,12 @@ use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::utp::runtime::worker::Worker;
 use mail::Mail;
 use model::Model;
-use turn::Worker;
 use turns::{MemoryTurns, Waiting};
-use wire::TurnDesk;
+use wire::TurnHandler;
 
-use super::environment::Environment;
 use super::error::ReferenceError;
 use super::execution::inbox::MemoryInbox;
 use super::execution::{self, Execution, PlatformRoster};
@@ -50,8 +50,11 @@ use super::message::text_member;
 use super::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig, REQUEST_DEADLINE};
 use super::serving::{PLATFORM, answer_requests, ended, guarded, listen};
 use super::subject::{CommandSubject, WorkerTarget};
-use super::tool_service::locked;
-use super::{Log, Projects, connect, no_log, round_trip};
+use crate::environment::Environment;
+use crate::log::{Log, no_log};
+use crate::sync::locked;
+use crate::utp::connection::{connect, round_trip};
+use crate::utp::projects::Projects;
 
 pub use scripted_model::ScriptedModel;
 
@@ -102,7 +105,7 @@ pub struct RuntimeConfig {
     pub request_deadline: Duration,
     /// For all attempts of one platform operation together.
     pub delivery_deadline: Duration,
-    /// Whose wakeups are heard; everyone's where there are none.
+    /// Whose wakeups are subscribed to; all where the list is empty.
     pub worker_targets: Vec<WorkerTarget>,
     /// Turns that run at once; more are refused.
     pub max_turns: usize,
@@ -140,12 +143,12 @@ impl RuntimeConfig {
 pub struct Runtime {
     http: Option<SocketAddr>,
     closing: watch::Sender<bool>,
-    desk: Arc<TurnDesk>,
+    handler: Arc<TurnHandler>,
     tasks: Vec<JoinHandle<()>>,
 }
 
 impl Runtime {
-    /// Subscribes and listens; turns, reports and wakeups sent after the return are heard.
+    /// Subscribes and listens; turns, reports and wakeups sent after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, the address is taken, or the model's key is not there.
@@ -180,7 +183,7 @@ impl Runtime {
             closing: closed.clone(),
             log: Arc::clone(&config.log),
         });
-        let desk = Arc::new(TurnDesk {
+        let handler = Arc::new(TurnHandler {
             worker: Arc::clone(&worker),
             turns: Box::new(MemoryTurns::default()),
             running: Mutex::new(JoinSet::new()),
@@ -189,8 +192,10 @@ impl Runtime {
             log: Arc::clone(&config.log),
         });
         let mut tasks = vec![hear_wakeups(&client, &config, worker, closed.clone()).await?];
-        tasks.push(answer_requests(client.clone(), &config.below, Arc::clone(&desk), closed.clone()).await?);
-        let mut routes = wire::routes(Arc::clone(&desk));
+        tasks.push(
+            answer_requests(client.clone(), &config.below, Arc::clone(&handler), closed.clone()).await?,
+        );
+        let mut routes = wire::routes(Arc::clone(&handler));
         if let Some(execution) = execution {
             tasks.push(answer_requests(client, &config.below, Arc::clone(&execution), closed.clone()).await?);
             routes = routes.merge(execution::routes(execution));
@@ -202,7 +207,7 @@ impl Runtime {
             http = Some(bound);
             tasks.push(task);
         }
-        Ok(Self { http, closing, desk, tasks })
+        Ok(Self { http, closing, handler, tasks })
     }
 
     /// The base URL of the HTTP binding, without a trailing slash, when there is one.
@@ -214,8 +219,8 @@ impl Runtime {
     pub async fn shutdown(self) {
         self.closing.send_replace(true);
         ended(self.tasks).await;
-        let mut running = std::mem::take(&mut *locked(&self.desk.running));
-        let client = self.desk.worker.client.clone();
+        let mut running = std::mem::take(&mut *locked(&self.handler.running));
+        let client = self.handler.worker.client.clone();
         let last = tokio::spawn(async move {
             while running.join_next().await.is_some() {}
             let _ = client.flush().await;

@@ -8,8 +8,8 @@ use std::time::Duration;
 use reqwest::{Client, redirect};
 use serde_json::{Value, json};
 
-use crate::completion::Said;
-use crate::utp::environment::Secret;
+use crate::completion::ModelReply;
+use crate::secret::Secret;
 use crate::utp::error::ReferenceError;
 use crate::utp::ident::new_id;
 
@@ -49,7 +49,7 @@ impl Model {
     }
 
     /// Asks for the next message of a conversation, or says why there is none.
-    pub(super) async fn ask(&self, messages: &[Value], tools: &[Value]) -> Result<Said, String> {
+    pub(super) async fn ask(&self, messages: &[Value], tools: &[Value]) -> Result<ModelReply, String> {
         let body = json!({"model": self.name, "messages": messages, "tools": tools, "stream": false});
         let mut request = self.client.post(&self.url).json(&body);
         if let Some(key) = &self.key {
@@ -73,6 +73,6 @@ impl Model {
             }
             answer.extend_from_slice(&chunk);
         }
-        Said::read(&answer, MAX_CALLS, || new_id("call")).map_err(str::to_owned)
+        ModelReply::read(&answer, MAX_CALLS, || new_id("call")).map_err(str::to_owned)
     }
 }

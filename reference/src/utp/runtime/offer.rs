@@ -1,4 +1,4 @@
-//! What the model is told about the tools: the specifications of `resource.tools`, and the worker's own `submit_result`.
+//! What is sent to the model about the tools: the specifications of `resource.tools`, and the worker's own `submit_result`.
 //!
 //! Pure. Parameters that the model has no say in are not shown to it (Guide §4). Names are handed on as they are.
 

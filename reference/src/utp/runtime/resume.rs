@@ -74,16 +74,16 @@ fn member<T: DeserializeOwned>(content: &Value, name: &str) -> Option<T> {
 }
 
 impl ToolResult {
-    /// What the model is told.
+    /// What is sent to the model.
     pub(super) fn message(&self) -> String {
         match self.status {
             Status::Success => self.result.to_string(),
             Status::Partial => {
-                let mut told = json!({"status": Status::Partial, "result": self.result});
+                let mut message = json!({"status": Status::Partial, "result": self.result});
                 if let Some(error) = &self.error {
-                    told["error"] = error.clone();
+                    message["error"] = error.clone();
                 }
-                told.to_string()
+                message.to_string()
             }
             Status::Failed | Status::Canceled | Status::Timeout => {
                 json!({"error": self.failure()}).to_string()
@@ -113,7 +113,7 @@ impl ToolResult {
     }
 }
 
-/// What the model is told about a call that has no result.
+/// What is sent to the model about a call that has no result.
 pub(super) fn failed_message(code: &str, message: &str) -> String {
     json!({"error": {"code": code, "message": message}}).to_string()
 }
@@ -224,18 +224,18 @@ mod tests {
 
     #[test]
     fn the_model_hears_the_cards_word() {
-        let told = |status: &str, result: Value, error: Value| -> Value {
+        let message = |status: &str, result: Value, error: Value| -> Value {
             let card = changed(card(&result), "/content/status", Some(json!(status)));
             let card = changed(card, "/content/error", Some(error));
             let found = read_card(&card, "call").expect("a result");
             assert_eq!(found.failure().is_none(), found.status == Status::Success);
             serde_json::from_str(&found.message()).expect("JSON")
         };
-        assert_eq!(told("success", json!({"a": 1}), Value::Null), json!({"a": 1}));
+        assert_eq!(message("success", json!({"a": 1}), Value::Null), json!({"a": 1}));
         let quota = json!({"code": "quota", "message": "m-88"});
-        assert_eq!(told("failed", json!({"a": 1}), quota.clone()), json!({"error": quota}));
-        assert_eq!(told("timeout", Value::Null, Value::Null)["error"]["code"], "tool_timeout");
-        let partial = told("partial", json!({"a": 1}), Value::Null);
+        assert_eq!(message("failed", json!({"a": 1}), quota.clone()), json!({"error": quota}));
+        assert_eq!(message("timeout", Value::Null, Value::Null)["error"]["code"], "tool_timeout");
+        let partial = message("partial", json!({"a": 1}), Value::Null);
         assert_eq!(partial, json!({"status": "partial", "result": {"a": 1}}));
     }
 }

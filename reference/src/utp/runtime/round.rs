@@ -11,11 +11,11 @@ use tokio::sync::mpsc::{UnboundedSender, unbounded_channel};
 use tokio::time::{Instant, sleep_until};
 
 use super::dispatch::{Prepared, prepare};
-use super::ending::Ending;
+use super::ending::TurnEnding;
 use super::resume::{ToolResult, failed_message, pointer, read_card};
-use super::turn::{Turn, Worker};
 use super::turns::{CallKey, EPOCH, Waiting};
-use crate::completion::Called;
+use super::worker::{Turn, Worker};
+use crate::completion::ModelCall;
 use crate::utp::ident::{hex, new_id, timestamp};
 use crate::utp::message::{AfterExecution, Callback, InboxRecord, Report, Status, TOOL_RESULT, ToolRow};
 use crate::utp::platform::attempt;
@@ -31,7 +31,7 @@ pub(super) enum Round {
     /// All have an answer for the model, in the order of the calls.
     Answered(Vec<String>),
     /// One of them ended the turn.
-    Ended(Ending),
+    Ended(TurnEnding),
 }
 
 /// A call whose command is out.
@@ -60,7 +60,7 @@ impl Drop for Expecting<'_> {
 
 impl Worker {
     /// Makes the calls and waits for all of them, or for the one that ends the turn.
-    pub(super) async fn round(&self, turn: &mut Turn, rows: &[ToolRow], calls: &[Called]) -> Round {
+    pub(super) async fn round(&self, turn: &mut Turn, rows: &[ToolRow], calls: &[ModelCall]) -> Round {
         let step_id = new_id("step");
         let (sender, mut arrivals) = unbounded_channel();
         let mut answers: Vec<Option<String>> = vec![None; calls.len()];
@@ -110,7 +110,7 @@ impl Worker {
             continue_trace(turn, &record);
             match self.consume(turn, &call, &record).await {
                 Ok(result) if result.after_execution == AfterExecution::Terminate => {
-                    return Round::Ended(Ending::by_tool(&result));
+                    return Round::Ended(TurnEnding::by_tool(&result));
                 }
                 Ok(result) => answers[call.index] = Some(result.message()),
                 Err(reason) => {

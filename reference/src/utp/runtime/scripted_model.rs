@@ -1,4 +1,4 @@
-//! A model without a mind: an OpenAI-compatible server with a small script, for use where there is no model.
+//! A scripted model: an OpenAI-compatible server with a small script, for use where there is no model.
 //!
 //! It calls the offered tool that fits the words of the user best, and hands over what the tool said.
 //! Deterministic: the same conversation gets the same answer, ids of calls included.
@@ -14,9 +14,9 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::offer::SUBMIT_RESULT;
+use crate::log::{Log, no_log};
 use crate::utp::error::ReferenceError;
 use crate::utp::serving::{Body, Denial, body_bytes, ended, guarded, json_body, listen};
-use crate::utp::{Log, no_log};
 
 /// The tool that is called when none fits.
 const FAVOURITE: &str = "tide_table";
@@ -69,7 +69,7 @@ async fn complete(State(log): State<Log>, body: Body) -> Result<Json<Value>, Den
     let completion = completion(&request);
     let last = request["messages"].as_array().and_then(|messages| messages.last());
     let answer = &completion["choices"][0]["message"];
-    log(&format!("model is told {}, answers {answer}", last.unwrap_or(&Value::Null)));
+    log(&format!("model receives {}, answers {answer}", last.unwrap_or(&Value::Null)));
     Ok(Json(completion))
 }
 
@@ -125,8 +125,8 @@ fn chosen<'a>(tools: &[&'a Value], asked: &str) -> Option<&'a Value> {
     let asked = words(asked);
     let fit = |tool: &Value| {
         let text = |member: &str| tool[member].as_str().unwrap_or_default().to_owned();
-        let shared = |told: &str, weight: usize| {
-            weight * words(told).iter().filter(|word| asked.contains(word)).count()
+        let shared = |text: &str, weight: usize| {
+            weight * words(text).iter().filter(|word| asked.contains(word)).count()
         };
         // A word of the name says more than one of the description.
         shared(&text("name"), 3) + shared(&text("description"), 1)

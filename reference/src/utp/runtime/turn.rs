@@ -1,64 +1,24 @@
 //! One turn: the model is asked, its calls are made, their results go back to it, until the turn ends (UTP §3.1).
 //!
-//! A turn is one task. `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
-//! What goes wrong with a call is told to the model; what goes wrong with the model ends the turn.
+//! A turn is one task. `worker` holds what it is about, `round` makes the calls of one answer and waits for them, `ending` writes down what is left.
+//! A call that fails is reported to the model; a model that fails ends the turn.
 
 use std::collections::HashSet;
-use std::sync::Arc;
-use std::time::Duration;
 
-use async_nats::Client;
 use serde_json::{Value, json};
-use tokio::sync::watch;
 
-use super::ending::Ending;
-use super::mail::Mail;
-use super::model::Model;
+use super::ending::TurnEnding;
 use super::offer::{SUBMIT_RESULT, specifications};
 use super::round::Round;
-use super::turns::Waiting;
-use crate::completion::Called;
-use crate::utp::Log;
-use crate::utp::platform::{Platform, attempt};
-use crate::utp::subject::{ChannelId, ProjectId};
-use crate::utp::trace::TraceHeaders;
+use super::worker::{Turn, Worker};
+use crate::completion::ModelCall;
+use crate::utp::platform::attempt;
 
 /// How often the model is asked in one turn.
 const MAX_ROUNDS: usize = 16;
 
 const INSTRUCTIONS: &str = "You are an agent that works with tools. Call a tool when it is needed. When a tool \
     fails, say so plainly. When you are done, answer, or hand over your result with submit_result.";
-
-/// What a turn is about and where it takes place.
-#[derive(Debug, Clone)]
-pub(super) struct Turn {
-    pub(super) project: ProjectId,
-    pub(super) channel: ChannelId,
-    pub(super) agent_id: String,
-    pub(super) agent_turn_id: String,
-    pub(super) instruction: String,
-    pub(super) context_box_id: Option<String>,
-    /// The step that asked for the turn; every step of the turn is its child.
-    pub(super) parent_step_id: String,
-    /// Where the turn's trace is at the moment; what is sent next is a child of it.
-    pub(super) headers: TraceHeaders,
-}
-
-/// What all turns of a runtime share.
-pub(super) struct Worker {
-    pub(super) client: Client,
-    pub(super) version: String,
-    pub(super) platform: Arc<dyn Platform>,
-    pub(super) mail: Mail,
-    pub(super) model: Model,
-    pub(super) waiting: Waiting,
-    /// For a call whose row does not say how long it may take.
-    pub(super) call_deadline: Duration,
-    /// For all attempts of one platform operation together.
-    pub(super) delivery_deadline: Duration,
-    pub(super) closing: watch::Receiver<bool>,
-    pub(super) log: Log,
-}
 
 impl Worker {
     /// Takes a turn to its end.
@@ -67,16 +27,16 @@ impl Worker {
         let ending = tokio::select! {
             biased;
             // An error means that the runtime was dropped.
-            _ = closing.wait_for(|closing| *closing) => Ending::canceled(),
+            _ = closing.wait_for(|closing| *closing) => TurnEnding::canceled(),
             ending = self.work(&mut turn) => ending,
         };
         self.end(&turn, ending).await;
     }
 
-    async fn work(&self, turn: &mut Turn) -> Ending {
+    async fn work(&self, turn: &mut Turn) -> TurnEnding {
         let rows = match attempt(self.delivery_deadline, || self.platform.tools_list(&turn.project)).await {
             Ok(rows) => rows,
-            Err(error) => return Ending::failed("upstream_unavailable", &format!("no tools: {error}")),
+            Err(error) => return TurnEnding::failed("upstream_unavailable", &format!("no tools: {error}")),
         };
         let tools = specifications(&rows);
         let mut messages = vec![
@@ -85,31 +45,34 @@ impl Worker {
         ];
         let mut used = HashSet::new();
         for _ in 0..MAX_ROUNDS {
-            let mut said = match self.model.ask(&messages, &tools).await {
-                Ok(said) => said,
+            let mut reply = match self.model.ask(&messages, &tools).await {
+                Ok(reply) => reply,
                 Err(reason) => {
-                    return Ending::failed("upstream_unavailable", &format!("the model failed: {reason}"));
+                    return TurnEnding::failed(
+                        "upstream_unavailable",
+                        &format!("the model failed: {reason}"),
+                    );
                 }
             };
-            make_unique(&mut said.calls, &mut used);
-            if let Some(submission) = said.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
-                return Ending::submitted(&submission.arguments);
+            make_unique(&mut reply.calls, &mut used);
+            if let Some(submission) = reply.calls.iter().find(|call| call.name == SUBMIT_RESULT) {
+                return TurnEnding::submitted(&submission.arguments);
             }
-            if said.calls.is_empty() {
-                return Ending::said(said.content);
+            if reply.calls.is_empty() {
+                return TurnEnding::replied(reply.content);
             }
-            messages.push(said.as_message());
-            match self.round(turn, &rows, &said.calls).await {
+            messages.push(reply.as_message());
+            match self.round(turn, &rows, &reply.calls).await {
                 Round::Ended(ending) => return ending,
-                Round::Answered(answers) => messages.extend(tool_messages(&said.calls, answers)),
+                Round::Answered(answers) => messages.extend(tool_messages(&reply.calls, answers)),
             }
         }
-        Ending::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
+        TurnEnding::failed("too_many_rounds", &format!("the model called tools {MAX_ROUNDS} times"))
     }
 }
 
 /// Gives a call another id where the turn has used it before: ids are what callbacks are known by (UTP §3.2).
-fn make_unique(calls: &mut [Called], used: &mut HashSet<String>) {
+fn make_unique(calls: &mut [ModelCall], used: &mut HashSet<String>) {
     for call in calls {
         let base = call.id.clone();
         let mut number = 2;
@@ -120,7 +83,7 @@ fn make_unique(calls: &mut [Called], used: &mut HashSet<String>) {
     }
 }
 
-fn tool_messages(calls: &[Called], answers: Vec<String>) -> impl Iterator<Item = Value> {
+fn tool_messages(calls: &[ModelCall], answers: Vec<String>) -> impl Iterator<Item = Value> {
     calls.iter().zip(answers).map(|(call, answer)| {
         json!({"role": "tool", "tool_call_id": call.id, "name": call.name, "content": answer})
     })
@@ -131,15 +94,18 @@ mod tests {
     use std::collections::HashSet;
 
     use super::make_unique;
-    use crate::completion::Called;
+    use crate::completion::ModelCall;
 
     #[test]
     fn no_id_is_used_twice_in_a_turn() {
         let mut used = HashSet::new();
         let mut ids = |ids: &[&str]| -> Vec<String> {
-            let called =
-                |id: &&str| Called { id: (*id).to_owned(), name: "t".to_owned(), arguments: String::new() };
-            let mut calls: Vec<Called> = ids.iter().map(called).collect();
+            let called = |id: &&str| ModelCall {
+                id: (*id).to_owned(),
+                name: "t".to_owned(),
+                arguments: String::new(),
+            };
+            let mut calls: Vec<ModelCall> = ids.iter().map(called).collect();
             make_unique(&mut calls, &mut used);
             calls.into_iter().map(|call| call.id).collect()
         };

@@ -1,25 +1,25 @@
 //! Which turns there are, and which calls they wait for.
 //!
-//! [`TurnStore`] is the seam for what a runtime knows about its turns; [`MemoryTurns`] ends with the process, and so do
-//! the turns themselves. A file store is left out: it would also have to bring back the conversation with the model.
+//! [`TurnStore`] is the interface for what a runtime knows about its turns; [`MemoryTurns`] ends with the process, and
+//! so do the turns themselves. A file store is left out: it would also have to restore the conversation with the model.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Mutex;
 
 use tokio::sync::mpsc::UnboundedSender;
 
+use crate::sync::locked;
 use crate::utp::message::{InboxRecord, TOOL_RESULT, TurnReceipt, text_member};
-use crate::utp::tool_service::locked;
 
-/// The first epoch of a turn, and here the only one: a turn is never begun anew.
+/// The first epoch of a turn, and here the only one: a turn is never restarted.
 pub(super) const EPOCH: u64 = 1;
 
 /// How many turns are remembered; the oldest are forgotten first.
 const MAX_REMEMBERED: usize = 65_536;
 
-/// The turns that were begun.
+/// The turns that were started.
 pub(super) trait TurnStore: Send + Sync {
-    /// The receipt of a turn that was begun before.
+    /// The receipt of a turn that was started before.
     fn find(&self, project_id: &str, agent_turn_id: &str) -> Option<TurnReceipt>;
     /// Notes a turn; answers with the receipt of the one that was there, if there was.
     fn begin(&self, project_id: &str, receipt: &TurnReceipt) -> Option<TurnReceipt>;
@@ -100,7 +100,7 @@ impl Waiting {
         calls.iter().any(|(key, waiter)| key.project_id == project_id && waiter.agent_id == agent_id)
     }
 
-    /// Hands a record to the turn that waits for it; a record that nobody waits for is left alone.
+    /// Hands a record to the turn that waits for it; a record that no turn waits for is ignored.
     pub(super) fn deliver(&self, project_id: &str, record: InboxRecord) {
         let Some((tool_call_id, agent_turn_id)) = ids(&record) else {
             return;
@@ -110,7 +110,7 @@ impl Waiting {
         if calls.get(&key).is_some_and(|waiter| waiter.agent_id == record.agent_id)
             && let Some(waiter) = calls.remove(&key)
         {
-            // A turn that has just ended does not mind.
+            // The turn may just have ended.
             let _ = waiter.turn.send(record);
         }
     }

@@ -12,22 +12,23 @@ use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
-use super::turn::{Turn, Worker};
 use super::turns::{EPOCH, TurnStore};
+use super::worker::{Turn, Worker};
+use crate::log::Log;
+use crate::sync::locked;
 use crate::utp::execution::served;
 use crate::utp::ident::new_id;
 use crate::utp::message::{TurnReceipt, TurnRequest, text_member};
-use crate::utp::serving::{Body, Denial, Desk, Request, body_bytes, json_body};
+use crate::utp::projects::Projects;
+use crate::utp::serving::{Body, Denial, NatsRequest, RequestHandler, body_bytes, json_body};
 use crate::utp::subject::{ChannelId, ProjectId, is_token};
-use crate::utp::tool_service::locked;
 use crate::utp::trace::{TRACEPARENT, TraceHeaders, Traceparent};
-use crate::utp::{Log, Projects};
 
-/// The step of a turn that nobody's step asked for.
+/// The parent step of a turn that no step asked for.
 const ROOT_STEP: &str = "step_root";
 
-/// Where turns are begun.
-pub(super) struct TurnDesk {
+/// Starts turns.
+pub(super) struct TurnHandler {
     pub(super) worker: Arc<Worker>,
     pub(super) turns: Box<dyn TurnStore>,
     pub(super) running: Mutex<JoinSet<()>>,
@@ -37,12 +38,12 @@ pub(super) struct TurnDesk {
 }
 
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Operation {
+pub(super) enum TurnOperation {
     TurnsStart,
 }
 
-impl TurnDesk {
-    /// Begins a turn, unless it was begun before.
+impl TurnHandler {
+    /// Starts a turn, unless it was started before.
     fn start<'a>(
         &self,
         project: ProjectId,
@@ -89,7 +90,7 @@ impl TurnDesk {
     }
 }
 
-/// Answers for a turn that was begun before; one agent's turn is no other's.
+/// The answer for a turn that was started before; an id belongs to one agent.
 fn same_agent(receipt: TurnReceipt, agent_id: &str) -> Result<TurnReceipt, Denial> {
     if receipt.agent_id == agent_id {
         return Ok(receipt);
@@ -130,11 +131,11 @@ fn trace<'a>(lookup: impl Fn(&str) -> Option<&'a str>, trace_id: Option<&str>) -
     headers
 }
 
-impl Desk for TurnDesk {
-    type Operation = Operation;
+impl RequestHandler for TurnHandler {
+    type Operation = TurnOperation;
 
-    fn operations(&self) -> Vec<(Operation, &'static str)> {
-        vec![(Operation::TurnsStart, "*.turns.start")]
+    fn operations(&self) -> Vec<(TurnOperation, &'static str)> {
+        vec![(TurnOperation::TurnsStart, "*.turns.start")]
     }
 
     fn projects(&self) -> &Projects {
@@ -147,14 +148,14 @@ impl Desk for TurnDesk {
 
     fn perform<'a>(
         &'a self,
-        operation: Operation,
-        request: Request<'a>,
+        operation: TurnOperation,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>> {
         async move {
             let project = served(&self.projects, request.project())?;
             let channel = request.channel()?;
             match operation {
-                Operation::TurnsStart => {
+                TurnOperation::TurnsStart => {
                     let receipt =
                         self.start(project, channel, |name| request.header(name), request.body())?;
                     Ok(json!(receipt))
@@ -166,18 +167,18 @@ impl Desk for TurnDesk {
 }
 
 /// The same over HTTP.
-pub(super) fn routes(desk: Arc<TurnDesk>) -> Router {
-    Router::new().route("/projects/{project}/channels/{channel}/turns", post(start)).with_state(desk)
+pub(super) fn routes(handler: Arc<TurnHandler>) -> Router {
+    Router::new().route("/projects/{project}/channels/{channel}/turns", post(start)).with_state(handler)
 }
 
 async fn start(
-    State(desk): State<Arc<TurnDesk>>,
+    State(handler): State<Arc<TurnHandler>>,
     Path((project, channel)): Path<(String, String)>,
     headers: HeaderMap,
     body: Body,
 ) -> Result<Json<Value>, Denial> {
-    let project = served(&desk.projects, &project)?;
+    let project = served(&handler.projects, &project)?;
     let channel = ChannelId::new(channel).map_err(|error| Denial::bad_request(error.to_string()))?;
     let lookup = |name: &str| headers.get(name).and_then(|value| value.to_str().ok());
-    Ok(Json(json!(desk.start(project, channel, lookup, &body_bytes(body)?)?)))
+    Ok(Json(json!(handler.start(project, channel, lookup, &body_bytes(body)?)?)))
 }

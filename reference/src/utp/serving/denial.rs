@@ -6,7 +6,7 @@ use axum::response::{IntoResponse, Response};
 use serde_json::Value;
 
 use super::MAX_REQUEST;
-use crate::utp::Log;
+use crate::log::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::error_reply;
 

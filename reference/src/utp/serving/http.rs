@@ -18,7 +18,7 @@ use tokio::sync::watch;
 use tokio::task::JoinHandle;
 
 use super::{Denial, MAX_REQUEST};
-use crate::utp::Log;
+use crate::log::Log;
 use crate::utp::error::ReferenceError;
 
 /// A body, or the reason why it could not be read: too long, or broken off.

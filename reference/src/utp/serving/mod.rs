@@ -10,7 +10,7 @@ mod storage;
 
 pub(crate) use denial::{Denial, json_body};
 pub(crate) use http::{Body, also_as, body_bytes, guarded, listen};
-pub(crate) use nats::{Desk, PLATFORM, Request, answer_requests};
+pub(crate) use nats::{NatsRequest, PLATFORM, RequestHandler, answer_requests};
 pub(crate) use storage::with_store;
 
 use std::time::Duration;
@@ -24,7 +24,7 @@ pub(crate) const MAX_REQUEST: usize = 2 * 1024 * 1024;
 /// How long the parts of a component may take to end.
 const SHUTDOWN_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Waits for the parts of a component that has been told to end, and stops those that do not.
+/// Waits for the parts of a component that is shutting down, and aborts those that do not end in time.
 pub(crate) async fn ended(tasks: Vec<JoinHandle<()>>) {
     let deadline = Instant::now() + SHUTDOWN_DEADLINE;
     for mut task in tasks {

@@ -13,18 +13,20 @@ use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
 use super::{Denial, MAX_REQUEST};
+use crate::log::Log;
+use crate::utp::connection::round_trip;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::error_reply;
 use crate::utp::platform::nats::{ERROR, ERROR_CODE};
+use crate::utp::projects::Projects;
 use crate::utp::subject::ChannelId;
 use crate::utp::trace::nats_header;
-use crate::utp::{Log, Projects, round_trip};
 
 /// Requests that are answered at once; more wait in the subscription.
 const MAX_ANSWERING: usize = 256;
 
 /// Who answers requests.
-pub(crate) trait Desk: Send + Sync + 'static {
+pub(crate) trait RequestHandler: Send + Sync + 'static {
     /// Which operation a request is for.
     type Operation: Copy + Send + Sync + 'static;
 
@@ -38,17 +40,17 @@ pub(crate) trait Desk: Send + Sync + 'static {
     fn perform<'a>(
         &'a self,
         operation: Self::Operation,
-        request: Request<'a>,
+        request: NatsRequest<'a>,
     ) -> BoxFuture<'a, Result<Value, Denial>>;
 }
 
 /// A request as it came, no longer than it may be.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Request<'a> {
+pub(crate) struct NatsRequest<'a> {
     message: &'a Message,
 }
 
-impl<'a> Request<'a> {
+impl<'a> NatsRequest<'a> {
     pub(crate) fn project(self) -> &'a str {
         self.token(2)
     }
@@ -75,15 +77,15 @@ impl<'a> Request<'a> {
 pub(crate) const PLATFORM: &str = "l0.v1";
 
 /// Subscribes below two subject tokens, and answers until the closing.
-pub(crate) async fn answer_requests<D: Desk>(
+pub(crate) async fn answer_requests<H: RequestHandler>(
     client: Client,
     below: &str,
-    desk: Arc<D>,
+    handler: Arc<H>,
     mut closing: watch::Receiver<bool>,
 ) -> Result<JoinHandle<()>, ReferenceError> {
-    let mut streams: Vec<BoxStream<'static, (D::Operation, Message)>> = Vec::new();
-    for project in desk.projects().tokens() {
-        for (operation, end) in desk.operations() {
+    let mut streams: Vec<BoxStream<'static, (H::Operation, Message)>> = Vec::new();
+    for project in handler.projects().tokens() {
+        for (operation, end) in handler.operations() {
             let subject = format!("{below}.{project}.{end}");
             let subscriber = client
                 .subscribe(subject.clone())
@@ -108,11 +110,11 @@ pub(crate) async fn answer_requests<D: Desk>(
             let Some((operation, message)) = request else {
                 break;
             };
-            let (client, desk) = (client.clone(), Arc::clone(&desk));
+            let (client, handler) = (client.clone(), Arc::clone(&handler));
             // The semaphore is never closed, so there is always a place in the end.
             let place = Arc::clone(&answering).acquire_owned().await;
             answers.spawn(async move {
-                answer(&client, desk.as_ref(), operation, message).await;
+                answer(&client, handler.as_ref(), operation, message).await;
                 drop(place);
             });
         }
@@ -122,11 +124,11 @@ pub(crate) async fn answer_requests<D: Desk>(
     }))
 }
 
-async fn answer<D: Desk>(client: &Client, desk: &D, operation: D::Operation, message: Message) {
+async fn answer<H: RequestHandler>(client: &Client, handler: &H, operation: H::Operation, message: Message) {
     let outcome = if message.payload.len() > MAX_REQUEST {
         Err(Denial::too_long())
     } else {
-        desk.perform(operation, Request { message: &message }).await
+        handler.perform(operation, NatsRequest { message: &message }).await
     };
     let Some(reply) = message.reply else {
         return;
@@ -143,6 +145,6 @@ async fn answer<D: Desk>(client: &Client, desk: &D, operation: D::Operation, mes
         }
     };
     if let Err(error) = published {
-        (desk.log())(&format!("no reply on `{}`: {error}", message.subject));
+        (handler.log())(&format!("no reply on `{}`: {error}", message.subject));
     }
 }

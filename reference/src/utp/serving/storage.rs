@@ -1,6 +1,7 @@
 //! Runs work on a store where it does not hold up an async thread.
 
-use crate::utp::error::{Cause, ReferenceError};
+use crate::cause::Cause;
+use crate::utp::error::ReferenceError;
 
 /// Does the work here, or on a thread for waiting when the store waits for a disk.
 pub(crate) async fn with_store<T: Send + 'static>(

@@ -15,11 +15,12 @@ use tokio::sync::watch;
 use tokio::time::timeout;
 
 use super::call_card::{CallCard, belongs_to, read_call_card};
-use super::command::{self, Command, Reading, Refusal};
-use super::ledger::{CallKey, Entry, Ledger, RunningCall};
-use super::result::{Answer, AnswerContext, Outcome};
-use super::tool::{Call, Executor, ToolFailure, ToolOutput};
-use crate::utp::Log;
+use super::command::{self, CallKey, Command, CommandRefusal, ParsedCommand};
+use super::failure::ToolFailure;
+use super::ledger::{Entry, Ledger, RunningCall};
+use super::result::{CallResponse, Outcome, ResponseContext};
+use super::tool::{Call, Executor, ToolOutput};
+use crate::log::Log;
 use crate::utp::error::ReferenceError;
 use crate::utp::message::{ErrorCode, Report, TOOL_RESULT};
 use crate::utp::platform::{Platform, attempt};
@@ -30,7 +31,7 @@ use crate::utp::trace::TraceHeaders;
 const MAX_COMMAND: usize = 1024 * 1024;
 
 /// What all calls of a service share.
-pub(crate) struct Desk {
+pub(crate) struct CommandHandler {
     pub(crate) platform: Arc<dyn Platform>,
     pub(crate) ledger: Ledger,
     pub(crate) tool_time_limit: Duration,
@@ -40,7 +41,7 @@ pub(crate) struct Desk {
     pub(crate) log: Log,
 }
 
-impl Desk {
+impl CommandHandler {
     /// Handles a message on a subject of the executor; every way out that is not a report is logged.
     pub(crate) async fn handle(&self, executor: &dyn Executor, message: Message) {
         if let Err(reason) = self.answer(executor, &message).await {
@@ -56,9 +57,9 @@ impl Desk {
         let headers = TraceHeaders::child_of_nats(message.headers.as_ref());
         let reading = command::read(&message.payload, executor.form());
         let identity = match &reading {
-            Reading::Run(command) => &command.identity,
-            Reading::Refuse(refusal) => &refusal.identity,
-            Reading::Drop(reason) => return Err(reason.clone()),
+            ParsedCommand::Run(command) => &command.identity,
+            ParsedCommand::Refuse(refusal) => &refusal.identity,
+            ParsedCommand::Drop(reason) => return Err(reason.clone()),
         };
         let key = CallKey {
             project_id: subject.project_id.to_string(),
@@ -70,13 +71,13 @@ impl Desk {
             Entry::Done(call, answer) => (call, answer),
             Entry::New(call) => {
                 let settled = match reading {
-                    Reading::Run(command) => {
+                    ParsedCommand::Run(command) => {
                         self.run(executor, &subject, key, command, headers.clone()).await
                     }
-                    Reading::Refuse(refusal) => {
+                    ParsedCommand::Refuse(refusal) => {
                         self.refuse(executor, &subject, key, refusal, headers.clone()).await
                     }
-                    Reading::Drop(reason) => return Err(reason),
+                    ParsedCommand::Drop(reason) => return Err(reason),
                 };
                 let answer = self.record(&call, settled).await.map_err(explained)?;
                 (call, answer)
@@ -86,7 +87,7 @@ impl Desk {
     }
 
     /// Sends what a crash kept from being sent.
-    pub(crate) async fn recover(&self, answer: Arc<Answer>) {
+    pub(crate) async fn recover(&self, answer: Arc<CallResponse>) {
         let key = CallKey {
             project_id: answer.project_id.clone(),
             agent_turn_id: answer.callback.agent_turn_id.clone(),
@@ -112,10 +113,10 @@ impl Desk {
         key: CallKey,
         command: Command,
         headers: TraceHeaders,
-    ) -> (AnswerContext, Outcome) {
+    ) -> (ResponseContext, Outcome) {
         let card = self.call_card(&subject.project_id, &command.tool_call_card_id).await;
         let tool_name = command.tool_name.clone().unwrap_or_else(|| executor.tool_name(subject));
-        let context = AnswerContext {
+        let context = ResponseContext {
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -141,15 +142,15 @@ impl Desk {
         executor: &dyn Executor,
         subject: &CommandSubject,
         key: CallKey,
-        refusal: Refusal,
+        refusal: CommandRefusal,
         headers: TraceHeaders,
-    ) -> (AnswerContext, Outcome) {
+    ) -> (ResponseContext, Outcome) {
         // A refused command may still point to a card, and the answer's lineage comes from there.
         let call_metadata = match &refusal.tool_call_card_id {
             Some(card_id) => self.call_card(&subject.project_id, card_id).await.metadata,
             None => Map::new(),
         };
-        let context = AnswerContext {
+        let context = ResponseContext {
             key,
             channel_id: subject.channel_id.to_string(),
             author: executor.author(),
@@ -196,8 +197,8 @@ impl Desk {
     async fn record(
         &self,
         call: &RunningCall,
-        (context, outcome): (AnswerContext, Outcome),
-    ) -> Result<Arc<Answer>, ReferenceError> {
+        (context, outcome): (ResponseContext, Outcome),
+    ) -> Result<Arc<CallResponse>, ReferenceError> {
         let counter = match &outcome {
             Outcome::Output(ToolOutput::Counted { counter }) => Some(counter.clone()),
             _ => None,
@@ -231,7 +232,7 @@ impl Desk {
     async fn deliver(
         &self,
         call: &RunningCall,
-        answer: &Answer,
+        answer: &CallResponse,
         headers: &TraceHeaders,
     ) -> Result<(), String> {
         let project_id = ProjectId::new(&answer.project_id).map_err(|error| error.to_string())?;

@@ -4,7 +4,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::tool::{Arguments, ToolFailure};
+use super::failure::ToolFailure;
+use super::tool::Arguments;
 use crate::utp::message::{ErrorCode, text_member};
 use crate::utp::subject::ProjectId;
 

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use crate::utp::message::{AfterExecution, ErrorCode};
 
-use super::tool::ToolFailure;
+use super::failure::ToolFailure;
 
 /// The members that a Tool Service refuses: arguments come from the card alone.
 const INLINE: [&str; 3] = ["args", "arguments", "result"];
@@ -19,6 +19,15 @@ pub(crate) struct Identity {
     /// Kept as JSON, so that the callback repeats value and type.
     pub(crate) turn_epoch: Value,
     pub(crate) agent_id: String,
+}
+
+/// What makes two commands the same call.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+#[expect(clippy::struct_field_names, reason = "the names of the command's members")]
+pub(crate) struct CallKey {
+    pub(crate) project_id: String,
+    pub(crate) agent_turn_id: String,
+    pub(crate) tool_call_id: String,
 }
 
 /// Whether a command must have a member.
@@ -57,7 +66,7 @@ pub(crate) struct Command {
 
 /// A command that must not be run, but can be answered.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) struct Refusal {
+pub(crate) struct CommandRefusal {
     pub(crate) identity: Identity,
     /// The command's value; `suspend` where the command has none, because a callback needs one of the two.
     pub(crate) after_execution: AfterExecution,
@@ -67,34 +76,34 @@ pub(crate) struct Refusal {
     pub(crate) failure: ToolFailure,
 }
 
-/// What a service makes of a command.
+/// How a service reads a command.
 #[derive(Debug, Clone, PartialEq)]
-pub(crate) enum Reading {
+pub(crate) enum ParsedCommand {
     /// Run it.
     Run(Command),
     /// Answer it with a failed result.
-    Refuse(Refusal),
-    /// There is nobody to answer to: the reason, for the log.
+    Refuse(CommandRefusal),
+    /// It names no agent to answer to: the reason, for the log.
     Drop(String),
 }
 
 /// Reads a command's payload.
-pub(crate) fn read(payload: &[u8], form: Form) -> Reading {
+pub(crate) fn read(payload: &[u8], form: Form) -> ParsedCommand {
     let object: Map<String, Value> = match serde_json::from_slice(payload) {
         Ok(Value::Object(object)) => object,
-        Ok(_) => return Reading::Drop("the payload is not a JSON object".to_owned()),
-        Err(error) => return Reading::Drop(format!("the payload is not JSON: {error}")),
+        Ok(_) => return ParsedCommand::Drop("the payload is not a JSON object".to_owned()),
+        Err(error) => return ParsedCommand::Drop(format!("the payload is not JSON: {error}")),
     };
     let identity = match identity(&object) {
         Ok(identity) => identity,
-        Err(member) => return Reading::Drop(format!("`{member}` is missing or empty")),
+        Err(member) => return ParsedCommand::Drop(format!("`{member}` is missing or empty")),
     };
     let after_execution = text(&object, "after_execution");
     let known_after_execution = after_execution.as_deref().and_then(AfterExecution::parse);
     let tool_call_card_id = text(&object, "tool_call_card_id");
     let tool_name = text(&object, "tool_name");
     let refuse = |member: &str, message: String| {
-        Reading::Refuse(Refusal {
+        ParsedCommand::Refuse(CommandRefusal {
             identity: identity.clone(),
             after_execution: known_after_execution.unwrap_or(AfterExecution::Suspend),
             tool_call_card_id: tool_call_card_id.clone(),
@@ -121,7 +130,7 @@ pub(crate) fn read(payload: &[u8], form: Form) -> Reading {
     if form.step_id == Need::Required && step_id.is_none() {
         return missing("step_id");
     }
-    Reading::Run(Command {
+    ParsedCommand::Run(Command {
         tool_call_card_id: card_id.clone(),
         tool_name: tool_name.clone(),
         after_execution,
@@ -157,10 +166,10 @@ fn text(object: &Map<String, Value>, member: &str) -> Option<String> {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Form, Reading};
+    use super::{Form, ParsedCommand};
     use crate::utp::message::AfterExecution;
 
-    fn read(payload: &[u8]) -> Reading {
+    fn read(payload: &[u8]) -> ParsedCommand {
         super::read(payload, Form::TOOL)
     }
 
@@ -183,14 +192,14 @@ mod tests {
             }
         }
         let found = match read(body.to_string().as_bytes()) {
-            Reading::Run(_) => "run".to_owned(),
-            Reading::Refuse(refusal) => {
+            ParsedCommand::Run(_) => "run".to_owned(),
+            ParsedCommand::Refuse(refusal) => {
                 format!(
                     "refuse {}",
                     refusal.failure.detail.expect("a detail")["field"].as_str().expect("text")
                 )
             }
-            Reading::Drop(reason) => format!("drop {reason}"),
+            ParsedCommand::Drop(reason) => format!("drop {reason}"),
         };
         assert_eq!(found, expect, "{change}");
     }
@@ -228,9 +237,9 @@ mod tests {
                 body[name] = value.clone();
             }
             let field = match super::read(body.to_string().as_bytes(), Form::BUILT_IN) {
-                Reading::Run(_) => None,
-                Reading::Refuse(refusal) => refusal.failure.detail,
-                Reading::Drop(reason) => panic!("dropped: {reason}"),
+                ParsedCommand::Run(_) => None,
+                ParsedCommand::Refuse(refusal) => refusal.failure.detail,
+                ParsedCommand::Drop(reason) => panic!("dropped: {reason}"),
             };
             assert_eq!(field.as_ref().and_then(|detail| detail["field"].as_str()), expect, "{change}");
         }
@@ -246,9 +255,9 @@ mod tests {
     #[test]
     fn what_is_no_object_is_dropped() {
         for payload in ["", "{", "[]", "\"text\"", "null", "\u{0}"] {
-            assert!(matches!(read(payload.as_bytes()), Reading::Drop(_)), "{payload}");
+            assert!(matches!(read(payload.as_bytes()), ParsedCommand::Drop(_)), "{payload}");
         }
-        assert!(matches!(read(&[0xff, 0xfe]), Reading::Drop(_)));
+        assert!(matches!(read(&[0xff, 0xfe]), ParsedCommand::Drop(_)));
     }
 
     #[test]
@@ -257,7 +266,7 @@ mod tests {
             let mut body = command();
             body["after_execution"] = after_execution.clone();
             body["args"] = json!({});
-            let Reading::Refuse(refusal) = read(body.to_string().as_bytes()) else {
+            let ParsedCommand::Refuse(refusal) = read(body.to_string().as_bytes()) else {
                 panic!("not refused: {body}");
             };
             assert_eq!(refusal.after_execution, expect);
@@ -272,7 +281,7 @@ mod tests {
         for epoch in [json!(9_007_199_254_740_993_u64), json!("6"), json!(6.5)] {
             let mut body = command();
             body["turn_epoch"] = epoch.clone();
-            let Reading::Run(command) = read(body.to_string().as_bytes()) else {
+            let ParsedCommand::Run(command) = read(body.to_string().as_bytes()) else {
                 panic!("not run: {body}");
             };
             assert_eq!(command.identity.turn_epoch, epoch);

@@ -6,39 +6,38 @@
 //! Outcomes are kept by a [`LedgerStore`]: in memory here, in a file in `ledger_file`.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
-use super::result::Answer;
-use crate::utp::error::{Cause, ReferenceError};
+use super::command::CallKey;
+use super::result::CallResponse;
+use crate::cause::Cause;
+use crate::sync::locked;
+use crate::utp::error::ReferenceError;
 
 /// How many outcomes the memory keeps before it drops the oldest.
 const MEMORY_CAPACITY: usize = 100_000;
 
-/// What makes two commands the same call.
-#[derive(Debug, Clone, PartialEq, Eq, Hash)]
-#[expect(clippy::struct_field_names, reason = "the names of the command's members")]
-pub(crate) struct CallKey {
-    pub(crate) project_id: String,
-    pub(crate) agent_turn_id: String,
-    pub(crate) tool_call_id: String,
-}
-
 /// Builds the answer from the value of the counter that the outcome asked for.
-pub(crate) type BuildAnswer = Box<dyn FnOnce(Option<u64>) -> Answer + Send>;
+pub(crate) type BuildResponse = Box<dyn FnOnce(Option<u64>) -> CallResponse + Send>;
 
 /// Where outcomes and counters are kept.
 pub(crate) trait LedgerStore: Send + Sync {
     /// The recorded answer of a call.
-    fn find(&self, key: &CallKey) -> Result<Option<Arc<Answer>>, Cause>;
+    fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause>;
 
     /// Adds one to the counter, if one is named, and records the answer built from it: both or neither.
-    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause>;
+    fn record(
+        &self,
+        key: &CallKey,
+        counter: Option<&str>,
+        build: BuildResponse,
+    ) -> Result<Arc<CallResponse>, Cause>;
 
     /// Notes that the answer has reached the Inbox.
     fn mark_delivered(&self, key: &CallKey) -> Result<(), Cause>;
 
     /// Answers that were recorded but may not have reached the Inbox.
-    fn undelivered(&self) -> Result<Vec<Arc<Answer>>, Cause>;
+    fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, Cause>;
 
     /// Whether the operations wait for a disk and so do not belong on an async thread.
     fn waits_for_disk(&self) -> bool;
@@ -58,7 +57,7 @@ pub(crate) enum Entry {
     /// The call runs; its answer will serve this command too.
     Running,
     /// The call is over.
-    Done(RunningCall, Arc<Answer>),
+    Done(RunningCall, Arc<CallResponse>),
 }
 
 /// The right to run or answer a call; while it lives, repetitions find [`Entry::Running`].
@@ -96,8 +95,8 @@ impl Ledger {
         &self,
         call: &RunningCall,
         counter: Option<String>,
-        build: BuildAnswer,
-    ) -> Result<Arc<Answer>, ReferenceError> {
+        build: BuildResponse,
+    ) -> Result<Arc<CallResponse>, ReferenceError> {
         let key = call.key.clone();
         self.with_store(move |store| store.record(&key, counter.as_deref(), build)).await
     }
@@ -109,7 +108,7 @@ impl Ledger {
     }
 
     /// What a crash may have kept from the Inbox.
-    pub(crate) async fn undelivered(&self) -> Result<Vec<Arc<Answer>>, ReferenceError> {
+    pub(crate) async fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, ReferenceError> {
         self.with_store(|store| store.undelivered()).await
     }
 
@@ -137,7 +136,7 @@ pub(crate) struct MemoryStore {
 
 #[derive(Default)]
 struct MemoryState {
-    answers: HashMap<CallKey, Arc<Answer>>,
+    answers: HashMap<CallKey, Arc<CallResponse>>,
     oldest_first: VecDeque<CallKey>,
     counters: HashMap<String, u64>,
 }
@@ -149,11 +148,16 @@ impl Default for MemoryStore {
 }
 
 impl LedgerStore for MemoryStore {
-    fn find(&self, key: &CallKey) -> Result<Option<Arc<Answer>>, Cause> {
+    fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause> {
         Ok(locked(&self.state).answers.get(key).cloned())
     }
 
-    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause> {
+    fn record(
+        &self,
+        key: &CallKey,
+        counter: Option<&str>,
+        build: BuildResponse,
+    ) -> Result<Arc<CallResponse>, Cause> {
         let state = &mut *locked(&self.state);
         let count = counter.map(|name| {
             let count = state.counters.entry(name.to_owned()).or_default();
@@ -176,7 +180,7 @@ impl LedgerStore for MemoryStore {
         Ok(())
     }
 
-    fn undelivered(&self) -> Result<Vec<Arc<Answer>>, Cause> {
+    fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, Cause> {
         // What a crash would leave undelivered, it also forgets.
         Ok(Vec::new())
     }
@@ -186,19 +190,15 @@ impl LedgerStore for MemoryStore {
     }
 }
 
-/// Locks; a panic elsewhere does not make the data wrong, since no update is left half done.
-pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 #[cfg(test)]
 pub(crate) mod tests {
     use std::sync::{Arc, Mutex};
 
     use serde_json::json;
 
-    use super::{Answer, CallKey, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
+    use super::{CallResponse, Entry, Ledger, LedgerStore, MemoryState, MemoryStore};
     use crate::utp::message::{AfterExecution, Callback, Status};
+    use crate::utp::tool_service::command::CallKey;
 
     pub(crate) fn key(turn: &str, call: &str) -> CallKey {
         CallKey {
@@ -208,8 +208,8 @@ pub(crate) mod tests {
         }
     }
 
-    pub(crate) fn answer(count: Option<u64>) -> Answer {
-        Answer {
+    pub(crate) fn answer(count: Option<u64>) -> CallResponse {
+        CallResponse {
             project_id: "prj".to_owned(),
             channel_id: "ch".to_owned(),
             source_agent_id: "tool.probe".to_owned(),

@@ -9,9 +9,12 @@ use std::time::Duration;
 
 use rusqlite::{Connection, OptionalExtension, TransactionBehavior, params};
 
-use super::ledger::{BuildAnswer, CallKey, LedgerStore, locked};
-use super::result::Answer;
-use crate::utp::error::{Cause, ReferenceError};
+use super::command::CallKey;
+use super::ledger::{BuildResponse, LedgerStore};
+use super::result::CallResponse;
+use crate::cause::Cause;
+use crate::sync::locked;
+use crate::utp::error::ReferenceError;
 
 const SCHEMA: &str = "
 CREATE TABLE IF NOT EXISTS outcomes (
@@ -55,7 +58,7 @@ pub(crate) fn open(path: &Path, schema: &str) -> rusqlite::Result<Connection> {
 }
 
 impl LedgerStore for FileStore {
-    fn find(&self, key: &CallKey) -> Result<Option<Arc<Answer>>, Cause> {
+    fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause> {
         let text: Option<String> = locked(&self.connection)
             .prepare(
                 "SELECT answer FROM outcomes \
@@ -66,7 +69,12 @@ impl LedgerStore for FileStore {
         Ok(text.map(|text| serde_json::from_str(&text)).transpose()?.map(Arc::new))
     }
 
-    fn record(&self, key: &CallKey, counter: Option<&str>, build: BuildAnswer) -> Result<Arc<Answer>, Cause> {
+    fn record(
+        &self,
+        key: &CallKey,
+        counter: Option<&str>,
+        build: BuildResponse,
+    ) -> Result<Arc<CallResponse>, Cause> {
         let mut connection = locked(&self.connection);
         // Immediate: the write lock is taken before the counter is read.
         let transaction = connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
@@ -100,7 +108,7 @@ impl LedgerStore for FileStore {
         Ok(())
     }
 
-    fn undelivered(&self) -> Result<Vec<Arc<Answer>>, Cause> {
+    fn undelivered(&self) -> Result<Vec<Arc<CallResponse>>, Cause> {
         let connection = locked(&self.connection);
         let mut statement = connection.prepare("SELECT answer FROM outcomes WHERE delivered = 0")?;
         let texts = statement.query_map([], |row| row.get::<_, String>(0))?;

@@ -1,4 +1,4 @@
-//! The Tool Service: hosts tools, hears their commands, answers each exactly once (UTP §4, Guide §1 and §2).
+//! The Tool Service: hosts tools, receives their commands, answers each exactly once (UTP §4, Guide §1 and §2).
 //!
 //! In reading order: `tool` (what a tool is), `command` (what comes in), `call` and `call_card` (what happens),
 //! `result` (what goes out), `ledger` and `ledger_file` (why it happens once), `service` (the shell around calls:
@@ -8,6 +8,7 @@
 mod call;
 mod call_card;
 mod command;
+mod failure;
 mod ledger;
 mod ledger_file;
 mod probes;
@@ -24,15 +25,16 @@ use super::error::ReferenceError;
 use super::message::ToolRow;
 use super::platform::{PlatformConfig, REQUEST_DEADLINE};
 use super::subject::subscription;
-use super::{Log, Projects, no_log};
+use crate::log::{Log, no_log};
+use crate::utp::projects::Projects;
 use tool::Hosted;
 
 pub(crate) use command::Form;
-pub(crate) use ledger::locked;
+pub use failure::ToolFailure;
 pub(crate) use ledger_file::open as open_file;
 pub(crate) use result::CONTROL;
 pub(crate) use service::{Connection, Service, ServiceSetup};
-pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
+pub use tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolOutput};
 pub(crate) use tool::{Call, Executor};
 
 /// How a Tool Service is set up.
@@ -59,7 +61,7 @@ pub struct ToolServiceConfig {
     pub max_running: usize,
     /// Calls that wait or run; more are dropped.
     pub max_accepted: usize,
-    /// Whose commands are heard.
+    /// Whose commands are served.
     pub projects: Projects,
     /// Services of one group share the commands among them.
     pub queue_group: String,
@@ -115,7 +117,7 @@ pub struct ToolService {
 }
 
 impl ToolService {
-    /// Connects, opens the ledger and subscribes; commands published after the return are heard.
+    /// Connects, opens the ledger and subscribes; commands published after the return are received.
     ///
     /// # Errors
     /// When the broker does not answer, a subscription is refused, or the ledger cannot be opened.

@@ -8,7 +8,8 @@ use serde_json::{Value, json};
 
 use crate::utp::message::{AfterExecution, ErrorCode};
 
-use super::tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
+use super::failure::ToolFailure;
+use super::tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolOutput};
 
 const AUTHOR: &str = "tool.probe";
 

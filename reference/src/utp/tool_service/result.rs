@@ -10,9 +10,9 @@ use crate::utp::ident::{hex, timestamp};
 use crate::utp::message::{AfterExecution, Callback, ErrorBody, ErrorCode, Status};
 use crate::utp::trace::TraceHeaders;
 
-use super::command::Identity;
-use super::ledger::CallKey;
-use super::tool::{ToolFailure, ToolOutput};
+use super::command::{CallKey, Identity};
+use super::failure::ToolFailure;
+use super::tool::ToolOutput;
 
 /// The key of the control object in a result.
 pub(crate) const CONTROL: &str = "__cg_control";
@@ -25,7 +25,7 @@ const MAX_RESULT: usize = 768 * 1024;
 
 /// Everything that is needed to answer a call, now or after a restart.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub(crate) struct Answer {
+pub(crate) struct CallResponse {
     pub(crate) project_id: String,
     pub(crate) channel_id: String,
     pub(crate) source_agent_id: String,
@@ -59,7 +59,7 @@ impl Outcome {
 
 /// Who answers whom, about what.
 #[derive(Debug, Clone)]
-pub(crate) struct AnswerContext {
+pub(crate) struct ResponseContext {
     pub(crate) key: CallKey,
     pub(crate) channel_id: String,
     pub(crate) author: &'static str,
@@ -82,9 +82,9 @@ pub(crate) fn card_id(key: &CallKey) -> String {
     format!("card_tr_{}", hex(&digest.finalize()[..16]))
 }
 
-impl AnswerContext {
+impl ResponseContext {
     /// Builds card and callback; `count` is the counter's value for an output that asked for one.
-    pub(crate) fn answer(self, outcome: Outcome, count: Option<u64>) -> Answer {
+    pub(crate) fn answer(self, outcome: Outcome, count: Option<u64>) -> CallResponse {
         let card_id = card_id(&self.key);
         let content = Content::of(outcome, count);
         let identity = self.identity;
@@ -127,7 +127,7 @@ impl AnswerContext {
             after_execution: self.after_execution,
             step_id: self.call_metadata.get("step_id").filter(|step| !step.is_null()).cloned(),
         };
-        Answer {
+        CallResponse {
             project_id: self.key.project_id,
             channel_id: self.channel_id,
             source_agent_id: self.author.to_owned(),
@@ -214,11 +214,11 @@ fn error_body(failure: ToolFailure) -> ErrorBody {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::{Answer, AnswerContext, MAX_RESULT, Outcome, card_id};
+    use super::{CallResponse, MAX_RESULT, Outcome, ResponseContext, card_id};
     use crate::utp::message::{AfterExecution, ErrorCode, Status};
-    use crate::utp::tool_service::command::Identity;
-    use crate::utp::tool_service::ledger::CallKey;
-    use crate::utp::tool_service::tool::{ToolFailure, ToolOutput};
+    use crate::utp::tool_service::command::{CallKey, Identity};
+    use crate::utp::tool_service::failure::ToolFailure;
+    use crate::utp::tool_service::tool::ToolOutput;
     use crate::utp::trace::TraceHeaders;
 
     fn key(project: &str, turn: &str, call: &str) -> CallKey {
@@ -229,8 +229,8 @@ mod tests {
         }
     }
 
-    fn answer(metadata: &Value, outcome: Outcome) -> Answer {
-        let context = AnswerContext {
+    fn answer(metadata: &Value, outcome: Outcome) -> CallResponse {
+        let context = ResponseContext {
             key: key("prj", "turn", "call"),
             channel_id: "ch".to_owned(),
             author: "tool.probe",

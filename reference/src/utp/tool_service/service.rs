@@ -1,7 +1,7 @@
 //! The shell around calls: subscriptions, concurrency, recovery at the start, shutdown in order.
 //!
 //! It knows executors, not what they do; `call` handles one command, and the Tool Service, the PMO and the OpenAPI
-//! executor each say what is heard and by whom.
+//! executor each say which commands are received and who runs them.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -13,13 +13,14 @@ use futures::{FutureExt, StreamExt};
 use tokio::sync::{Semaphore, watch};
 use tokio::task::{JoinHandle, JoinSet};
 
-use super::call::Desk;
+use super::call::CommandHandler;
 use super::ledger::{Ledger, LedgerStore, MemoryStore};
 use super::ledger_file::FileStore;
 use super::tool::Executor;
+use crate::log::Log;
+use crate::utp::connection::{connect, round_trip};
 use crate::utp::error::ReferenceError;
 use crate::utp::platform::{HttpPlatform, NatsPlatform, Platform, PlatformConfig};
-use crate::utp::{Log, connect, round_trip};
 
 /// A service's way to the broker and to the platform.
 #[derive(Clone)]
@@ -45,7 +46,7 @@ impl Connection {
     }
 }
 
-/// What a service is told beside its connection.
+/// The settings of a service beside its connection.
 pub(crate) struct ServiceSetup {
     pub(crate) data_dir: Option<PathBuf>,
     /// After this a call is stopped and ends as `timeout`.
@@ -55,7 +56,7 @@ pub(crate) struct ServiceSetup {
     pub(crate) max_running: usize,
     pub(crate) max_accepted: usize,
     pub(crate) queue_group: String,
-    /// Which subjects are heard, and who runs their commands.
+    /// Which subjects are subscribed to, and who runs their commands.
     pub(crate) subscriptions: Vec<(String, Arc<dyn Executor>)>,
     pub(crate) log: Log,
 }
@@ -68,13 +69,13 @@ pub(crate) struct Service {
 }
 
 impl Service {
-    /// Opens the ledger and subscribes; commands published after the return are heard.
+    /// Opens the ledger and subscribes; commands published after the return are received.
     pub(crate) async fn start(connection: Connection, setup: ServiceSetup) -> Result<Self, ReferenceError> {
         let Connection { client, platform } = connection;
         let ledger = Ledger::new(open_store(setup.data_dir.as_deref()).await?);
         let unsent = ledger.undelivered().await?;
         let (closing, closed) = watch::channel(false);
-        let desk = Desk {
+        let handler = CommandHandler {
             platform,
             ledger,
             tool_time_limit: setup.time_limit,
@@ -84,15 +85,15 @@ impl Service {
         };
         let commands = subscribe(&client, setup.subscriptions, &setup.queue_group).await?;
         let mut dispatcher = Dispatcher {
-            desk: Arc::new(desk),
+            handler: Arc::new(handler),
             calls: JoinSet::new(),
             accepted: Arc::new(Semaphore::new(setup.max_accepted)),
             running: Arc::new(Semaphore::new(setup.max_running)),
             log: setup.log,
         };
         for answer in unsent {
-            let desk = Arc::clone(&dispatcher.desk);
-            dispatcher.calls.spawn(async move { desk.recover(answer).await });
+            let handler = Arc::clone(&dispatcher.handler);
+            dispatcher.calls.spawn(async move { handler.recover(answer).await });
         }
         let dispatcher = tokio::spawn(dispatcher.run(client, commands, closed, setup.shutdown_deadline));
         Ok(Self { closing, dispatcher })
@@ -137,7 +138,7 @@ async fn subscribe(
 
 /// Gives every command a task of its own, so that no call holds up another or the subscription.
 struct Dispatcher {
-    desk: Arc<Desk>,
+    handler: Arc<CommandHandler>,
     calls: JoinSet<()>,
     accepted: Arc<Semaphore>,
     running: Arc<Semaphore>,
@@ -188,11 +189,11 @@ impl Dispatcher {
             (self.log)(&format!("command on `{}` dropped: too many wait", message.subject));
             return;
         };
-        let (desk, running) = (Arc::clone(&self.desk), Arc::clone(&self.running));
+        let (handler, running) = (Arc::clone(&self.handler), Arc::clone(&self.running));
         self.calls.spawn(async move {
             // The semaphore is never closed, so this cannot fail.
             let _slot = running.acquire().await;
-            desk.handle(executor.as_ref(), message).await;
+            handler.handle(executor.as_ref(), message).await;
             drop(place);
         });
     }

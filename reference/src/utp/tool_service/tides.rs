@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 use crate::utp::ident::{civil_date, parse_date};
 use crate::utp::message::{AfterExecution, ErrorCode};
 
-use super::tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolFailure, ToolOutput};
+use super::failure::ToolFailure;
+use super::tool::{Arguments, Tool, ToolCall, ToolDefinition, ToolOutput};
 
 const AUTHOR: &str = "tool.tides";
 
@@ -247,7 +248,8 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{HARBOURS, next_high_water, table};
-    use crate::utp::tool_service::tool::{Arguments, ToolFailure, ToolOutput};
+    use crate::utp::tool_service::failure::ToolFailure;
+    use crate::utp::tool_service::tool::{Arguments, ToolOutput};
 
     fn run(arguments: &Value) -> Result<ToolOutput, ToolFailure> {
         let arguments: Arguments = arguments.as_object().expect("an object").clone();

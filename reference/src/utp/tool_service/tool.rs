@@ -9,11 +9,12 @@ use std::sync::Arc;
 use futures::future::BoxFuture;
 use serde_json::{Map, Value};
 
-use crate::utp::message::{AfterExecution, ErrorCode, ToolRow};
+use crate::utp::message::{AfterExecution, ToolRow};
 use crate::utp::subject::{CommandSubject, target_template};
 use crate::utp::trace::TraceHeaders;
 
 use super::command::{Command, Form};
+use super::failure::ToolFailure;
 
 /// The arguments of the `tool.call` card.
 pub type Arguments = Map<String, Value>;
@@ -27,7 +28,7 @@ pub struct ToolDefinition {
     pub target: &'static str,
     /// The author of its result cards and the source of its reports.
     pub author: &'static str,
-    /// What the model is told.
+    /// Shown to the model.
     pub description: &'static str,
     /// JSON Schema of the arguments.
     pub parameters: Value,
@@ -91,38 +92,6 @@ pub enum ToolOutput {
         /// The counter's name.
         counter: String,
     },
-}
-
-/// Why a tool has nothing to give; becomes the error structure of the result card (UTP §5, Guide §3.1).
-#[derive(Debug, Clone, PartialEq, thiserror::Error)]
-#[error("{message}")]
-pub struct ToolFailure {
-    /// The code to act on.
-    pub code: ErrorCode,
-    /// The sentence to read.
-    pub message: String,
-    /// What else there is to say.
-    pub detail: Option<Value>,
-}
-
-impl ToolFailure {
-    /// A failure without detail.
-    pub fn new(code: ErrorCode, message: impl Into<String>) -> Self {
-        Self { code, message: message.into(), detail: None }
-    }
-
-    /// Adds detail.
-    #[must_use]
-    pub fn with_detail(mut self, detail: Value) -> Self {
-        self.detail = Some(detail);
-        self
-    }
-
-    /// The caller's arguments are at fault; `field` is the one.
-    pub(crate) fn bad_argument(field: &str, message: impl Into<String>, allowed: &Value) -> Self {
-        let detail = serde_json::json!({"field": field, "allowed": allowed});
-        Self::new(ErrorCode::BadRequest, message).with_detail(detail)
-    }
 }
 
 /// A tool that a [`super::ToolService`] hosts.

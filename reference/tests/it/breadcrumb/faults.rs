@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use callmark_reference::breadcrumb::store::{StoreConfig, StoredSecret};
 use callmark_reference::breadcrumb::tool::ToolFailure;
-use callmark_reference::utp::Secret;
+use callmark_reference::secret::Secret;
 use serde_json::{Value, json};
 
 use super::support::{Scene, function, memo, request};

@@ -2,7 +2,7 @@
 
 use callmark_reference::breadcrumb::client::{ListQuery, SearchQuery};
 use callmark_reference::breadcrumb::store::{StoreConfig, StoreError, StoreServer, StoredSecret};
-use callmark_reference::utp::Secret;
+use callmark_reference::secret::Secret;
 use reqwest::{Client, Method, StatusCode};
 use serde_json::{Value, json};
 

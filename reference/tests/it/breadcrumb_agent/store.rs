@@ -5,7 +5,7 @@ use std::time::Duration;
 use callmark_reference::breadcrumb::agent::{
     Agent, AgentConfig, AgentError, Capture, Deadlines, ScriptedModel,
 };
-use callmark_reference::breadcrumb::tool::Secret;
+use callmark_reference::secret::Secret;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 

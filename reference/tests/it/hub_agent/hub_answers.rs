@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use callmark_reference::hub::agent::{Agent, AgentConfig, Deadlines, HubCode, ToolFailure};
+use callmark_reference::hub::agent::{Agent, AgentConfig, CallFailure, Deadlines, HubCode};
 use serde_json::json;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::TcpListener;
@@ -28,7 +28,7 @@ async fn each_of_the_six_codes_is_a_failure_that_is_asked_for_once() {
         let failure = failure(&agent(&hub.uri()), call("email_send", inputs("email_send"))).await;
         assert_eq!(failure.code(), code);
         assert!(failure.message().contains(&format!("told: {code}")), "{failure}");
-        let ToolFailure::Refused(refusal) = failure else { panic!("{failure:?}") };
+        let CallFailure::Refused(refusal) = failure else { panic!("{failure:?}") };
         assert_eq!(refusal.code, typed);
         assert_eq!(refusal.details["integration"], "google_gmail");
         assert_eq!(count(&hub).await, 1, "{code}");
@@ -72,7 +72,7 @@ async fn a_refused_secret_is_not_the_customers_integration() {
     ] {
         let hub = hub(answer).await;
         let failure = failure(&agent(&hub.uri()), call("email_read", inputs("email_read"))).await;
-        assert_eq!(failure, ToolFailure::SecretRefused);
+        assert_eq!(failure, CallFailure::SecretRefused);
         assert!(failure.message().contains("configuration") && !failure.message().contains(SECRET));
         assert_eq!(count(&hub).await, 1);
     }

@@ -1,6 +1,6 @@
 //! What reaches the Hub: the one request of the contract, and nothing where a call is wrong.
 
-use callmark_reference::hub::agent::{AgentConfig, Category, TOOLS, ToolCall};
+use callmark_reference::hub::agent::{AgentCall, AgentConfig, Category, TOOLS};
 use serde_json::{Value, json};
 use wiremock::{MockServer, Request};
 
@@ -18,7 +18,7 @@ async fn only_request(hub: &MockServer) -> Request {
 async fn all_nine_tools_are_sent_as_the_contract_says() {
     for tool in TOOLS.iter().filter(|tool| matches!(tool.category, Category::HubProxied(_))) {
         let hub = hub(success(&json!({"known": 17}))).await;
-        let asked = ToolCall {
+        let asked = AgentCall {
             user_id: Some("u-17".to_owned()),
             conversation_id: Some("conv-88".to_owned()),
             ..call(tool.name, inputs(tool.name))
@@ -51,7 +51,7 @@ async fn all_nine_tools_are_sent_as_the_contract_says() {
 async fn the_call_chooses_the_customer_and_no_user_is_null() {
     let hub = hub(success(&json!({}))).await;
     let other = "B1D3A8C4-77AA-4E21-9C39-50F0E6A1D2B8";
-    let asked = ToolCall { customer_id: Some(other.to_owned()), ..call("email_read", inputs("email_read")) };
+    let asked = AgentCall { customer_id: Some(other.to_owned()), ..call("email_read", inputs("email_read")) };
     done(&agent(&hub.uri()), asked).await.expect("a success");
     let body: Value = only_request(&hub).await.body_json().expect("JSON");
     assert_eq!(body["customer_id"], other);
@@ -78,7 +78,7 @@ async fn calls_that_are_wrong_are_not_sent() {
         (call("email_read", json!({})), "INVALID_INPUTS", "`message_id` is missing"),
         (call("email_read", Value::Null), "INVALID_INPUTS", "must be an object"),
         (
-            ToolCall { customer_id: Some("17".to_owned()), ..call("email_read", inputs("email_read")) },
+            AgentCall { customer_id: Some("17".to_owned()), ..call("email_read", inputs("email_read")) },
             "INVALID_CALL",
             "`customer_id`",
         ),

@@ -1,6 +1,6 @@
 //! Local and direct tools: they work with no Hub at all, and none of them reaches it.
 
-use callmark_reference::hub::agent::{Agent, AgentConfig, ToolCall};
+use callmark_reference::hub::agent::{Agent, AgentCall, AgentConfig};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path, query_param};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -39,9 +39,9 @@ async fn tasks_and_documents_are_kept_for_each_customer() {
     assert_eq!(result(&agent, "document_read", by_id.clone()).await["content"], "sow, reap");
 
     let other = Some("b1d3a8c4-77aa-4e21-9c39-50f0e6a1d2b8".to_owned());
-    let tasks = ToolCall { customer_id: other.clone(), ..call("mission_list_tasks", json!({})) };
+    let tasks = AgentCall { customer_id: other.clone(), ..call("mission_list_tasks", json!({})) };
     assert_eq!(done(&agent, tasks).await.expect("a success").result, json!({"tasks": []}));
-    let document = ToolCall { customer_id: other, ..call("document_read", by_id) };
+    let document = AgentCall { customer_id: other, ..call("document_read", by_id) };
     assert_eq!(failure(&agent, document).await.code(), "NOT_FOUND");
     assert_eq!(count(&hub).await, 0);
 }

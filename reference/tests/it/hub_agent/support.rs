@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use callmark_reference::hub::agent::{Agent, AgentConfig, Outcome, ToolCall, ToolFailure};
+use callmark_reference::hub::agent::{Agent, AgentCall, AgentConfig, CallFailure, Outcome};
 use serde_json::{Value, json};
 use wiremock::matchers::{method, path};
 use wiremock::{Mock, MockServer, ResponseTemplate};
@@ -24,8 +24,8 @@ pub(crate) fn agent(hub_url: &str) -> Agent {
     Agent::new(config(hub_url)).expect("an agent")
 }
 
-pub(crate) fn call(tool: &str, inputs: Value) -> ToolCall {
-    ToolCall { tool: tool.to_owned(), inputs, customer_id: None, user_id: None, conversation_id: None }
+pub(crate) fn call(tool: &str, inputs: Value) -> AgentCall {
+    AgentCall { tool: tool.to_owned(), inputs, customer_id: None, user_id: None, conversation_id: None }
 }
 
 /// Inputs that say everything which a tool of the Hub can be told.
@@ -74,11 +74,11 @@ pub(crate) fn refusal(status: u16, code: &str, details: &Value) -> ResponseTempl
 }
 
 /// What became of a call, within the deadline of a test.
-pub(crate) async fn done(agent: &Agent, call: ToolCall) -> Result<Outcome, ToolFailure> {
+pub(crate) async fn done(agent: &Agent, call: AgentCall) -> Result<Outcome, CallFailure> {
     tokio::time::timeout(DEADLINE, agent.call(call)).await.expect("in time")
 }
 
-pub(crate) async fn failure(agent: &Agent, call: ToolCall) -> ToolFailure {
+pub(crate) async fn failure(agent: &Agent, call: AgentCall) -> CallFailure {
     done(agent, call).await.expect_err("a failure")
 }
 

@@ -7,9 +7,10 @@ use std::time::Duration;
 
 use async_nats::{Client, Message, Subscriber};
 use callmark_reference::broker::{Broker, BrokerConfig};
+use callmark_reference::log::Log;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::{
-    Caller, L0, L0Config, Log, PlatformConfig, ToolService, ToolServiceConfig, round_trip, rows,
+    Caller, L0, L0Config, PlatformConfig, ToolService, ToolServiceConfig, round_trip, rows,
 };
 use futures::StreamExt;
 use serde_json::Value;

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use callmark_reference::utp::Environment;
+use callmark_reference::environment::Environment;
 use serde_json::{Value, json};
 use wiremock::ResponseTemplate;
 

@@ -6,12 +6,11 @@ use std::time::Duration;
 use async_nats::{Client, Subscriber};
 use bytes::Bytes;
 use callmark_reference::broker::{Broker, BrokerConfig};
+use callmark_reference::environment::Environment;
 use callmark_reference::utp::caller::CallOutcome;
 use callmark_reference::utp::message::ToolRow;
 use callmark_reference::utp::openapi::rows;
-use callmark_reference::utp::{
-    Caller, Environment, L0, L0Config, OpenApi, OpenApiConfig, Upstream, round_trip,
-};
+use callmark_reference::utp::{Caller, L0, L0Config, OpenApi, OpenApiConfig, Upstream, round_trip};
 use futures::StreamExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;

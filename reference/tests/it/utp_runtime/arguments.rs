@@ -1,6 +1,6 @@
 //! Defaults, fixed values, variables and templates, as card and model see them.
 
-use callmark_reference::utp::Environment;
+use callmark_reference::environment::Environment;
 use callmark_reference::utp::message::AfterExecution;
 use serde_json::{Value, json};
 

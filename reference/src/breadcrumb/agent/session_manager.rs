@@ -2,11 +2,11 @@
 //! after another.
 //!
 //! Answers find their session by `request_id`; each id is taken from the list with its first answer, so that a second
-//! one, or one to somebody else's request, finds nobody. Everything here is bounded: sessions, what waits for one,
+//! one, or one to another agent's request, finds none. Everything here is bounded: sessions, what waits for one,
 //! and how long it is remembered when nothing happens in it.
 
 use std::collections::{HashMap, HashSet, VecDeque};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::future::BoxFuture;
@@ -17,13 +17,14 @@ use tokio::time::{Instant, timeout_at};
 
 use super::config::{AgentConfig, AgentError, Deadlines};
 use super::conversation::{Act, Conversation, Response};
-use super::ids::Mint;
+use super::ids::IdGenerator;
 use super::knowledge::{CATALOG, CONFIG, Knowledge, Known};
-use super::model::{Mind, Model};
+use super::model::{HttpModel, ModelClient};
 use super::offer::functions;
 use super::utterance::Utterance;
 use crate::breadcrumb::client::{Breadcrumb, ListQuery, StoreClient};
-use crate::utp::Log;
+use crate::log::Log;
+use crate::sync::locked;
 
 pub(super) const USER_MESSAGE: &str = "user.message.v1";
 pub(super) const TOOL_RESPONSE: &str = "tool.response.v1";
@@ -34,33 +35,33 @@ const SESSIONS: usize = 1024;
 const QUEUE: usize = 64;
 /// How long a session is remembered in which nothing happens.
 const IDLE: Duration = Duration::from_secs(60 * 60);
-/// How many messages of users are remembered as heard.
-const HEARD: usize = 4096;
+/// How many ids of users' messages are remembered.
+const REMEMBERED: usize = 4096;
 /// How many catalogues and configurations are read from the store.
 const LISTED: u32 = 100;
 /// How long sessions may take to end.
 const END_DEADLINE: Duration = Duration::from_secs(5);
 
-/// Where utterances go. A seam: a conversation does not care how it is heard.
-pub(super) trait Mouth: Send + Sync {
-    /// Says it; the text of an error is for the log.
-    fn speak<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>>;
+/// Where utterances go; the conversation is the same over every transport.
+pub(super) trait OutputSink: Send + Sync {
+    /// Sends it; the text of an error is for the log.
+    fn send<'a>(&'a self, utterance: &'a Utterance) -> BoxFuture<'a, Result<(), String>>;
 }
 
 /// All sessions of an agent.
-pub(super) struct Desk {
-    shared: Arc<Shared>,
+pub(super) struct SessionManager {
+    shared: Arc<ManagerContext>,
     tasks: Mutex<JoinSet<()>>,
 }
 
-struct Shared {
-    mind: Box<dyn Mind>,
-    mouth: Arc<dyn Mouth>,
+struct ManagerContext {
+    model: Box<dyn ModelClient>,
+    output: Arc<dyn OutputSink>,
     /// Where tools and configurations are looked up before each turn.
     store: Option<StoreClient>,
     knowledge: Mutex<Knowledge>,
     sessions: Mutex<Sessions>,
-    mint: Mint,
+    ids: IdGenerator,
     deadlines: Deadlines,
     log: Log,
 }
@@ -70,66 +71,67 @@ struct Sessions {
     running: HashMap<String, mpsc::Sender<Incoming>>,
     /// Which session waits for the answer to a request.
     open: HashMap<String, String>,
-    heard: HashSet<String>,
-    heard_order: VecDeque<String>,
+    seen: HashSet<String>,
+    seen_order: VecDeque<String>,
 }
 
-/// Something for one session, and whom to tell when all that follows from it at once is done.
+/// Something for one session, and a channel to report that all that follows from it at once is done.
 struct Incoming {
-    heard: Heard,
+    input: Input,
     done: oneshot::Sender<()>,
 }
 
-enum Heard {
+enum Input {
     Message(String),
     Response(Response),
 }
 
-/// What a breadcrumb set going.
-pub(super) struct Going {
+/// What a breadcrumb started.
+pub(super) struct Started {
     /// In which session.
     pub(super) session: String,
     /// Ends, by value or by error, when the agent has spoken or has nothing more to do.
     pub(super) done: oneshot::Receiver<()>,
 }
 
-impl Desk {
+impl SessionManager {
     pub(super) fn new(
         config: AgentConfig,
         store: Option<StoreClient>,
-        mouth: Arc<dyn Mouth>,
+        output: Arc<dyn OutputSink>,
     ) -> Result<Self, AgentError> {
-        let model = Model::new(&config.model_url, config.model, config.model_key, config.deadlines.model)?;
-        Ok(Self::with_mind(Box::new(model), store, mouth, config.deadlines, config.log))
+        let model =
+            HttpModel::new(&config.model_url, config.model, config.model_key, config.deadlines.model)?;
+        Ok(Self::with_model(Box::new(model), store, output, config.deadlines, config.log))
     }
 
-    pub(super) fn with_mind(
-        mind: Box<dyn Mind>,
+    pub(super) fn with_model(
+        model: Box<dyn ModelClient>,
         store: Option<StoreClient>,
-        mouth: Arc<dyn Mouth>,
+        output: Arc<dyn OutputSink>,
         deadlines: Deadlines,
         log: Log,
     ) -> Self {
-        let shared = Shared {
-            mind,
-            mouth,
+        let shared = ManagerContext {
+            model,
+            output,
             store,
             knowledge: Mutex::default(),
             sessions: Mutex::default(),
-            mint: Mint::random(),
+            ids: IdGenerator::random(),
             deadlines,
             log,
         };
         Self { shared: Arc::new(shared), tasks: Mutex::default() }
     }
 
-    /// Hears a breadcrumb; nothing where it sets nothing going.
-    pub(super) fn hear(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+    /// Receives a breadcrumb; `None` where nothing follows from it.
+    pub(super) fn receive(&self, breadcrumb: &Breadcrumb) -> Option<Started> {
         match breadcrumb.schema_name.as_deref()? {
-            USER_MESSAGE => self.hear_message(breadcrumb),
-            TOOL_RESPONSE => self.hear_response(breadcrumb),
+            USER_MESSAGE => self.receive_message(breadcrumb),
+            TOOL_RESPONSE => self.receive_response(breadcrumb),
             CATALOG | CONFIG => {
-                locked(&self.shared.knowledge).hear(breadcrumb);
+                locked(&self.shared.knowledge).receive(breadcrumb);
                 None
             }
             _ => None,
@@ -150,7 +152,7 @@ impl Desk {
         let _ = tokio::time::timeout(END_DEADLINE, ended).await;
     }
 
-    fn hear_message(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+    fn receive_message(&self, breadcrumb: &Breadcrumb) -> Option<Started> {
         let session = breadcrumb.tags.iter().find_map(|tag| tag.strip_prefix("session:"));
         let text = ["message", "content"].iter().find_map(|name| {
             breadcrumb.context.get(*name).and_then(Value::as_str).filter(|text| !text.trim().is_empty())
@@ -174,34 +176,34 @@ impl Desk {
             while tasks.try_join_next().is_some() {}
             tasks.spawn(run(Arc::clone(&self.shared), session.to_owned(), receiver));
         }
-        self.send(&sessions, session, Heard::Message(text.to_owned()))
+        self.send(&sessions, session, Input::Message(text.to_owned()))
     }
 
-    fn hear_response(&self, breadcrumb: &Breadcrumb) -> Option<Going> {
+    fn receive_response(&self, breadcrumb: &Breadcrumb) -> Option<Started> {
         let response = Response::read(breadcrumb)?;
         let mut sessions = locked(&self.shared.sessions);
         let session = sessions.open.remove(&response.request_id)?;
-        self.send(&sessions, &session, Heard::Response(response))
+        self.send(&sessions, &session, Input::Response(response))
     }
 
-    fn send(&self, sessions: &Sessions, session: &str, heard: Heard) -> Option<Going> {
-        let (done, told) = oneshot::channel();
-        let sent = sessions.running.get(session)?.try_send(Incoming { heard, done });
+    fn send(&self, sessions: &Sessions, session: &str, input: Input) -> Option<Started> {
+        let (done, finished) = oneshot::channel();
+        let sent = sessions.running.get(session)?.try_send(Incoming { input, done });
         if sent.is_err() {
             (self.shared.log)("something was passed over: too much waits for its session");
         }
-        sent.ok().map(|()| Going { session: session.to_owned(), done: told })
+        sent.ok().map(|()| Started { session: session.to_owned(), done: finished })
     }
 }
 
-impl std::fmt::Debug for Desk {
+impl std::fmt::Debug for SessionManager {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        formatter.debug_struct("Desk").finish_non_exhaustive()
+        formatter.debug_struct("SessionManager").finish_non_exhaustive()
     }
 }
 
-/// One session, until nothing happens in it any more or the desk is closed.
-async fn run(shared: Arc<Shared>, id: String, mut incoming: mpsc::Receiver<Incoming>) {
+/// One session, until nothing happens in it any more or the agent is shut down.
+async fn run(shared: Arc<ManagerContext>, id: String, mut incoming: mpsc::Receiver<Incoming>) {
     let mut conversation = Conversation::new(id.clone());
     let mut backlog: VecDeque<Incoming> = VecDeque::new();
     let mut late = Instant::now();
@@ -217,7 +219,7 @@ async fn run(shared: Arc<Shared>, id: String, mut incoming: mpsc::Receiver<Incom
                 Ok(None) => return,
                 Err(_elapsed) if waiting => {
                     let after = shared.deadlines.response;
-                    let act = conversation.gave_up(&format!("the tool did not answer within {after:?}"));
+                    let act = conversation.timed_out(&format!("the tool did not answer within {after:?}"));
                     shared.forget(&id);
                     if shared.follow(&mut conversation, act).await {
                         late = Instant::now() + after;
@@ -228,43 +230,43 @@ async fn run(shared: Arc<Shared>, id: String, mut incoming: mpsc::Receiver<Incom
                 Err(_elapsed) => continue,
             }
         };
-        let act = match next.heard {
-            Heard::Message(_) if !conversation.is_idle() => {
+        let act = match next.input {
+            Input::Message(_) if !conversation.is_idle() => {
                 if backlog.len() < QUEUE {
                     backlog.push_back(next);
                 }
                 continue;
             }
-            Heard::Message(text) => {
+            Input::Message(text) => {
                 shared.refresh().await;
                 conversation.message(&text)
             }
-            Heard::Response(response) => conversation.answered(response),
+            Input::Response(response) => conversation.answered(response),
         };
         if shared.follow(&mut conversation, act).await {
             late = Instant::now() + shared.deadlines.response;
         }
-        // Nobody may be waiting for this.
+        // The receiver may be gone.
         let _ = next.done.send(());
     }
 }
 
-impl Shared {
-    /// Does what is to be done until something is to be heard; whether anything was said.
+impl ManagerContext {
+    /// Acts until the next input is needed; returns whether anything was sent.
     async fn follow(&self, conversation: &mut Conversation, mut act: Act) -> bool {
         loop {
             act = match act {
-                Act::Rest => return false,
+                Act::Wait => return false,
                 Act::Ask => {
                     let known = self.known();
-                    let said = self.mind.ask(conversation.question(&known), functions(&known)).await;
-                    if let Err(reason) = &said {
+                    let reply = self.model.ask(conversation.question(&known), functions(&known)).await;
+                    if let Err(reason) = &reply {
                         (self.log)(&format!("the model failed: {reason}"));
                     }
-                    // Of what is known by now, not of what it was told: tools come and go.
-                    conversation.said(said, &self.known(), &self.mint)
+                    // Checked against what is known by now, not what the model was sent: tools come and go.
+                    conversation.model_replied(reply, &self.known(), &self.ids)
                 }
-                Act::Say(utterance) => {
+                Act::Send(utterance) => {
                     self.say(conversation, &utterance).await;
                     return true;
                 }
@@ -273,9 +275,9 @@ impl Shared {
     }
 
     async fn say(&self, conversation: &mut Conversation, utterance: &Utterance) {
-        // Before it is said: the answers may be faster than the store.
+        // Before it is sent: the answers may be faster than the store.
         self.expect(utterance);
-        match self.mouth.speak(utterance).await {
+        match self.output.send(utterance).await {
             Ok(()) => (self.log)(&format!("said, with {} calls", utterance.requests.len())),
             Err(error) => {
                 (self.log)(&format!("could not be said: {error}"));
@@ -323,7 +325,7 @@ impl Shared {
                 Ok(breadcrumbs) => {
                     let mut knowledge = locked(&self.knowledge);
                     for breadcrumb in &breadcrumbs {
-                        knowledge.hear(breadcrumb);
+                        knowledge.receive(breadcrumb);
                     }
                 }
                 Err(error) => (self.log)(&format!("`{schema}` cannot be read: {error}")),
@@ -334,20 +336,15 @@ impl Shared {
 
 impl Sessions {
     fn is_new(&mut self, id: &str) -> bool {
-        if !self.heard.insert(id.to_owned()) {
+        if !self.seen.insert(id.to_owned()) {
             return false;
         }
-        self.heard_order.push_back(id.to_owned());
-        if self.heard_order.len() > HEARD
-            && let Some(oldest) = self.heard_order.pop_front()
+        self.seen_order.push_back(id.to_owned());
+        if self.seen_order.len() > REMEMBERED
+            && let Some(oldest) = self.seen_order.pop_front()
         {
-            self.heard.remove(&oldest);
+            self.seen.remove(&oldest);
         }
         true
     }
-}
-
-/// A task that panicked has left nothing half done that matters here.
-fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -1,10 +1,12 @@
-//! Where keys come from: the process environment, or a map in its place (Guide §4).
+//! Where keys come from: the process environment, or a map in its place (UTP, Guide §4).
 //!
-//! A card names a variable and never its value, so the value has a type that does not show itself.
-//! Nothing here lists the variables: whoever wants one must know its name.
+//! A card names a variable and never its value, so the value is a [`Secret`].
+//! Nothing here lists the variables: a caller must know the name.
 
 use std::collections::BTreeMap;
 use std::fmt;
+
+use crate::secret::Secret;
 
 /// The variables that a component may read.
 #[derive(Clone, Default)]
@@ -23,7 +25,7 @@ impl Environment {
             Self::Process => std::env::var(name).ok(),
             Self::Map(variables) => variables.get(name).cloned(),
         };
-        value.filter(|value| !value.is_empty()).map(Secret)
+        value.filter(|value| !value.is_empty()).map(Secret::from)
     }
 }
 
@@ -39,35 +41,6 @@ impl fmt::Debug for Environment {
             Self::Process => formatter.write_str("Process"),
             Self::Map(variables) => formatter.debug_tuple("Map").field(&variables.keys()).finish(),
         }
-    }
-}
-
-/// A value that must not reach a card, a log line or an error text.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Secret(String);
-
-impl Secret {
-    /// The value itself, for the one place that needs it.
-    pub fn expose(&self) -> &str {
-        &self.0
-    }
-}
-
-impl From<String> for Secret {
-    fn from(value: String) -> Self {
-        Self(value)
-    }
-}
-
-impl From<&str> for Secret {
-    fn from(value: &str) -> Self {
-        Self(value.to_owned())
-    }
-}
-
-impl fmt::Debug for Secret {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("Secret(…)")
     }
 }
 

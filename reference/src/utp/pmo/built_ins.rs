@@ -3,44 +3,33 @@
 //! Everything around it, from the command to the report, is `tool_service`'s.
 
 use std::sync::Arc;
-use std::time::Duration;
 
-use async_nats::{Client, Subscriber};
+use async_nats::Subscriber;
 use futures::future::{BoxFuture, join_all};
 use futures::stream::FuturesUnordered;
 use futures::{FutureExt, StreamExt};
 use serde_json::json;
 use tokio::time::{Instant, timeout_at};
 
-use crate::utp::message::{ErrorCode, TurnReceipt};
-use crate::utp::platform::{Platform, PlatformError};
-use crate::utp::subject::{CommandSubject, WorkerTarget};
+use crate::utp::message::TurnReceipt;
+use crate::utp::subject::CommandSubject;
 use crate::utp::tool_service::{Call, Executor, Form, ToolFailure, ToolOutput};
 
 use super::agents::Target;
 use super::arguments::{BuiltIn, FAMILY, Join, Task};
-use super::join::{Branch, Fate, Waited, answered, joined};
+use super::context::PmoContext;
+use super::join::{Branch, BranchOutcome, Waited, answered, joined};
 
 const AUTHOR: &str = "sys.pmo";
 
-/// What all calls share.
-pub(super) struct Office {
-    pub(super) client: Client,
-    pub(super) platform: Arc<dyn Platform>,
-    pub(super) version: String,
-    pub(super) worker_target: WorkerTarget,
-    pub(super) child_deadline: Duration,
-    pub(super) delivery_deadline: Duration,
-}
-
 /// Runs the built-ins.
 pub(super) struct BuiltIns {
-    office: Arc<Office>,
+    context: Arc<PmoContext>,
 }
 
 impl BuiltIns {
-    pub(super) fn new(office: Office) -> Self {
-        Self { office: Arc::new(office) }
+    pub(super) fn new(context: PmoContext) -> Self {
+        Self { context: Arc::new(context) }
     }
 }
 
@@ -58,8 +47,8 @@ impl Executor for BuiltIns {
     }
 
     fn run(&self, call: Call) -> BoxFuture<'static, Result<ToolOutput, ToolFailure>> {
-        let office = Arc::clone(&self.office);
-        async move { office.run(&call).await }.boxed()
+        let context = Arc::clone(&self.context);
+        async move { context.run(&call).await }.boxed()
     }
 }
 
@@ -68,7 +57,7 @@ fn built_in(subject: &CommandSubject) -> &str {
     subject.rest.strip_prefix(FAMILY).unwrap_or(&subject.rest)
 }
 
-impl Office {
+impl PmoContext {
     async fn run(&self, call: &Call) -> Result<ToolOutput, ToolFailure> {
         match BuiltIn::read(built_in(&call.subject), &call.arguments)? {
             BuiltIn::Provision(asked) => self.provision(call, asked).await,
@@ -124,15 +113,15 @@ impl Office {
             starts.await.into_iter().enumerate().zip(targets.into_iter().zip(events))
         {
             let agent_id = target.row.agent_id;
-            let (agent_turn_id, fate) = match started {
+            let (agent_turn_id, outcome) = match started {
                 Ok(turn) => {
                     let agent_turn_id = turn.agent_turn_id.clone();
                     turns.push((index, turn, events));
-                    (Some(agent_turn_id), Fate::Unfinished)
+                    (Some(agent_turn_id), BranchOutcome::Unfinished)
                 }
-                Err(failure) => (None, Fate::NotStarted(failure)),
+                Err(failure) => (None, BranchOutcome::NotStarted(failure)),
             };
-            branches.push(Branch { agent_id, agent_turn_id, fate });
+            branches.push(Branch { agent_id, agent_turn_id, outcome });
         }
         let waited = self.wait(call, join.fail_fast, deadline, &mut branches, turns).await;
         Ok((branches, waited))
@@ -147,7 +136,7 @@ impl Office {
         branches: &mut [Branch],
         turns: Vec<(usize, TurnReceipt, Subscriber)>,
     ) -> Waited {
-        let is_failed = |branch: &Branch| branch.fate != Fate::Unfinished && !branch.is_success();
+        let is_failed = |branch: &Branch| branch.outcome != BranchOutcome::Unfinished && !branch.is_success();
         if fail_fast && branches.iter().any(is_failed) {
             return Waited::ToTheFirstFailure;
         }
@@ -161,7 +150,7 @@ impl Office {
         loop {
             match timeout_at(deadline, endings.next()).await {
                 Ok(Some((index, ending))) => {
-                    branches[index].fate = Fate::Ended(ending);
+                    branches[index].outcome = BranchOutcome::Ended(ending);
                     if fail_fast && is_failed(&branches[index]) {
                         return Waited::ToTheFirstFailure;
                     }
@@ -179,22 +168,4 @@ fn at_task(index: usize, mut failure: ToolFailure) -> ToolFailure {
         detail.insert("task".to_owned(), json!(index));
     }
     failure
-}
-
-/// What a failure of the platform is to the caller, once attempts are used up.
-pub(super) fn missed(error: &PlatformError) -> ToolFailure {
-    let code = if error.is_transient() {
-        ErrorCode::UpstreamUnavailable
-    } else if is_absent(error) {
-        // The platform does not know what the arguments name.
-        ErrorCode::BadRequest
-    } else {
-        ErrorCode::InternalError
-    };
-    ToolFailure::new(code, error.to_string()).with_detail(json!({"retryable": error.is_transient()}))
-}
-
-/// Whether the platform says that there is no such thing.
-pub(super) fn is_absent(error: &PlatformError) -> bool {
-    matches!(error, PlatformError::Refused { status: 404, .. })
 }
