@@ -145,12 +145,13 @@ pub fn limits(scale: f64) -> TimeoutLimits {
 
 #[cfg(test)]
 mod tests {
+    use callmark_suite::engine::manifest::ManifestTable;
     use callmark_suite::families;
 
     #[test]
     fn the_reference_speaks_every_protocol() {
         let names: Vec<&str> = super::all().iter().map(|own| own.protocol()).collect();
-        let mut known: Vec<&str> = families::ALL.protocols().map(|protocol| protocol.name()).collect();
+        let mut known: Vec<&str> = families::ALL.protocols().map(ManifestTable::name).collect();
         known.sort_by_key(|name| names.iter().position(|own| own == name));
         assert_eq!(names, known);
     }

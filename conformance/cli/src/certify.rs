@@ -8,6 +8,7 @@ use std::sync::Arc;
 use callmark_reports::Style;
 use callmark_reports::record::{RunRecord, TargetInfo, Verdict, any_judged};
 use callmark_suite::engine::by_hand::quoted;
+use callmark_suite::engine::family::Family;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
 use callmark_suite::engine::pace::TimeoutLimits;
@@ -180,7 +181,7 @@ fn selection(
 /// The broker that the manifest names for one of the selected profiles.
 fn selected_broker<'m>(manifest: &'m Manifest, selection: &Selection) -> Option<&'m str> {
     let families = selection.profiles.iter().filter_map(|profile| families::ALL.of(profile));
-    families.map(|family| family.protocol()).find_map(|protocol| protocol.broker(manifest))
+    families.map(Family::protocol).find_map(|protocol| protocol.broker(manifest))
 }
 
 /// Runs a selection against the target, and ends whatever it started.

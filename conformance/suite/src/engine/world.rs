@@ -1,8 +1,7 @@
 //! What the Worlds of all families have in common.
 //!
-//! Each family has a World of its own (`utp::world`, `runtime::world`, `management::world`,
-//! `toolbus::world`, `hub::world`, `hub::agent::world`, `breadcrumb::world`), so that a step of one cannot stand in a
-//! scenario of another, and so that a step is looked up among its own family's only.
+//! Each family has a World of its own, so that a step of one cannot stand in a scenario of another, and so that a step
+//! is looked up among its own family's only.
 
 use std::sync::Arc;
 
@@ -12,7 +11,7 @@ use serde_json::Value;
 
 use crate::engine::by_hand::ByHand;
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
-use crate::engine::session::Sessions;
+use crate::engine::session::{Session, Sessions};
 use crate::transcript::{Frame, Transcript};
 
 /// What every World has, whatever its family.
@@ -88,8 +87,23 @@ pub(crate) trait HasCore {
     fn core_mut(&mut self) -> &mut Core;
 }
 
-/// Says of a World with a field `core` that it has one, which is also what is to be seen of it.
+/// Says of a World with a field `core` that it has one, which is also what is to be seen of it; and of one with a field
+/// `scene` that the step which is named opens it.
 macro_rules! has_core {
+    ($world:ty, $visibility:vis $scene:ty, $opened_by:literal) => {
+        $crate::engine::world::has_core!($world);
+
+        impl $world {
+            /// The scene that the first step opened.
+            $visibility fn scene(&mut self) -> Result<&mut $scene, $crate::engine::world::Abort> {
+                if self.scene.is_none() {
+                    let message = concat!("no step opened the scene (`", $opened_by, "`)");
+                    return Err($crate::engine::world::FamilyWorld::suite_fault(self, message));
+                }
+                self.scene.as_mut().ok_or($crate::engine::world::Abort)
+            }
+        }
+    };
     ($world:ty) => {
         impl $crate::engine::world::HasCore for $world {
             fn core(&self) -> &$crate::engine::world::Core {
@@ -134,6 +148,28 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
         judgement.map_err(|trouble| self.abort(trouble))
     }
 
+    /// Ends the scenario unless the judgement is good. What is missing of a target that shows nothing, and never did, was
+    /// not observed: `idle` says of what.
+    fn judge_unless_idle(&mut self, judgement: Judgement, idle: Option<&str>) -> Step {
+        match (judgement, idle) {
+            (Err(CheckFailure::Broken(_)), Some(why)) => {
+                Err(self.abort(CheckFailure::NotObserved(why.to_owned())))
+            }
+            (judgement, _) => self.judge(judgement),
+        }
+    }
+
+    /// The session of the run; `what` it is one with, for a message.
+    fn session_with<S: Session>(&mut self, what: &str) -> Result<Arc<S>, Abort> {
+        let session = self.core().sessions.get::<S>();
+        session.ok_or_else(|| self.suite_fault(&format!("the scenario needs {what}, and the run has none")))
+    }
+
+    /// Ends a scenario that had no chance.
+    fn could_not_run(&mut self, cause: Cause, message: String) -> Abort {
+        self.abort(CheckFailure::CouldNotRun { cause, message })
+    }
+
     /// Records what a MAY rule is about.
     fn note(&mut self, text: impl Into<String>) {
         self.core_mut().notes.push(text.into());
@@ -143,15 +179,13 @@ pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory
     fn ensure_running(&mut self, ended: Option<String>) -> Step {
         match ended {
             None => Ok(()),
-            Some(message) => {
-                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
-            }
+            Some(message) => Err(self.could_not_run(Cause::Implementation, message)),
         }
     }
 
     /// Ends the scenario for a fault of ours.
     fn suite_fault(&mut self, message: &str) -> Abort {
-        self.abort(CheckFailure::CouldNotRun { cause: Cause::Suite, message: message.to_owned() })
+        self.could_not_run(Cause::Suite, message.to_owned())
     }
 }
 

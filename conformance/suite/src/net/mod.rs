@@ -2,6 +2,7 @@
 
 pub(crate) mod address;
 pub(crate) mod http_answer;
+pub(crate) mod http_client;
 pub(crate) mod http_connections;
 pub mod http_server;
 pub mod wire;

@@ -15,7 +15,7 @@ use super::judge::Reply;
 use super::scene::{Call, Made, Scene};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::engine::by_hand::{ByHand, quoted};
-use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::judge::{Cause, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript;
 use crate::transcript::Frame;
@@ -29,7 +29,7 @@ pub struct World {
     pub(super) remembered: Vec<Frame>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given an MCP server");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -77,8 +77,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the server.
     pub(super) fn session(&mut self) -> Result<Arc<ToolbusSession>, Abort> {
-        let session = self.core.sessions.get::<ToolbusSession>();
-        session.ok_or_else(|| self.suite_fault("the scenario needs an MCP server, and the run has none"))
+        self.session_with::<ToolbusSession>("an MCP server")
     }
 
     /// Opens the scene with the server that scenarios share.
@@ -119,18 +118,8 @@ impl World {
                     Some(Scene::new(session, server, kind, &self.core.identity(), self.core.written()));
                 Ok(())
             }
-            Err(message) => {
-                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
-            }
+            Err(message) => Err(self.could_not_run(Cause::Reachability, message)),
         }
-    }
-
-    /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given an MCP server`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares the next call. A probe that does not work without any semantic argument is a fault of the manifest.
@@ -138,7 +127,7 @@ impl World {
         let session = self.session()?;
         if let Some(Err(why)) = session.baseline(probe) {
             let message = format!("a plain call of `{}` does not work: {why}", probe.key());
-            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message }));
+            return Err(self.could_not_run(Cause::Fixture, message));
         }
         let scene = self.scene()?;
         let Some(call) = scene.prepare(probe, value) else {
@@ -204,11 +193,7 @@ impl World {
             made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
         let silent = !session.works() && replies.iter().any(|reply| reply.answer == Answer::Missing);
         let judgement = judgement(&replies);
-        if silent && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            let message = "the server does not answer calls, and never did".to_owned();
-            return Err(self.abort(CheckFailure::NotObserved(message)));
-        }
-        self.judge(judgement)
+        self.judge_unless_idle(judgement, silent.then_some("the server does not answer calls, and never did"))
     }
 
     /// Writes down the artifacts of a call. A store may be a moment behind its server.

@@ -261,7 +261,7 @@ impl World {
         let message = ended.unwrap_or_else(|| {
             format!("the target did not answer a valid command in this scenario ({IN_TURN})")
         });
-        Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
+        Err(self.could_not_run(Cause::Implementation, message))
     }
 
     /// Waits until nothing more can be expected. A target that no longer answers has not survived; one whose

@@ -32,7 +32,7 @@ pub(super) struct Around {
 }
 
 /// Answers the calls of one scenario until it is dropped.
-pub(super) async fn attend(around: Arc<Around>, state: Arc<ScenarioState>, patience: Duration) {
+pub(super) async fn attend(around: Arc<Around>, scenario_state: Arc<ScenarioState>, patience: Duration) {
     let mut done = 0;
     let mut answered = HashSet::new();
     loop {
@@ -43,7 +43,9 @@ pub(super) async fn attend(around: Arc<Around>, state: Arc<ScenarioState>, patie
             let own: Vec<Frame> = own.cloned().collect();
             (!own.is_empty()).then_some(own)
         };
-        let Some(fresh) = state.scenario_channel.transcript.linger(LONG, fresh).await else { return };
+        let Some(fresh) = scenario_state.scenario_channel.transcript.linger(LONG, fresh).await else {
+            return;
+        };
         for frame in &fresh {
             done = frame.n;
             for thought in thoughts(frame) {
@@ -51,10 +53,10 @@ pub(super) async fn attend(around: Arc<Around>, state: Arc<ScenarioState>, patie
                     let (task, content) = around.model.think(&thought.messages);
                     let output = json!({"content": content, "model": "suite", "usage": {"total_tokens": 2}});
                     let reply = PlannedReply::Output(output);
-                    around.respond(&state, task.as_ref(), &thought.id, thought.tool, &reply);
+                    around.respond(&scenario_state, task.as_ref(), &thought.id, thought.tool, &reply);
                 }
             }
-            around.answer(&state, frame.n, patience, &mut answered).await;
+            around.answer(&scenario_state, frame.n, patience, &mut answered).await;
         }
     }
 }
@@ -97,13 +99,13 @@ impl Around {
     /// Answers the calls of one message.
     async fn answer(
         &self,
-        state: &Arc<ScenarioState>,
+        scenario_state: &Arc<ScenarioState>,
         frame: u32,
         patience: Duration,
         answered: &mut HashSet<String>,
     ) {
-        let tasks = state.tasks();
-        let ledger = state.ledger(&tasks);
+        let tasks = scenario_state.tasks();
+        let ledger = scenario_state.ledger(&tasks);
         let own: Vec<CallRecord> =
             ledger.call_records.into_iter().filter(|call_record| call_record.frame == frame).collect();
         let is_due = |call_record: &CallRecord, answered: &HashSet<String>| {
@@ -115,7 +117,7 @@ impl Around {
             .iter()
             .find_map(|call_record| call_record.planned.filter(|(task, _, _)| tasks[*task].backwards));
         if let Some((task, stage, _)) = stage {
-            let all = siblings(state, &tasks, task, stage, patience).await;
+            let all = siblings(scenario_state, &tasks, task, stage, patience).await;
             due = all.into_iter().filter(|call_record| is_due(call_record, answered)).collect();
             due.reverse();
         }
@@ -125,10 +127,16 @@ impl Around {
                 .planned
                 .map(|(task, stage, place)| (&tasks[task], &tasks[task].stages[stage][place]));
             if let Some((task, planned_call)) = planned {
-                self.respond(state, Some(task), &id, planned_call.tool, &planned_call.reply);
+                self.respond(scenario_state, Some(task), &id, planned_call.tool, &planned_call.reply);
             } else {
                 let error = "there is no such tool here".to_owned();
-                self.respond(state, None, &id, "unknown", &PlannedReply::Failure { error, decoy: json!({}) });
+                self.respond(
+                    scenario_state,
+                    None,
+                    &id,
+                    "unknown",
+                    &PlannedReply::Failure { error, decoy: json!({}) },
+                );
             }
             answered.insert(call_record.call);
         }
@@ -137,13 +145,13 @@ impl Around {
     /// Gives the agent the answer to a call.
     fn respond(
         &self,
-        state: &ScenarioState,
+        scenario_state: &ScenarioState,
         task: Option<&Task>,
         id: &str,
         tool: &str,
         reply: &PlannedReply,
     ) {
-        let tasks = state.tasks();
+        let tasks = scenario_state.tasks();
         let Some(task) = task.or(tasks.last()) else { return };
         let (status, members) = answered(reply);
         let mut context = json!({"request_id": id, "tool": tool, "status": status});
@@ -155,13 +163,13 @@ impl Around {
             "schema_name": RESPONSE, "title": format!("Response: {tool}"), "tags": tags, "context": context,
         });
         // An agent that has ended is found out by who waits for it.
-        let _ = self.driver.tell(&self.router, &state.scenario_channel, body);
+        let _ = self.driver.tell(&self.router, &scenario_state.scenario_channel, body);
     }
 }
 
 /// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
 async fn siblings(
-    state: &ScenarioState,
+    scenario_state: &ScenarioState,
     tasks: &[Task],
     task: usize,
     stage: usize,
@@ -172,7 +180,7 @@ async fn siblings(
         let ledger = Ledger::of(frames, tasks);
         (0..count).all(|place| ledger.made((task, stage, place)).next().is_some()).then_some(())
     };
-    state.scenario_channel.transcript.linger(patience, is_whole).await;
-    let ledger = state.ledger(tasks);
+    scenario_state.scenario_channel.transcript.linger(patience, is_whole).await;
+    let ledger = scenario_state.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
 }

@@ -21,7 +21,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given an agent");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -47,20 +47,10 @@ impl FamilyWorld for World {
 impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
-        let Some(session) = self.core.sessions.get::<CrumbAgentSession>() else {
-            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
-        };
+        let session = self.session_with::<CrumbAgentSession>("an agent")?;
         self.ensure_running(session.ended())?;
         self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
-    }
-
-    /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// The session, for judgements that look things up.
@@ -70,7 +60,7 @@ impl World {
 
     /// Ends the scenario where something did not get to the agent.
     pub(super) fn reached(&mut self, sent: Result<(), String>) -> Step {
-        sent.map_err(|message| self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
+        sent.map_err(|message| self.could_not_run(Cause::Reachability, message))
     }
 
     /// Judges what was seen, once what is looked for is there or a moment has passed.
@@ -102,15 +92,11 @@ impl World {
         }
         let seen = Seen::of(&frames, &tasks);
         let judgement = judgement(&seen);
-        if seen.utterances.is_empty() && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            if let Some(message) = trouble {
-                return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
-            }
-            if !works {
-                let message = "the agent calls no tool, and never did".to_owned();
-                return Err(self.abort(CheckFailure::NotObserved(message)));
-            }
+        let is_silent = seen.utterances.is_empty();
+        if let (true, Err(CheckFailure::Broken(_)), Some(message)) = (is_silent, &judgement, trouble) {
+            return Err(self.could_not_run(Cause::Reachability, message));
         }
-        self.judge(judgement)
+        let is_idle = is_silent && !works;
+        self.judge_unless_idle(judgement, is_idle.then_some("the agent calls no tool, and never did"))
     }
 }

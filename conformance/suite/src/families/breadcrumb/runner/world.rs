@@ -9,7 +9,7 @@ use super::call::Call;
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
-use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::judge::{Cause, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript::{Frame, Kind};
@@ -21,7 +21,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given a tool runner");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -42,9 +42,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the runner.
     pub(in crate::families::breadcrumb) fn session(&mut self) -> Result<Arc<RunnerSession>, Abort> {
-        let Some(session) = self.core.sessions.get::<RunnerSession>() else {
-            return Err(self.suite_fault("the scenario needs a tool runner, and the run has none"));
-        };
+        let session = self.session_with::<RunnerSession>("a tool runner")?;
         self.ensure_running(session.ended())?;
         Ok(session)
     }
@@ -56,20 +54,12 @@ impl World {
         Ok(())
     }
 
-    /// The scene that the first step opened.
-    pub(in crate::families::breadcrumb) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given a tool runner`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
-    }
-
     /// Ends the scenario where something did not get to the runner.
     pub(in crate::families::breadcrumb) fn reached<T>(
         &mut self,
         sent: Result<T, String>,
     ) -> Result<T, Abort> {
-        sent.map_err(|message| self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }))
+        sent.map_err(|message| self.could_not_run(Cause::Reachability, message))
     }
 
     /// Judges the first answer to each call.
@@ -114,14 +104,8 @@ impl World {
             return Err(self.suite_fault("no step made a call (`When the agent …`)"));
         }
         let judgement = calls.iter().try_for_each(|call| judgement(&frames, call));
-        if !session.works()
-            && matches!(judgement, Err(CheckFailure::Broken(_)))
-            && Answer::of(&frames, &calls[0]).is_none()
-        {
-            let message = "the runner does not answer, and never did".to_owned();
-            return Err(self.abort(CheckFailure::NotObserved(message)));
-        }
-        self.judge(judgement)
+        let is_idle = !session.works() && Answer::of(&frames, &calls[0]).is_none();
+        self.judge_unless_idle(judgement, is_idle.then_some("the runner does not answer, and never did"))
     }
 }
 

@@ -11,7 +11,7 @@ use super::judge::{CallRecord, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
-use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::engine::world::{Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::hub::reason::Undeclared;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
@@ -31,7 +31,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given an agent");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -67,24 +67,14 @@ impl FamilyWorld for World {
 impl World {
     /// Opens the scene when no other scenario has its turn.
     pub(super) async fn open(&mut self) -> Step {
-        let Some(session) = self.core.sessions.get::<AgentSession>() else {
-            return Err(self.suite_fault("the scenario needs an agent, and the run has none"));
-        };
+        let session = self.session_with::<AgentSession>("an agent")?;
         let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
         if let Some(message) = session.ended() {
             // What it breaks by that was reported by the scenario in which it ended.
-            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }));
+            return Err(self.could_not_run(Cause::Implementation, message));
         }
         self.scene = Some(scene);
         Ok(())
-    }
-
-    /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given an agent`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares the call under test.
@@ -124,9 +114,7 @@ impl World {
             return Ok(());
         }
         match scene.ended().await {
-            Some(message) => {
-                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
-            }
+            Some(message) => Err(self.could_not_run(Cause::Implementation, message)),
             None => Ok(()),
         }
     }

@@ -6,12 +6,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
+use futures::FutureExt as _;
 use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, RETRY_AFTER};
 use serde_json::Value;
 
-use crate::engine::pace::heartbeat;
 use crate::net::http_answer;
-use crate::net::wire::{CALL, PassthroughWire, SCENARIO, STATUS, TOOL, Wire};
+use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 
 /// Largest answer that is read.
@@ -58,10 +59,7 @@ pub struct Caller {
 
 /// A way to one Hub.
 pub struct Client {
-    /// None where a run is judged again, which asks nobody.
-    http: Option<reqwest::Client>,
-    base: String,
-    wire: Arc<dyn Wire>,
+    http: HttpClient,
     calls: AtomicU64,
 }
 
@@ -71,21 +69,12 @@ impl Client {
     /// # Errors
     /// A client that cannot be made.
     pub fn new(base: &str, wire: Arc<dyn Wire>) -> Result<Self, String> {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_DEADLINE)
-            // A Hub may close a connection whenever it likes; a request that meets one in closing would be lost.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let base = base.trim_end_matches('/').to_owned();
-        Ok(Self { http: Some(http), base, wire, calls: AtomicU64::new(1) })
+        Ok(Self { http: HttpClient::new(base, CONNECT_DEADLINE, wire)?, calls: AtomicU64::new(1) })
     }
 
     /// A client of nobody, for a run that is judged again.
     pub(in crate::families::hub) fn offline() -> Self {
-        Self { http: None, base: String::new(), wire: Arc::new(PassthroughWire), calls: AtomicU64::new(1) }
+        Self { http: HttpClient::offline(), calls: AtomicU64::new(1) }
     }
 
     /// Sends a request and waits for its answer, which is found in the transcript under the number given back.
@@ -97,52 +86,19 @@ impl Client {
             let number = agent.transcript.with(<[Frame]>::len);
             message.body["context"]["request_id"] = format!("req-{}-{number}", agent.scenario).into();
         }
-        agent.transcript.record(message.clone());
-        for message in self.wire.outgoing(message) {
-            let answer = heartbeat::within(deadline, self.post(&message)).await;
-            let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
-            self.take(agent, message, answer);
-        }
-        let answered = agent.transcript.with(|frames| {
-            let ours = call.to_string();
-            frames.iter().any(|frame| {
-                frame.direction == Direction::FromTarget && frame.headers.get(CALL) == Some(&ours)
-            })
-        });
-        if !answered {
-            agent.transcript.record(closed(agent, request, call, "there was no answer"));
-        }
+        let recorded = Recorded {
+            transcript: &agent.transcript,
+            response: Kind::HubResponse,
+            headers: &[SCENARIO, CALL, TOOL, CUSTOMER],
+            number: CALL,
+            deadline,
+        };
+        self.http.exchange(&recorded, message, |message| self.post(message).boxed()).await;
         call
     }
 
-    /// Writes down what came back.
-    fn take(&self, agent: &Caller, sent: Message, answer: Result<RawResponse, String>) {
-        let mut headers: BTreeMap<String, String> = sent
-            .headers
-            .into_iter()
-            .filter(|(name, _)| [SCENARIO, CALL, TOOL, CUSTOMER].contains(&name.as_str()))
-            .collect();
-        let (kind, body) = match answer {
-            Ok(answer) => {
-                headers.insert(STATUS.to_owned(), answer.status.to_string());
-                headers.extend(answer.headers);
-                (Kind::HubResponse, answer.body)
-            }
-            Err(why) => (Kind::Closed, Value::from(why)),
-        };
-        let message =
-            Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
-        let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
-        for message in arrived {
-            agent.transcript.record(message);
-        }
-    }
-
-    async fn post(&self, message: &Message) -> Result<RawResponse, String> {
-        let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
-        let http = self.http.as_ref().ok_or("nobody is asked")?;
-        let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
-        let mut request = http.request(method, format!("{}{path}", self.base));
+    async fn post(&self, message: Message) -> Answered {
+        let mut request = self.http.request(&message)?;
         for (name, header) in [(AUTHORIZATION, "authorization"), (CONTENT_TYPE, "content-type")] {
             if let Some(value) = message.headers.get(header) {
                 request = request.header(name, value);
@@ -153,41 +109,33 @@ impl Client {
             Value::String(text) => request.body(text.clone()),
             json => request.body(json.to_string()),
         };
-        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
-        RawResponse::read(response).await
+        read(request.send().await.map_err(|error| http_answer::said(&error))?).await
     }
 }
 
-/// An answer over HTTP.
-struct RawResponse {
-    status: u16,
-    headers: BTreeMap<String, String>,
-    body: Value,
-}
-
-impl RawResponse {
-    async fn read(response: reqwest::Response) -> Result<Self, String> {
-        let status = response.status().as_u16();
-        let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
-        let mut headers: BTreeMap<String, String> = [(CONTENT_TYPE, "content-type"), (RETRY_AFTER, RETRY)]
-            .into_iter()
-            .filter_map(|(name, shown)| Some((shown.to_owned(), header(name)?.to_owned())))
-            .collect();
-        let body = http_answer::body(response, MAX_ANSWER).await?;
-        let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
-        if text.len() < body.len() {
-            headers.insert(MARKED.to_owned(), "yes".to_owned());
-        }
-        let mut body = http_answer::value(text);
-        // What is no number breaks the rules on its member and on JSON, and not all others.
-        if body.is_string()
-            && let Some(read) = http_answer::with_odd_numbers(text)
-        {
-            headers.insert(ODD.to_owned(), "yes".to_owned());
-            body = read;
-        }
-        Ok(Self { status, headers, body })
+/// What is kept of an answer.
+async fn read(response: reqwest::Response) -> Answered {
+    let status = response.status().as_u16();
+    let header = |name| response.headers().get(name).and_then(|value| value.to_str().ok());
+    let mut headers: BTreeMap<String, String> = [(CONTENT_TYPE, "content-type"), (RETRY_AFTER, RETRY)]
+        .into_iter()
+        .filter_map(|(name, shown)| Some((shown.to_owned(), header(name)?.to_owned())))
+        .collect();
+    headers.insert(STATUS.to_owned(), status.to_string());
+    let body = http_answer::body(response, MAX_ANSWER).await?;
+    let text = body.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&body);
+    if text.len() < body.len() {
+        headers.insert(MARKED.to_owned(), "yes".to_owned());
     }
+    let mut body = http_answer::value(text);
+    // What is no number breaks the rules on its member and on JSON, and not all others.
+    if body.is_string()
+        && let Some(read) = http_answer::with_odd_numbers(text)
+    {
+        headers.insert(ODD.to_owned(), "yes".to_owned());
+        body = read;
+    }
+    Ok((headers, body))
 }
 
 fn outgoing(agent: &Caller, request: &Request, call: u64) -> Message {
@@ -210,9 +158,4 @@ fn outgoing(agent: &Caller, request: &Request, call: u64) -> Message {
         headers,
         body: request.body.clone(),
     }
-}
-
-fn closed(agent: &Caller, request: &Request, call: u64, why: &str) -> Message {
-    let sent = outgoing(agent, request, call);
-    Message { direction: Direction::FromTarget, kind: Kind::Closed, body: Value::from(why), ..sent }
 }

@@ -30,7 +30,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given a Hub …");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -65,9 +65,7 @@ impl FamilyWorld for World {
 impl World {
     /// The session with the Hub.
     pub(in crate::families::hub) fn session(&mut self) -> Result<Arc<HubSession>, Abort> {
-        let Some(session) = self.core.sessions.get::<HubSession>() else {
-            return Err(self.suite_fault("the scenario needs a Hub, and the run has none"));
-        };
+        let session = self.session_with::<HubSession>("a Hub")?;
         self.ensure_running(session.ended())?;
         Ok(session)
     }
@@ -77,14 +75,6 @@ impl World {
         let session = self.session()?;
         self.scene = Some(Scene::new(&session, customer, &self.core.identity(), self.core.written()));
         Ok(())
-    }
-
-    /// The scene that the first step opened.
-    pub(in crate::families::hub) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given a Hub …`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// Prepares a full request for a tool.
@@ -150,14 +140,8 @@ impl World {
         let session = self.session()?;
         // Most judgements have nothing to look at then; that every request is answered is asked first.
         let judgement = replies.iter().try_for_each(Reply::is_answered).and_then(|()| judgement(replies));
-        if !session.works()
-            && matches!(judgement, Err(CheckFailure::Broken(_)))
-            && replies[0].answer.is_none()
-        {
-            let message = "the Hub does not answer, and never did".to_owned();
-            return Err(self.abort(CheckFailure::NotObserved(message)));
-        }
-        self.judge(judgement)
+        let is_idle = !session.works() && replies.first().is_some_and(|reply| reply.answer.is_none());
+        self.judge_unless_idle(judgement, is_idle.then_some("the Hub does not answer, and never did"))
     }
 
     /// Judges that the Hub knows the tool that was asked for.
@@ -194,7 +178,7 @@ impl World {
         let is_idle = || session.provider.as_ref().is_some_and(|provider| !provider.was_asked());
         if transcript.record_external("provider is idle", is_idle) {
             let message = "the Hub asks the provider at `CALLMARK_PROVIDER_URL` nothing".to_owned();
-            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message }));
+            return Err(self.could_not_run(Cause::Fixture, message));
         }
         let draft = self.draft()?.clone();
         let scene = self.scene()?;

@@ -3,7 +3,7 @@
 use cucumber::when;
 use serde_json::json;
 
-use crate::engine::judge::{Cause, CheckFailure};
+use crate::engine::judge::Cause;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::world::World;
@@ -75,7 +75,7 @@ async fn restart(world: &mut World) -> Step {
         Ok(()) => Ok(()),
         Err(message) => {
             let message = format!("the server cannot be started again: {message}");
-            Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
+            Err(world.could_not_run(Cause::Implementation, message))
         }
     }
 }

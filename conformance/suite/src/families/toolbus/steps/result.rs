@@ -175,7 +175,7 @@ async fn read_key(world: &mut World, key: &str, scope: &str) -> Result<(Option<V
 fn unreadable(world: &mut World, answer: &Answer) -> Abort {
     let shown = crate::transcript::shorten(&answer.shown());
     let message = format!("the state cannot be read by `toolbus.probes.state`: {shown}");
-    world.abort(CheckFailure::CouldNotRun { cause: Cause::Fixture, message })
+    world.could_not_run(Cause::Fixture, message)
 }
 
 /// The last call but one: the one before the sentinel.

@@ -6,16 +6,17 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
 use callmark_reports::record::Direction;
+use futures::FutureExt as _;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 
 use super::exchange::PLACES;
-use crate::engine::pace::heartbeat;
 use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
 use crate::families::utp::message::mentions;
 use crate::net::http_answer;
-use crate::net::wire::{CALL, EXCHANGE, PassthroughWire, SCENARIO, STATUS, Wire};
-use crate::transcript::{Frame, Kind, Message, Transcript};
+use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Wire};
+use crate::transcript::{Kind, Message, Transcript};
 
 /// Largest answer that is read. A list of all tools may be long.
 const MAX_ANSWER: usize = 32 * 1024 * 1024;
@@ -56,12 +57,9 @@ pub struct Caller {
 
 /// A way to one management API.
 pub struct Client {
-    /// None where a run is judged again, which asks nobody.
-    http: Option<reqwest::Client>,
-    base: String,
+    http: HttpClient,
     encoding: RegistryEncoding,
     headers: HeaderMap,
-    wire: Arc<dyn Wire>,
     exchanges: AtomicU64,
 }
 
@@ -81,29 +79,14 @@ impl Client {
             told.set_sensitive(true);
             headers.insert(known, told);
         }
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(CONNECT_DEADLINE)
-            // A server may close a connection whenever it likes; a request that meets one in closing would be lost.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| error.to_string())?;
-        let base = base.trim_end_matches('/').to_owned();
-        let http = Some(http);
-        Ok(Self { http, base, encoding: table.encoding, headers, wire, exchanges: AtomicU64::new(1) })
+        let http = HttpClient::new(base, CONNECT_DEADLINE, wire)?;
+        Ok(Self { http, encoding: table.encoding, headers, exchanges: AtomicU64::new(1) })
     }
 
     /// A client of nobody, for a run that is judged again.
     pub(super) fn offline(table: &RegistryTable) -> Self {
-        Self {
-            http: None,
-            base: String::new(),
-            encoding: table.encoding,
-            headers: HeaderMap::new(),
-            wire: Arc::new(PassthroughWire),
-            exchanges: AtomicU64::new(1),
-        }
+        let (http, headers) = (HttpClient::offline(), HeaderMap::new());
+        Self { http, encoding: table.encoding, headers, exchanges: AtomicU64::new(1) }
     }
 
     /// Makes an exchange, which is found in the transcript under the number given back.
@@ -111,28 +94,14 @@ impl Client {
         let number =
             caller.transcript.record_external("exchange", || self.exchanges.fetch_add(1, Ordering::Relaxed));
         let message = self.outgoing(caller, request, number);
-        caller.transcript.record(message.clone());
-        for message in self.wire.outgoing(message) {
-            let answer = heartbeat::within(deadline, self.post(&message)).await;
-            let answer = answer.unwrap_or_else(|| Err("there was no answer in time".to_owned()));
-            let answer = answer.map(|(status, body)| (status, narrowed(body, &request.about)));
-            self.take(caller, message, answer);
-        }
-        let text = number.to_string();
-        let is_answered = caller.transcript.with(|frames| {
-            let own = |frame: &Frame| frame.headers.get(EXCHANGE) == Some(&text);
-            frames.iter().any(|frame| frame.direction == Direction::FromTarget && own(frame))
-        });
-        if !is_answered {
-            let sent = self.outgoing(caller, request, number);
-            let body = Value::from("there was no answer");
-            caller.transcript.record(Message {
-                direction: Direction::FromTarget,
-                kind: Kind::Closed,
-                body,
-                ..sent
-            });
-        }
+        let recorded = Recorded {
+            transcript: &caller.transcript,
+            response: Kind::RegistryResponse,
+            headers: &[SCENARIO, CALL, EXCHANGE, FORM],
+            number: EXCHANGE,
+            deadline,
+        };
+        self.http.exchange(&recorded, message, |message| self.post(message, &request.about).boxed()).await;
         number
     }
 
@@ -144,33 +113,8 @@ impl Client {
         }
     }
 
-    /// Writes down what came back.
-    fn take(&self, caller: &Caller, sent: Message, answer: Result<(u16, Value), String>) {
-        let mut headers: BTreeMap<String, String> = sent
-            .headers
-            .into_iter()
-            .filter(|(name, _)| [SCENARIO, CALL, EXCHANGE, FORM].contains(&name.as_str()))
-            .collect();
-        let (kind, body) = match answer {
-            Ok((status, body)) => {
-                headers.insert(STATUS.to_owned(), status.to_string());
-                (Kind::RegistryResponse, body)
-            }
-            Err(why) => (Kind::Closed, Value::from(why)),
-        };
-        let message =
-            Message { direction: Direction::FromTarget, kind, channel: sent.channel, headers, body };
-        let arrived = if kind == Kind::Closed { vec![message] } else { self.wire.incoming(message) };
-        for message in arrived {
-            caller.transcript.record(message);
-        }
-    }
-
-    async fn post(&self, message: &Message) -> Result<(u16, Value), String> {
-        let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
-        let http = self.http.as_ref().ok_or("nobody is asked")?;
-        let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
-        let mut request = http.request(method, format!("{}{path}", self.base));
+    async fn post(&self, message: Message, about: &[String]) -> Answered {
+        let mut request = self.http.request(&message)?;
         if let Some(text) = message.body.as_str() {
             let text = match self.encoding {
                 RegistryEncoding::Yaml => text.to_owned(),
@@ -188,8 +132,9 @@ impl Client {
             }
         }
         let response = request.send().await.map_err(|error| http_answer::said(&error))?;
-        let status = response.status().as_u16();
-        Ok((status, http_answer::value(&http_answer::body(response, MAX_ANSWER).await?)))
+        let status = BTreeMap::from([(STATUS.to_owned(), response.status().as_u16().to_string())]);
+        let body = http_answer::value(&http_answer::body(response, MAX_ANSWER).await?);
+        Ok((status, narrowed(body, about)))
     }
 
     fn outgoing(&self, caller: &Caller, request: &Request, number: u64) -> Message {

@@ -22,7 +22,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given the definition of a tool");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -61,9 +61,7 @@ pub(super) struct Seen<'a> {
 impl World {
     /// The session with the registry.
     pub(super) fn session(&mut self) -> Result<Arc<ManagementSession>, Abort> {
-        let Some(session) = self.core.sessions.get::<ManagementSession>() else {
-            return Err(self.suite_fault("the scenario needs a registry, and the run has none"));
-        };
+        let session = self.session_with::<ManagementSession>("a registry")?;
         self.ensure_running(session.ended())?;
         Ok(session)
     }
@@ -73,14 +71,6 @@ impl World {
         let session = self.session()?;
         self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
-    }
-
-    /// The scene that the first step opened.
-    pub(super) fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given the definition of a tool`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// The definition that is being prepared.

@@ -21,7 +21,7 @@ pub struct World {
     scene: Option<Scene>,
 }
 
-has_core!(World);
+has_core!(World, pub(super) Scene, "Given an agent runtime");
 
 impl FamilyWorld for World {
     fn artifacts(&self) -> ScenarioArtifacts {
@@ -58,12 +58,10 @@ pub struct View<'a> {
 impl World {
     /// The session with the runtime. Once the broker is lost, nothing more is tried.
     pub fn session(&mut self) -> Result<Arc<RuntimeSession>, Abort> {
-        let Some(session) = self.core.sessions.get::<RuntimeSession>() else {
-            return Err(self.suite_fault("the scenario needs an agent runtime, and the run has none"));
-        };
+        let session = self.session_with::<RuntimeSession>("an agent runtime")?;
         if session.test_environment.lost_broker() {
             let message = "the connection to the broker was lost".to_owned();
-            return Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
+            return Err(self.could_not_run(Cause::Reachability, message));
         }
         Ok(session)
     }
@@ -74,14 +72,6 @@ impl World {
         let project = session.test_environment.project_of(&self.core.scenario, "", self.core.written());
         self.scene = Some(Scene::bare(&session, project));
         Ok(())
-    }
-
-    /// The scene that the first step opened.
-    pub fn scene(&mut self) -> Result<&mut Scene, Abort> {
-        if self.scene.is_none() {
-            return Err(self.suite_fault("no step opened the scene (`Given an agent runtime`)"));
-        }
-        self.scene.as_mut().ok_or(Abort)
     }
 
     /// A call that a step planned.
@@ -112,9 +102,7 @@ impl World {
         let ended = session.test_environment.target_ended();
         let ended = self.core.transcript.record_external_async("end of the target", ended).await;
         match ended {
-            Some(message) => {
-                Err(self.abort(CheckFailure::CouldNotRun { cause: Cause::Implementation, message }))
-            }
+            Some(message) => Err(self.could_not_run(Cause::Implementation, message)),
             None => Ok(()),
         }
     }

@@ -7,7 +7,7 @@ use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
 use super::arrange::keep_card;
-use crate::engine::judge::{Cause, CheckFailure};
+use crate::engine::judge::Cause;
 use crate::engine::parameters::Json;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
@@ -317,7 +317,7 @@ async fn read_log(world: &mut World, key: &Key) -> Result<bool, Abort> {
         project.transcript.record_external("log", || log.as_ref().map(|log| log.trim().is_empty()));
     let Some(is_empty) = is_empty else {
         let message = "the target's log cannot be read".to_owned();
-        return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Config, message }));
+        return Err(world.could_not_run(Cause::Config, message));
     };
     let log = log.unwrap_or_default();
     let headers = [(SCENARIO.to_owned(), project.id.clone()), (CALL.to_owned(), String::new())];

@@ -11,7 +11,7 @@ use crate::families::breadcrumb::runner::world::World;
 /// What is said of an answer.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
-    name = "virtue",
+    name = "answer_predicate",
     regex = "is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id request_id|\
              repeats the id of the request|repeats the name of the tool|has success or error as its status"
 )]
@@ -66,8 +66,8 @@ impl FromStr for AnswerPart {
     regex = "^the answer (is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id \
                 request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
 )]
-fn is(world: &mut World, virtue: AnswerPredicate) -> Step {
-    world.judge_answers(|call, given| match virtue {
+fn is(world: &mut World, answer_predicate: AnswerPredicate) -> Step {
+    world.judge_answers(|call, given| match answer_predicate {
         AnswerPredicate::Schema => answer::schema(given),
         AnswerPredicate::Context => answer::in_context(given),
         AnswerPredicate::Spelling => answer::spelling(call, given),

@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use cucumber::{Parameter, given, then, when};
 
-use crate::engine::judge::{Cause, CheckFailure, Judgement};
+use crate::engine::judge::{Cause, Judgement};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::fixtures::{Act, NOTHING};
 use crate::families::breadcrumb::runner::judge::config;
@@ -117,7 +117,7 @@ fn judge(
     let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
     if fixtures.configs.is_empty() {
         let message = "no configuration was stored".to_owned();
-        return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Suite, message }));
+        return Err(world.could_not_run(Cause::Suite, message));
     }
     let table = &session.tools.config;
     world.judge_calls(|frames, call| {

@@ -18,7 +18,7 @@ use crate::families::breadcrumb::runner::world::World;
 /// What a tool's output is.
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
-    name = "claim",
+    name = "output_predicate",
     regex = "has the members of its schema|has the text of the reply|names the model|has the number of tokens|has a cost that is an amount|has a cost|has a number|is the message|says how long it waited|comes when the time is over|names a breadcrumb that the store holds|is a success|has the version of the store|has all that was stored|counts its results|is the page|has the text of the page|says that it clicked|names the file of an image|has the title of the page|is the work of the tool that was named"
 )]
 enum OutputPredicate {
@@ -147,15 +147,15 @@ fn push(world: &mut World, call: Call) -> Step {
     Ok(())
 }
 
-#[then(expr = "the output {claim}")]
-async fn output(world: &mut World, claim: OutputPredicate) -> Step {
-    look(world, claim).await?;
+#[then(expr = "the output {output_predicate}")]
+async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
+    look(world, output_predicate).await?;
     let scene = world.scene()?;
     let frames = scene.frames();
     let (speech, page) = (Speech::of(&scene.unique), Page::of(&scene.unique));
     let (fixtures, session) = (scene.fixtures.clone(), scene.session.clone());
     let url = session.pages.as_ref().map(|pages| pages.url(&scene.unique)).unwrap_or_default();
-    world.judge_answers(|call, answer| match claim {
+    world.judge_answers(|call, answer| match output_predicate {
         OutputPredicate::Schema => {
             let own = session.table.extra.get(call.tool()).and_then(|extra| extra.output_schema.as_ref());
             tool::fits_schema(call, answer, fixtures.action.as_deref(), own)
@@ -200,10 +200,10 @@ fn model_or_page(
     }
 }
 
-/// Has the suite look where a claim is seen.
-async fn look(world: &mut World, claim: OutputPredicate) -> Step {
+/// Has the suite look where a output_predicate is seen.
+async fn look(world: &mut World, output_predicate: OutputPredicate) -> Step {
     let scene = world.scene()?;
-    match claim {
+    match output_predicate {
         OutputPredicate::Created => scene.look_up_created().await,
         OutputPredicate::Version => scene.look_up_stored().await,
         OutputPredicate::Image => scene.look_at_image().await,

@@ -56,7 +56,10 @@ impl FromStr for WorkflowPredicate {
 
 /// What a step brings.
 #[derive(Clone, Debug, Parameter)]
-#[param(name = "gain", regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#)]
+#[param(
+    name = "step_output",
+    regex = r#""[^"]*"|about [0-9]+|what [a-z]+ brings|the number of [a-z]+ and [0-9]+"#
+)]
 struct StepOutputPredicate(Expected);
 
 impl FromStr for StepOutputPredicate {
@@ -138,11 +141,11 @@ fn failed_step_is_named(world: &mut World, id: String) -> Step {
     })
 }
 
-#[then(expr = "step {word} brings {gain}")]
-fn brings(world: &mut World, id: String, gain: StepOutputPredicate) -> Step {
+#[then(expr = "step {word} brings {step_output}")]
+fn brings(world: &mut World, id: String, step_output: StepOutputPredicate) -> Step {
     let scene = world.scene()?;
     let steps = scene.fixtures.steps.clone();
-    let expected = match gain.0 {
+    let expected = match step_output.0 {
         Expected::This(text) => Expected::This(scene.in_words(&text)),
         other => other,
     };

@@ -161,7 +161,7 @@ async fn report(world: &mut World, call: usize) -> Step {
     let answer = world.scene()?.report(&session, call).await;
     if session.test_environment.lost_broker() {
         let message = "the connection to the broker was lost".to_owned();
-        return Err(world.abort(CheckFailure::CouldNotRun { cause: Cause::Reachability, message }));
+        return Err(world.could_not_run(Cause::Reachability, message));
     }
     if answer.is_none() {
         world.unless_ended().await?;
