@@ -164,7 +164,7 @@ async fn create(State(context): SharedContext, headers: HeaderMap, body: Body) -
     let answer = json!({"id": id});
     blocking(&context, move |context| {
         context.database.create(id, parts, key.as_deref(), |record| {
-            context.fanout.publish(&record.event(&context.owner_id))
+            context.fanout.publish(&record.event(&context.owner_id));
         })
     })
     .await?;

@@ -93,7 +93,7 @@ pub trait Platform: Send + Sync {
         async move {
             let answer = self.request(project_id, request).await?;
             if self.nests_rows() {
-                return decode::<ToolAnswer>(request, &answer).map(|answer| answer.tool);
+                return decode::<ToolRowResponse>(request, &answer).map(|answer| answer.tool);
             }
             decode(request, &answer)
         }
@@ -134,7 +134,7 @@ pub trait Platform: Send + Sync {
         async move {
             let answer = self.request(project_id, request).await?;
             if self.nests_rows() {
-                return decode::<AgentAnswer>(request, &answer).map(|answer| answer.agent);
+                return decode::<AgentRowResponse>(request, &answer).map(|answer| answer.agent);
             }
             decode(request, &answer)
         }
@@ -191,13 +191,13 @@ impl ToolList {
 
 /// A row as a member of its answer.
 #[derive(Deserialize)]
-struct ToolAnswer {
+struct ToolRowResponse {
     tool: ToolRow,
 }
 
 /// A row as a member of its answer.
 #[derive(Deserialize)]
-struct AgentAnswer {
+struct AgentRowResponse {
     agent: RosterRow,
 }
 
