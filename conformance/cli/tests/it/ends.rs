@@ -20,8 +20,9 @@ fn certify_fragile(jobs: &str) -> (RunRecord, String) {
     let program = home.path().join("small_targets.py");
     std::fs::write(&program, SMALL_TARGETS).expect("a file");
     let start = format!(
-        "start = {:?}\ncwd = {example:?}",
-        ["python3", &program.to_string_lossy(), "fragile", "hub.py"]
+        "start = {:?}\ncwd = {:?}",
+        ["python3", &program.to_string_lossy(), "fragile", "hub.py"],
+        example.to_string_lossy()
     );
     let manifest = manifest.replace("start = [\"python3\", \"hub.py\"]", &start);
     assert!(manifest.contains("fragile"), "{manifest}");

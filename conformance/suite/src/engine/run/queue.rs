@@ -31,7 +31,9 @@ impl Queue {
         let mut families: Vec<&'static dyn Family> = families.collect();
         families.sort_by_key(|family| Reverse(family.waits()));
         let mut left = BTreeMap::new();
-        families.iter().for_each(|family| *left.entry(family.target()).or_default() += 1);
+        for family in &families {
+            *left.entry(family.target()).or_default() += 1;
+        }
         Self { waiting: families.iter().map(|family| Work::First(*family)).collect(), left, families }
     }
 
