@@ -2,7 +2,7 @@
 //!
 //! A tool belongs to one of three categories, and [`Agent::call`] sends each call where its category says
 //! (Overview): a local tool runs here, a direct one asks the external service, a Hub-proxied one asks the Hub.
-//! Read in this order: [`tool`](Tool) for the tools and their categories, `inputs` for what is checked before
+//! Read in this order: [`tool`](AgentTool) for the tools and their categories, `inputs` for what is checked before
 //! anything leaves, `hub_client` for the one request of the contract and `answer` for what comes back,
 //! [`CallFailure`] for every way in which a call fails. `local` and `direct` are the other two categories,
 //! `chat` is one turn with a model, `drive` makes all of it reachable from outside.
