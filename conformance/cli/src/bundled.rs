@@ -1,7 +1,7 @@
 //! The bundled target: the reference implementation, started here and reached over sockets like any other.
 //!
-//! What it brings for a protocol is a [`Bundled`]: how this program serves it in a run, and a session after another for
-//! the saboteur, which tries many wires on it (`bench`). A new protocol is a file here and a line in [`all`].
+//! What it brings for a protocol is a `Bundled`: how this program serves it in a run, and a session after another for
+//! the saboteur, which tries many wires on it (`bench`). A new protocol is a file here and a line in `all`.
 
 mod bench;
 mod breadcrumb;
