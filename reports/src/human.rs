@@ -142,6 +142,9 @@ impl Page {
             self.arrow(&evidence.location);
             self.asked(rule);
             self.note("hint", &evidence.hint);
+            if let Some(scenario) = &evidence.scenario {
+                self.note("seen in", scenario);
+            }
         } else {
             self.asked(rule);
         }

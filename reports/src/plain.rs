@@ -57,6 +57,9 @@ fn push_evidence(out: &mut String, evidence: &Evidence) {
         None => push(out, "actual", "absent"),
     }
     push(out, "hint", &evidence.hint);
+    if let Some(scenario) = &evidence.scenario {
+        push(out, "seen in", scenario);
+    }
     push(out, "rerun", &evidence.rerun);
     if let Some(reproduce) = &evidence.reproduce {
         push(out, "by hand", reproduce);

@@ -273,6 +273,9 @@ pub struct Evidence {
     pub pointer: Option<String>,
     /// What to change.
     pub hint: String,
+    /// Id of the scenario whose messages these are, where another one's are judged.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub scenario: Option<String>,
     /// The messages involved, in order.
     pub frames: Vec<FrameExcerpt>,
     /// One command that runs just this again.

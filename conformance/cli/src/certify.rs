@@ -11,11 +11,11 @@ use callmark_suite::engine::by_hand::quoted;
 use callmark_suite::engine::family::Family;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
-use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run;
 use callmark_suite::engine::run::replay::ReplayMode;
 use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, Selection};
 use callmark_suite::engine::setup;
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use clap::ValueEnum;
 

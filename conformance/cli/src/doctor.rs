@@ -10,9 +10,9 @@ use callmark_suite::engine::diagnosis::{Check, State};
 use callmark_suite::engine::judge::Cause;
 use callmark_suite::engine::manifest::Manifest;
 use callmark_suite::engine::open::OpenPlan;
-use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 
 use crate::args::DoctorArguments;

@@ -1,5 +1,8 @@
 //! `rules` and `explain`: the registry, as people and programs read it.
 
+use std::collections::BTreeSet;
+
+use callmark_suite::engine::invariant::ALWAYS;
 use callmark_suite::engine::lint;
 use callmark_suite::engine::run::Library;
 use callmark_suite::mutation;
@@ -65,8 +68,15 @@ fn row(library: &Library, rule: &Rule) -> serde_json::Value {
     json!({
         "id": rule.id, "level": rule.level, "profiles": rule.profiles, "statement": rule.statement,
         "source": rule.source, "excluded": rule.excluded, "pending": pending,
+        "judged_in": judged_in(library, &rule.id),
         "scenarios": scenarios(library, &rule.id),
     })
+}
+
+/// The ways in which a rule is judged: in what a scenario brings about, or in every exchange of the run.
+fn judged_in(library: &Library, rule: &str) -> BTreeSet<&'static str> {
+    let own = library.catalogue.cases().iter().filter(|case| case.rules.iter().any(|own| own == rule));
+    own.map(|case| if case.tags.contains(ALWAYS) { "every-exchange" } else { "experiment" }).collect()
 }
 
 fn scenarios(library: &Library, rule: &str) -> Vec<String> {

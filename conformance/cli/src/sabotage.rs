@@ -22,7 +22,8 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         known_profile(profile)?;
     }
     let library = Arc::new(library()?.for_many_runs());
-    let all = mutation::mutants(&library.registry).map_err(Failure::internal)?;
+    let mut all = mutation::mutants(&library.registry).map_err(Failure::internal)?;
+    all.extend(mutation::late_twins(&all, &library.catalogue));
     let chosen: Vec<Mutant> = all
         .into_iter()
         .filter(|mutant| arguments.profile.is_empty() || arguments.profile.contains(&mutant.profile))

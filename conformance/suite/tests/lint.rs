@@ -8,6 +8,7 @@ use callmark_suite::engine::run::Library;
 use callmark_suite::families;
 use callmark_suite::mutation;
 use callmark_suite::mutation::mutant::{Action, Condition};
+use callmark_suite::spec::phrases::Phrases;
 
 #[test]
 fn registry_features_and_steps_agree() {
@@ -51,12 +52,18 @@ fn the_registry_holds_all_rules() {
     }
 }
 
+/// Prints the phrases that only one line uses: `cargo test -p callmark-suite --test lint phrases -- --nocapture`.
 #[test]
-fn few_step_definitions_serve_many_steps() {
+fn few_step_definitions_serve_the_phrases_of_many_lines() {
     let library = Library::load().expect("a sound library");
-    let steps: usize = library.catalogue.cases().iter().map(|case| case.scenario().steps.len()).sum();
+    let phrases = Phrases::load().expect("sound features");
     let definitions = lint::definitions(library.families).len();
-    assert!(steps >= 8 * definitions, "{steps} steps on {definitions} definitions");
+    for phrase in phrases.used_once() {
+        println!("used once: {phrase}");
+    }
+    let (lines, count, once) = (phrases.lines(), phrases.count(), phrases.used_once().count());
+    println!("{lines} lines say {count} phrases, {once} of them once, by {definitions} step definitions");
+    assert!(lines >= 10 * definitions, "{lines} lines on {definitions} step definitions");
 }
 
 /// Every reason for which a scenario may judge nothing: a key of the manifest, or a place in a document.

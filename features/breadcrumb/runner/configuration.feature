@@ -79,7 +79,7 @@ Feature: A tool runs with the configuration that its call names
       Given a tool runner
       And a call of <tool> with a configuration of its own
       And a call of <tool> with <stand-in> as its configuration
-      When the agent makes one call after the other
+      When the agent makes the calls, each after the answer to the one before
       Then the last one runs with nothing of a configuration
 
       @cap:tool.openrouter

@@ -73,6 +73,6 @@ Feature: The output of every tool
     @cap:tool.extra
     Scenario: Of every further tool
       Given a tool runner
-      And a call of each further tool
+      And calls of all further tools
       When the agent makes the call
       Then the output has the members of its schema

@@ -26,15 +26,20 @@ Feature: The order of a workflow's steps
       Then nothing of it comes before 1.0 seconds have passed
 
     @cap:tool.echo @cap:tool.breadcrumb-create
-    Scenario: A step with one fast and one slow dependency
+    Scenario Outline: A step with one fast and one slow dependency, as <dependencies>
       Given a tool runner
       And a workflow of these steps
-        | id   | tool              | input        | dependencies |
-        | fast | echo              | amber-{mark} |              |
-        | rest | timer             | 1            |              |
-        | keep | breadcrumb-create | flint-{mark} | fast rest    |
+        | id   | tool              | input        | dependencies   |
+        | fast | echo              | amber-{mark} |                |
+        | rest | timer             | 1            |                |
+        | keep | breadcrumb-create | flint-{mark} | <dependencies> |
       When the agent makes the call
       Then nothing of it comes before 1.0 seconds have passed
+
+      Examples:
+        | dependencies |
+        | fast rest    |
+        | rest fast    |
 
   @BRD-97 @cap:tool.echo
   Rule: A step waits for a dependency that is listed after it

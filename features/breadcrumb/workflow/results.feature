@@ -107,7 +107,7 @@ Feature: What a workflow brings
         | id  | tool | input        | dependencies |
         | one | echo | flint-{mark} |              |
         | two | echo | ${one.echo}! | one          |
-      When the agent makes the call, and nothing more comes
+      When the agent makes the call and says nothing more
       Then the workflow is answered once
 
     @cap:tool.echo @cap:tool.calculator
@@ -118,5 +118,5 @@ Feature: What a workflow brings
         | faulty | calculator | 1 +          |              |
         | two    | echo       | flint-{mark} | faulty       |
       And a sound workflow beside it
-      When the agent makes the call, and nothing more comes
+      When the agent makes the call and says nothing more
       Then the workflow is answered once

@@ -123,12 +123,18 @@ Feature: The Hub is reached at one path, with a service secret
   Rule: Successes and the six errors are JSON documents
 
     @cap:customer.connected
-    Scenario: A success is JSON
+    Scenario Outline: A success of <tool> is JSON
       Given a Hub
-      And a full request for calendar_get_availability
+      And a full request for <tool>
       When the agent sends the request
       Then the Hub answers with a result
       And the answer is JSON
+
+      Examples:
+        | tool                        |
+        | calendar_get_availability   |
+        | calendar_find_optimal_times |
+        | email_search                |
 
     Scenario Outline: The error <code> is JSON
       Given a request that fails with <code>

@@ -16,8 +16,8 @@ Feature: email_search, email_read, email_check_replies
 
       Examples:
         | member          | shape                 |
-        | message_id      | a non-empty string    |
-        | thread_id       | a non-empty string    |
+        | message_id      | a string              |
+        | thread_id       | a string              |
         | from            | a string              |
         | to              | strings               |
         | subject         | a string              |

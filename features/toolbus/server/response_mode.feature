@@ -119,7 +119,7 @@ Feature: A caller may choose the response mode
       Given an MCP server of its own
       And a call of the echo probe
       And the client has made the call
-      When the client makes the call in `compact` mode and then without a mode
+      When the client makes the call in "compact" mode and then without a mode
       Then the envelopes are alike
 
   @BUS-38

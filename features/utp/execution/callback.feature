@@ -89,7 +89,7 @@ Feature: A callback is read for what it is
     Scenario Outline: A <kind> call whose card failed is taken for failed, whatever the callback says
       Given an agent runtime
       And a turn that waits for a <kind> call
-      And the card says that the call ended as "failed"
+      And the call ended as "failed", but only the card says so
       When the tool reports
       Then the turn marks the call as failed
 

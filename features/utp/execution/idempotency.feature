@@ -10,7 +10,7 @@ Feature: A callback takes effect once
     Scenario: A callback is delivered twice while another call keeps the turn waiting
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
-      When the first call is reported twice, then the second
+      When the first call is reported twice and then the second
       Then the model receives the result once
 
     Scenario: A callback is delivered twice, the second time after the turn went on
@@ -26,7 +26,7 @@ Feature: A callback takes effect once
     Scenario: Another status, another member and another card do not make another call
       Given an agent runtime
       And a turn that waits for a suspend call and a suspend call
-      When the first call is reported, then again with other members and another card, then the second
+      When the first call is reported, again with other members and another card, and then the second
       Then the model receives the result once
 
   @cap:resume
@@ -62,7 +62,7 @@ Feature: A callback takes effect once
     Scenario Outline: A <kind> call that is overridden with <other> is reported twice
       Given an agent runtime
       And a turn that waits for a <kind> call
-      And the result overrides with "<other>"
+      And the result's override is "<other>"
       When the tool reports twice
       Then the effect of the <other> override shows once
 

@@ -115,7 +115,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario Outline: after_execution is kept, also where the result overrides <kind> with <other>
       Given an agent runtime
       And a turn that waits for a <kind> call
-      And the result overrides with "<other>"
+      And the result's override is "<other>"
       When the tool reports
       Then the Inbox record's "after_execution" is the callback's
 
@@ -128,7 +128,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: Both values of an override can be traced
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the result overrides with "terminate"
+      And the result's override is "terminate"
       When the tool reports
       Then the Inbox record's "after_execution" is the callback's
       And the card still overrides with "terminate"
@@ -137,7 +137,7 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: Both values can be traced where no turn has gone on with the record
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the result overrides with "terminate"
+      And the result's override is "terminate"
       And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record's "after_execution" is the callback's
@@ -162,6 +162,6 @@ Feature: A report goes into the Inbox, and a wakeup announces it
     Scenario: A tracestate is passed on or not
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the report has the header "tracestate" = "vendor=1"
+      And the report's header "tracestate" is "vendor=1"
       When the tool reports
       Then it is noted whether the wakeup has a tracestate

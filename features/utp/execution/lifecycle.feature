@@ -31,7 +31,7 @@ Feature: What follows a result depends on after_execution
     Scenario: The result may say that the turn is over, whatever the registration says
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the result overrides with "terminate"
+      And the result's override is "terminate"
       When the tool reports
       Then the turn behaves as after a plain terminate
 
@@ -84,7 +84,7 @@ Feature: What follows a result depends on after_execution
     Scenario: terminate in the result wins over suspend in card and report
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the result overrides with "terminate"
+      And the result's override is "terminate"
       When the tool reports
       Then the turn behaves as after a plain terminate
 
@@ -92,7 +92,7 @@ Feature: What follows a result depends on after_execution
     Scenario: suspend in the result wins over terminate in card and report
       Given an agent runtime
       And a turn that waits for a terminate call
-      And the result overrides with "suspend"
+      And the result's override is "suspend"
       When the tool reports
       Then the turn behaves as after a plain suspend
 
@@ -100,8 +100,8 @@ Feature: What follows a result depends on after_execution
     Scenario: terminate in result and card wins over suspend in the report
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the card says "terminate" at "/content/after_execution"
-      And the result overrides with "terminate"
+      And the card's "/content/after_execution" is "terminate"
+      And the result's override is "terminate"
       When the tool reports
       Then the turn behaves as after a plain terminate
 
@@ -109,8 +109,8 @@ Feature: What follows a result depends on after_execution
     Scenario: suspend in result and card wins over terminate in the report
       Given an agent runtime
       And a turn that waits for a terminate call
-      And the card says "suspend" at "/content/after_execution"
-      And the result overrides with "suspend"
+      And the card's "/content/after_execution" is "suspend"
+      And the result's override is "suspend"
       When the tool reports
       Then the turn behaves as after a plain suspend
 
@@ -148,7 +148,7 @@ Feature: What follows a result depends on after_execution
     Scenario Outline: A <kind> call that is overridden with <value>
       Given an agent runtime
       And a turn that waits for a <kind> call
-      And the result overrides with <value>
+      And the result's override is <value>
       When the tool reports
       Then the turn behaves as after a plain <kind>
 
@@ -210,7 +210,7 @@ Feature: What follows a result depends on after_execution
     Scenario: after_execution beside the control does not override
       Given an agent runtime
       And a turn that waits for a suspend call
-      And the card says "terminate" at "/content/result/after_execution"
+      And the card's "/content/result/after_execution" is "terminate"
       When the tool reports
       Then the override elsewhere is not taken for one
 

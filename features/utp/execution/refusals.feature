@@ -33,7 +33,7 @@ Feature: What is no valid result does not answer a call
       Given an agent runtime
       And a turn that waits for a suspend call
       And the callback's "status" is "done"
-      And the card says "done" at "/content/status"
+      And the card's "/content/status" is "done"
       When the tool reports
       Then the call does not succeed by it
 

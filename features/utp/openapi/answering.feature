@@ -9,7 +9,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: A valid command is answered
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then a callback is reported for the call
       And a tool.result card is written for the call
@@ -19,7 +19,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: A completed call has status success and no error
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the call ends as success
       And the tool.result card has no error
@@ -29,13 +29,13 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: The arguments of the card reach the upstream
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the result shows what the upstream says to the card's arguments
 
     Scenario: A second card with other arguments is what counts
       Given an OpenAPI executor
-      And a search command was answered
+      And a command for the search tool was answered
       And the next command is for a card of its own
       When the worker sends the command
       Then the result shows what the upstream says to the card's arguments
@@ -46,7 +46,7 @@ Feature: An OpenAPI executor is a Tool Service
     Scenario: A second project is served like the first
       Given an OpenAPI executor
       And another project with the suffix "-other"
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the call is answered
       And the result shows what the upstream says to the card's arguments
@@ -56,7 +56,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario Outline: Channel "<channel>" is served
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command goes to channel "<channel>"
       When the worker sends the command
       Then the call is answered
@@ -72,14 +72,14 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: A command on the registered subject is answered
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the call is answered
 
     @absence
     Scenario: A command on the subject of another tool is left alone
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command goes to the subject of another tool
       When the worker sends the command
       Then the tool does not run
@@ -89,7 +89,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: A command in a channel of its own is reported there
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command goes to channel "ch_7"
       When the worker sends the command
       Then the answer stays in channel "ch_7"
@@ -99,7 +99,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario: A successful call leaves state alone
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the call is answered
       And nothing is written to state
@@ -107,14 +107,14 @@ Feature: An OpenAPI executor is a Tool Service
     @absence
     Scenario: A repeated call leaves state alone
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command twice in a row
       Then nothing is written to state
 
     @absence
     Scenario: An invalid command leaves state alone
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
       Then nothing is written to state
@@ -124,7 +124,7 @@ Feature: An OpenAPI executor is a Tool Service
 
     Scenario Outline: A search whose upstream <does> is no success
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream <does>
       When the worker sends the command
       Then the call is answered, and not as a success

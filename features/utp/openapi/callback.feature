@@ -8,7 +8,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario: The caller finds the callback in its Inbox
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the caller's Inbox holds the callback
 
@@ -16,7 +16,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario Outline: A successful call's callback carries "<member>"
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the callback carries "<member>"
 
@@ -32,7 +32,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario Outline: A failed call's callback carries "<member>"
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback carries "<member>"
@@ -51,7 +51,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario Outline: "<member>" comes back as <value>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "<member>" is <value>
       When the worker sends the command
       Then the callback's "<member>" is the command's
@@ -66,7 +66,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario Outline: "<member>" comes back as <value> from a failed call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the command's "<member>" is <value>
       When the worker sends the command
@@ -83,7 +83,7 @@ Feature: An executor's callback routes and points, and says nothing else
     @TDG-1-08
     Scenario Outline: The registration's <registered> does not replace the command's <sent>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool is registered with after_execution "<registered>"
       And the command's "after_execution" is "<sent>"
       When the worker sends the command
@@ -99,7 +99,7 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario Outline: A command with <sent> is called back with a value that there is
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "after_execution" is "<sent>"
       When the worker sends the command
       Then the callback names suspend or terminate
@@ -114,35 +114,35 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario: A successful call has a status that there is
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     Scenario: A failed call has a status that there is
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     Scenario: A refused call, where it is called back at all, has a status that there is
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     Scenario: A call without its card, where it is called back at all, has a status that there is
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     @absence
     Scenario: No callback of the whole run has a status of its own
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then no callback of the whole run has another status than the five
 
@@ -151,14 +151,14 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario: The card's step_id is in the callback
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card's metadata "step_id" is "st_9"
       When the worker sends the command
       Then the callback carries the card's step_id
 
     Scenario: The card's step_id is in the callback of a failed call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the tool.call card's metadata "step_id" is "st_9"
       When the worker sends the command
@@ -169,14 +169,14 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario: The callback of a failed call has no member "result"
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback lacks "result"
 
     Scenario: The callback has no member "result"
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the callback lacks "result"
 
@@ -185,13 +185,13 @@ Feature: An executor's callback routes and points, and says nothing else
 
     Scenario: A successful call's callback repeats nothing of the result
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the callback holds routing and pointer members only
 
     Scenario: A failed call's callback repeats nothing of the error
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback holds routing and pointer members only

@@ -9,14 +9,14 @@ Feature: An OpenAPI executor asks as its tool's row says
 
     Scenario: The request is made as options.jina says
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/path" is "/from-{token}"
       When the worker sends the command
       Then the request's path is "/from-{token}"
 
     Scenario: Another namespace beside it changes nothing
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/path" is "/from-{token}"
       And its row's "/openapi" is {"mode": "search", "base_url": "https://s.jina.ai", "path": "/beside", "method": "GET"}
       When the worker sends the command
@@ -28,7 +28,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.search
     Scenario: A search goes to s.jina.ai
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then "s.jina.ai" is asked for it
 
@@ -36,7 +36,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.search
     Scenario: A search without an address goes to s.jina.ai
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row lacks "/jina/base_url"
       When the worker sends the command
       Then "s.jina.ai" is asked for it, if any host is
@@ -45,7 +45,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.reader
     Scenario: A reader goes to r.jina.ai
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       When the worker sends the command
       Then "r.jina.ai" is asked for it
 
@@ -53,7 +53,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.reader
     Scenario: A reader without an address goes to r.jina.ai
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And its row lacks "/jina/base_url"
       When the worker sends the command
       Then "r.jina.ai" is asked for it, if any host is
@@ -64,7 +64,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.search
     Scenario Outline: A request with <option> <value>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/path" is "/search"
       And its row's "/jina/method" is "GET"
       And its row's "/jina/<option>" is "<value>"
@@ -82,7 +82,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.search
     Scenario: The address names the host
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/base_url" is "https://s.jina.ai"
       When the worker sends the command
       Then the request's host is "s.jina.ai"
@@ -90,7 +90,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.reader
     Scenario: The address names the host of a reader
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And its row's "/jina/base_url" is "https://r.jina.ai"
       When the worker sends the command
       Then the request's host is "r.jina.ai"
@@ -101,7 +101,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.search
     Scenario: A call to s.jina.ai succeeds
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the call reaches "s.jina.ai" and succeeds
 
@@ -109,7 +109,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.reader
     Scenario: A call to r.jina.ai succeeds
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       When the worker sends the command
       Then the call reaches "r.jina.ai" and succeeds
 
@@ -120,7 +120,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4.1-09
     Scenario Outline: The value is in the parameter of a <method> request
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/method" is "<method>"
       And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
@@ -134,7 +134,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @TDG-4.1-10
     Scenario: Whether the service has such a configuration of its own is recorded
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
       Then it is noted whether the service's own configuration takes part
@@ -143,7 +143,7 @@ Feature: An OpenAPI executor asks as its tool's row says
     @cap:jina.service_envs
     Scenario: The service's own configuration wins over the row
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/envs/api_key" is "CALLMARK_PARAM_KEY"
       When the worker sends the command
       Then the request's parameter "api_key" is the value of CALLMARK_SERVICE_KEY

@@ -7,7 +7,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     Scenario Outline: A call fails as <code> when the upstream <does>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream <does>
       When the worker sends the command
       Then the call fails with code "<code>"
@@ -28,7 +28,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
     @cap:jina.reader
     Scenario Outline: A reader fails as <code> when the upstream <does>
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And the upstream <does>
       When the worker sends the command
       Then the call fails with code "<code>"
@@ -50,7 +50,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
     @cap:jina.search
     Scenario Outline: An upstream that <does> and a call without its card fail alike
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream <does>
       When the worker sends the command
       And the worker sends a command for a missing card
@@ -65,7 +65,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
     @cap:jina.search
     Scenario: A refused command and a call without its card fail alike
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
       And the worker sends a command for a missing card
@@ -76,7 +76,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     Scenario Outline: A call that the upstream fails has "<member>"
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status <status>
       When the worker sends the command
       Then the failed card has "<member>"
@@ -94,7 +94,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     Scenario Outline: A command without its card pointer has "<member>", if it is answered
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
       Then the failed card, if there is one, has "<member>"
@@ -112,14 +112,14 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     Scenario: A refused command's detail is in its place, if it is answered
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
       Then the failed card, if there is one, has its detail in place
 
     Scenario: A call that the upstream fails has its detail in place
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 401
       When the worker sends the command
       Then the failed card has its detail in place
@@ -130,7 +130,7 @@ Feature: Failures of the upstream have codes, and the structure of all failures
 
     Scenario: A command without its card pointer fails as bad_request
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "tool_call_card_id"
       When the worker sends the command
       Then the call fails with code "bad_request"

@@ -9,7 +9,7 @@ Feature: An OpenAPI executor asks two hosts and no other
     @TDG-4-12
     Scenario Outline: A row for <base_url> asks nobody else
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/path" is "/{token}"
       And its row's "/jina/base_url" is "<base_url>"
       When the worker sends the command
@@ -26,7 +26,7 @@ Feature: An OpenAPI executor asks two hosts and no other
     @cap:jina.reader
     Scenario: A reader's row for another host asks nobody else
       Given a live OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And its row's "/jina/path" is "/{token}"
       And its row's "/jina/base_url" is "https://reader.test"
       When the worker sends the command
@@ -38,7 +38,7 @@ Feature: An OpenAPI executor asks two hosts and no other
 
     Scenario Outline: A row for <base_url> asks nobody else
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/path" is "/{token}"
       And its row's "/jina/base_url" is "<base_url>"
       When the worker sends the command
@@ -62,7 +62,7 @@ Feature: An OpenAPI executor asks two hosts and no other
 
     Scenario Outline: A redirect with status <status> to <url> leads nowhere
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream redirects with status <status> to <url>
       When the worker sends the command
       Then the redirect is not followed
@@ -80,7 +80,7 @@ Feature: An OpenAPI executor asks two hosts and no other
     @cap:jina.reader
     Scenario: A reader does not follow a redirect either
       Given a live OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And the upstream redirects with status 302 to {upstream}/{landing}
       When the worker sends the command
       Then the redirect is not followed

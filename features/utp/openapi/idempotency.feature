@@ -9,7 +9,7 @@ Feature: A repeated command of an executor has one effect
 
     Scenario Outline: All callbacks of a command sent <twice> report one outcome
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command <twice>
       Then the tool has run once
 
@@ -20,7 +20,7 @@ Feature: A repeated command of an executor has one effect
 
     Scenario Outline: All callbacks of a failed command sent <twice> report one outcome
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command <twice>
       Then the tool has run once
@@ -35,19 +35,19 @@ Feature: A repeated command of an executor has one effect
 
     Scenario: A command repeated after its answer has one card
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command twice in a row
       Then the call has one tool.result card
 
     Scenario: A command repeated while the first still runs has one card
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command twice at once
       Then the call has one tool.result card
 
     Scenario: A failed command repeated after its answer has one card
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command twice in a row
       Then the call has one tool.result card
@@ -57,7 +57,7 @@ Feature: A repeated command of an executor has one effect
 
     Scenario: Another turn reuses the tool_call_id
       Given a live OpenAPI executor
-      And a search command was answered
+      And a command for the search tool was answered
       And the next command has its tool_call_id in another turn
       When the worker sends the command
       Then the call of the other turn is answered on its own

@@ -7,7 +7,7 @@ Feature: An executor's parameters do not travel inside the command
 
     Scenario Outline: Inline "<member>" does not reach the tool
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command carries "<member>" inline
       When the worker sends the command
       Then the inline value is not used
@@ -19,7 +19,7 @@ Feature: An executor's parameters do not travel inside the command
 
     Scenario Outline: Inline "<member>" does not make up for a card without arguments
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card has no arguments
       And the command carries "<member>" inline
       When the worker sends the command
@@ -34,7 +34,7 @@ Feature: An executor's parameters do not travel inside the command
 
     Scenario Outline: Inline "<member>" is refused
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command carries "<member>" inline
       When the worker sends the command
       Then the tool does not run

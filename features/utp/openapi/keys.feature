@@ -9,7 +9,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.auth_env
     Scenario: auth_env names the variable
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       When the worker sends the command
       Then the request is made with the key in CALLMARK_ALT_KEY
@@ -19,7 +19,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.reader
     Scenario: auth_env names the variable of a reader
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       When the worker sends the command
       Then the request is made with the key in CALLMARK_ALT_KEY
@@ -28,7 +28,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.key
     Scenario: Without auth_env it is JINA_API_KEY
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row lacks "/jina/auth_env"
       When the worker sends the command
       Then the request is made with the key in JINA_API_KEY
@@ -38,7 +38,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.reader
     Scenario: Without auth_env it is JINA_API_KEY for a reader too
       Given an OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       And its row lacks "/jina/auth_env"
       When the worker sends the command
       Then the request is made with the key in JINA_API_KEY
@@ -49,7 +49,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
 
     Scenario Outline: A key in options.jina.<member> is not used
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
       And its row's "/jina/<member>" is "{literal}"
       When the worker sends the command
@@ -63,7 +63,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
 
     Scenario Outline: A key in options.<member> is not used
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
       And its row's "/<member>" is "{literal}"
       When the worker sends the command
@@ -76,7 +76,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
 
     Scenario: Headers in the options hold no key
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
       And its row's "/jina/headers/Authorization" is "Bearer {literal}"
       When the worker sends the command
@@ -84,7 +84,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
 
     Scenario Outline: A key in the argument <argument> is not used
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_UNSET_KEY"
       And the tool.call card's argument "<argument>" is "{literal}"
       When the worker sends the command
@@ -97,7 +97,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
 
     Scenario: A literal in the place of the variable's name is not used
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "{literal}"
       When the worker sends the command
       Then no request is made with the literal key
@@ -108,7 +108,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.key
     Scenario Outline: The default key is in no card when the upstream <does>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream <does>
       When the worker sends the command
       Then nothing that the executor sends holds the value of JINA_API_KEY
@@ -124,7 +124,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.auth_env
     Scenario: The key that auth_env names is in no card
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       When the worker sends the command
       Then nothing that the executor sends holds the value of CALLMARK_ALT_KEY
@@ -134,7 +134,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.reader
     Scenario: The key of a reader is in no card
       Given a live OpenAPI executor
-      And a reader command
+      And a command for the reader tool
       When the worker sends the command
       Then nothing that the executor sends holds the value of JINA_API_KEY
 
@@ -142,7 +142,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.envs
     Scenario Outline: A value under envs is in no card when the upstream <does>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
       And the upstream <does>
       When the worker sends the command
@@ -160,7 +160,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.key
     Scenario Outline: The default key is not logged when the upstream <does>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream <does>
       When the worker sends the command
       Then the log does not hold the value of JINA_API_KEY
@@ -177,7 +177,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @cap:jina.envs
     Scenario Outline: A value under envs is not logged when the upstream <does>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/envs/session_key" is "CALLMARK_PARAM_KEY"
       And the upstream <does>
       When the worker sends the command
@@ -196,7 +196,7 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
     @last
     Scenario: The key that auth_env names is not logged
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And its row's "/jina/auth_env" is "CALLMARK_ALT_KEY"
       And its row's "/jina/path" is "/named"
       When the worker sends the command

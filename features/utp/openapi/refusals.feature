@@ -8,7 +8,7 @@ Feature: An executor that answers a refused command answers in form
 
     Scenario Outline: The callback carries "<member>"
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -28,7 +28,7 @@ Feature: An executor that answers a refused command answers in form
 
     Scenario Outline: "<member>" comes back unchanged
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "<member>" is <value>
       And the tool.call card is missing
       When the worker sends the command
@@ -46,7 +46,7 @@ Feature: An executor that answers a refused command answers in form
 
     Scenario Outline: The callback's trace <property>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -63,7 +63,7 @@ Feature: An executor that answers a refused command answers in form
     @UTP-4.2-01
     Scenario: The card is saved before the report
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -72,7 +72,7 @@ Feature: An executor that answers a refused command answers in form
     @UTP-4.2-29
     Scenario: The pointer leads to the card
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -81,7 +81,7 @@ Feature: An executor that answers a refused command answers in form
     @TDG-1-24
     Scenario: The card has a structured content
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -90,7 +90,7 @@ Feature: An executor that answers a refused command answers in form
     @TDG-2-05
     Scenario: The report says tool_result
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -99,7 +99,7 @@ Feature: An executor that answers a refused command answers in form
     @TDG-2-06
     Scenario: The record is addressed to the caller
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "agent_id" is "ag_42"
       And the tool.call card is missing
       When the worker sends the command
@@ -109,7 +109,7 @@ Feature: An executor that answers a refused command answers in form
     @TDG-3-04
     Scenario: The answer stays in the channel
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command goes to channel "ch_7"
       And the tool.call card is missing
       When the worker sends the command
@@ -121,7 +121,7 @@ Feature: An executor that answers a refused command answers in form
     @UTP-4.2-27
     Scenario: The callback has no member "result"
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply
@@ -130,7 +130,7 @@ Feature: An executor that answers a refused command answers in form
     @UTP-4.3-15
     Scenario: The callback repeats nothing of the error
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the refused command is answered, or the scenario does not apply

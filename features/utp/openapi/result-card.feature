@@ -8,13 +8,13 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario: The card is in the store when the report comes
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the tool.result card was saved before the report
 
     Scenario: The card of a failed call is in the store when the report comes
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the tool.result card was saved before the report
@@ -24,13 +24,13 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario: The pointer leads to the card of a successful call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the callback points to the tool.result card of the call
 
     Scenario: The pointer leads to the card of a failed call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback points to the tool.result card of the call
@@ -40,7 +40,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario: The echoed value is in the card and not in the callback
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the outcome is in the tool.result card only
 
@@ -49,13 +49,13 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario: A successful call stores a structured content
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the tool.result card is a ToolResultContent
 
     Scenario: A failed call stores a structured content
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the tool.result card is a ToolResultContent
@@ -64,7 +64,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario Outline: "<member>" is inherited by a successful call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card's metadata "<member>" is <value>
       When the worker sends the command
       Then the tool.result card inherits "<member>"
@@ -78,7 +78,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
     @level:should
     Scenario Outline: "<member>" keeps its spelling
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card's metadata "<member>" is <value>
       When the worker sends the command
       Then the tool.result card inherits "<member>"
@@ -89,7 +89,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario Outline: "<member>" is inherited by a failed call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the tool.call card's metadata "<member>" is <value>
       When the worker sends the command
@@ -105,7 +105,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
     @level:should
     Scenario Outline: "<member>" is inherited by a refused call, if it is answered
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card's metadata "<member>" is <value>
       And the command carries "args" inline
       When the worker sends the command
@@ -121,7 +121,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario Outline: "<member>" of the payload does not reach the card
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card's metadata lacks "<member>"
       And the command's "<member>" is "from-payload"
       When the worker sends the command
@@ -135,7 +135,7 @@ Feature: An executor's tool.result card holds the outcome and inherits its linea
 
     Scenario Outline: "<member>" of the card wins over the payload's
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "<member>" is "from-payload"
       When the worker sends the command
       Then the tool.result card inherits "<member>"

@@ -8,7 +8,7 @@ Feature: An executor's callback continues the command's trace
 
     Scenario Outline: The report of a successful call <property>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the callback's trace <property>
 
@@ -20,7 +20,7 @@ Feature: An executor's callback continues the command's trace
 
     Scenario Outline: The report of a failed call <property>
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the callback's trace <property>

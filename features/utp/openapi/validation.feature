@@ -8,7 +8,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario Outline: The executor does not run without "<member>"
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "<member>"
       When the worker sends the command
       Then the tool does not run
@@ -24,7 +24,7 @@ Feature: An executor validates commands before it asks the upstream
     @level:should
     Scenario Outline: The tool does not run when "<member>" is <value>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "<member>" is <value>
       When the worker sends the command
       Then the tool does not run
@@ -45,7 +45,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario Outline: The tool does not run without "<member>"
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "<member>"
       When the worker sends the command
       Then the tool does not run
@@ -60,17 +60,17 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario: A callback for a command without after_execution is well-formed
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "after_execution"
       When the worker sends the command
-      Then any callback names suspend or terminate
+      Then the callback, if there is one, names suspend or terminate
 
   @UTP-4.1-28
   Rule: A command without context_box_id is executed
 
     Scenario: The optional pointer to a context box is left out
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command lacks "context_box_id"
       When the worker sends the command
       Then the call succeeds
@@ -80,7 +80,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario: The optional pointer to a context box is there
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "context_box_id" is "box_7"
       When the worker sends the command
       Then the call succeeds
@@ -90,7 +90,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario: Extension fields change nothing
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "x_future" is {"a": 1, "deep": {"b": [true, null]}}
       And the command's "x_list" is [1]
       When the worker sends the command
@@ -102,7 +102,7 @@ Feature: An executor validates commands before it asks the upstream
     @last
     Scenario Outline: The service survives <what>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends <what> in place of the command
       Then the service answers the next command
 
@@ -115,7 +115,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario Outline: The tool does not run when the card holds <content>
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card holds <content>
       When the worker sends the command
       Then the tool does not run
@@ -131,7 +131,7 @@ Feature: An executor validates commands before it asks the upstream
 
     Scenario: The card that the command points to does not exist
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card is missing
       When the worker sends the command
       Then the tool does not run
@@ -139,7 +139,7 @@ Feature: An executor validates commands before it asks the upstream
     @level:should
     Scenario: The card exists in another project only
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the tool.call card exists in another project only
       When the worker sends the command
       Then the tool does not run

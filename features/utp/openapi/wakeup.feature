@@ -9,13 +9,13 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: The report says tool_result
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       When the worker sends the command
       Then the Inbox record is a tool_result
 
     Scenario: The report of a failed call says tool_result
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       When the worker sends the command
       Then the Inbox record is a tool_result
@@ -25,7 +25,7 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: The caller's Inbox gets the record of a failed call
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the command's "agent_id" is "ag_42"
       When the worker sends the command
@@ -33,7 +33,7 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: The caller's Inbox gets the record
       Given an OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the command's "agent_id" is "ag_42"
       When the worker sends the command
       Then the Inbox record is addressed to the caller
@@ -43,14 +43,14 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: An agent is woken where the roster says
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the caller is served by "pool_blue"
       When the worker sends the command
       Then the caller is woken on "pool_blue" and no target of the service's own
 
     Scenario: The caller of a failed call is woken where the roster says
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the caller is served by "pool_blue"
       When the worker sends the command
@@ -61,14 +61,14 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: Nothing is sent to worker_generic
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the caller is served by "pool_blue"
       When the worker sends the command
       Then the caller is never woken on "worker_generic"
 
     Scenario: Nothing is sent to worker_generic after a failed call
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the caller is served by "pool_blue"
       When the worker sends the command
@@ -79,14 +79,14 @@ Feature: An executor's report wakes the agent that called
 
     Scenario: The agent moves between command and answer
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the caller is served by "pool_blue"
       When the worker sends the command and the caller moves to "pool_red" before the answer
       Then the caller is woken on "pool_red" only
 
     Scenario: The agent moves between command and failure
       Given a live OpenAPI executor
-      And a search command
+      And a command for the search tool
       And the upstream answers with status 500
       And the caller is served by "pool_blue"
       When the worker sends the command and the caller moves to "pool_red" before the answer

@@ -144,35 +144,35 @@ Feature: The callback routes and points, and says nothing else
       Given a PMO
       And a command for a built-in
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     Scenario: A failed call has a status that there is
       Given a PMO
       And a command for a built-in
       And the platform refuses what the built-in asks for
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     Scenario: A refused call, where it is called back at all, has a status that there is
       Given a live PMO
       And a command for a built-in
       And the command lacks "tool_call_card_id"
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     Scenario: A call without its card, where it is called back at all, has a status that there is
       Given a live PMO
       And a command for a built-in
       And the tool.call card is missing
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     Scenario Outline: <builtin> has a status that there is when its children end as <status>
       Given a PMO
       And a command for <builtin>
       And its children end as <status>
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
       @cap:builtin.fork_join
       Examples:

@@ -8,7 +8,7 @@ Feature: A registered tool is kept as it was uploaded
     Scenario: The project of the path
       Given the definition of a tool
       When the definition is uploaded
-      Then the row belongs to the project of the path
+      Then the registry files it under the project of the path
 
   @UTP-2-02
   Rule: A tool is called what its definition calls it

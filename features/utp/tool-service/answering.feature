@@ -91,6 +91,15 @@ Feature: A Tool Service answers commands
       When the worker sends the command
       Then the call is answered
 
+    @cap:probe.fail
+    Scenario: After a call of one tool, another is reached on its own subject
+      Given a Tool Service
+      And a command for the fail probe was answered
+      And a command for the echo probe
+      When the worker sends the command
+      Then the call is answered
+      And the result shows the arguments of the card
+
     @absence
     Scenario: A command on the subject of another tool is left alone
       Given a live Tool Service

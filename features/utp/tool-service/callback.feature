@@ -116,28 +116,28 @@ Feature: The callback routes and points, and says nothing else
       Given a Tool Service
       And a command for the echo probe
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     @cap:probe.fail
     Scenario: A failed call has a status that there is
       Given a Tool Service
       And a command for the fail probe
       When the worker sends the command
-      Then the callback's status is one of the five
+      Then the callback has one of the five statuses
 
     Scenario: A refused call, where it is called back at all, has a status that there is
       Given a live Tool Service
       And a command for the echo probe
       And the command lacks "tool_call_card_id"
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     Scenario: A call without its card, where it is called back at all, has a status that there is
       Given a live Tool Service
       And a command for the echo probe
       And the tool.call card is missing
       When the worker sends the command
-      Then any callback has one of the five statuses
+      Then the callback, if there is one, has one of the five statuses
 
     @absence
     Scenario: No callback of the whole run has a status of its own

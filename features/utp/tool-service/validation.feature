@@ -71,7 +71,7 @@ Feature: A Tool Service validates commands before it runs a tool
       And a command for the echo probe
       And the command lacks "after_execution"
       When the worker sends the command
-      Then any callback names suspend or terminate
+      Then the callback, if there is one, names suspend or terminate
 
   @UTP-4.1-26
   Rule: A command may leave out the tool's name

@@ -170,7 +170,7 @@ Feature: A worker turns a model's tool call into a command
       Given an agent runtime
       And a model that calls a suspend tool
       When the model calls the tool
-      Then it is noted whether the command names its tool
+      Then it is noted whether the command carries "tool_name"
 
   @UTP-4.1-27
   Rule: A tool command may name the context box of its turn
@@ -179,4 +179,4 @@ Feature: A worker turns a model's tool call into a command
       Given an agent runtime
       And a model that calls a suspend tool
       When the model calls the tool
-      Then it is noted whether the command names its context box
+      Then it is noted whether the command carries "context_box_id"

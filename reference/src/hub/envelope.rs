@@ -147,11 +147,10 @@ impl Refusal {
     }
 }
 
-/// The success envelope. `elapsed` is the Hub's time for the execution, `api_calls` the requests made to the provider.
-pub(super) fn success(tool: &str, result: Value, elapsed: Duration, api_calls: u32) -> Response {
+/// The success envelope. `metadata` is about the execution: what was measured, and what it is known by.
+pub(super) fn success(tool: &str, result: Value, metadata: Value) -> Response {
     let mut body = json!({"success": true, "tool": tool});
     body["result"] = result;
-    let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
-    body["metadata"] = json!({"execution_time_ms": milliseconds, "api_calls": api_calls});
+    body["metadata"] = metadata;
     Json(body).into_response()
 }

@@ -63,7 +63,11 @@ async fn execute(State(context): State<Arc<HubContext>>, request: Request) -> Re
         calls.made(),
     ));
     match executed {
-        Ok(result) => envelope::success(&request.tool, result, elapsed, calls.made()),
+        Ok(result) => {
+            let milliseconds = u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX);
+            let metadata = json!({"execution_time_ms": milliseconds, "api_calls": calls.made()});
+            envelope::success(&request.tool, result, metadata)
+        }
         Err(refusal) => refusal.answer(Some(&request.tool)),
     }
 }

@@ -144,6 +144,9 @@ fn evidence(found: &Evidence) -> Markup {
         }
         (compare(found))
         p.hint { span.label { "Hint" } " " (parts::prose(&found.hint)) }
+        @if let Some(scenario) = &found.scenario {
+            p { span.label { "Seen in" } " " code { (text::line(scenario, text::LINE)) } }
+        }
         @if !found.frames.is_empty() { (frames(&found.frames)) }
         (parts::command("Run again", &found.rerun))
         @if let Some(reproduce) = &found.reproduce { (parts::command("By hand", reproduce)) }

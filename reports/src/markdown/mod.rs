@@ -102,6 +102,9 @@ fn evidence(out: &mut String, evidence: &Evidence) {
     if let Some(pointer) = &evidence.pointer {
         let _ = writeln!(out, "- pointer: {}", code(pointer, Place::Line));
     }
+    if let Some(scenario) = &evidence.scenario {
+        let _ = writeln!(out, "- seen in: {}", code(scenario, Place::Line));
+    }
     let _ = writeln!(out, "- hint: {}\n", prose(&evidence.hint, Place::Line));
     if let Some(expected) = &evidence.expected {
         let words = text::words(expected).map(|words| text::block(words, VALUE));

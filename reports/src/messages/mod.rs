@@ -16,7 +16,8 @@ use std::io::{self, Write};
 use serde_json::{Value, json};
 
 use self::document::{Document, shown};
-use crate::record::{RuleEntry, RunRecord, ScenarioEntry, Verdict};
+use self::status::Entries;
+use crate::record::{RunRecord, Verdict};
 use crate::{text, view};
 
 /// The version of the messages that these envelopes keep to.
@@ -33,8 +34,6 @@ pub struct FeatureText<'a> {
     pub text: &'a str,
 }
 
-/// Every rule that a scenario speaks for, in registry order.
-type Entries<'a> = Vec<(&'a RuleEntry, &'a ScenarioEntry)>;
 /// The scenarios of one file, by line.
 type Scenarios<'a> = BTreeMap<(u32, &'a str), Entries<'a>>;
 

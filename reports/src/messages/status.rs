@@ -2,9 +2,11 @@
 //!
 //! Neighbours: the parent writes it down. The record names one step at most: the one that found what is wrong.
 
-use super::Entries;
 use crate::record::{Outcome, RuleEntry, ScenarioEntry};
 use crate::{plain, text, view};
+
+/// Every rule that a scenario speaks for, in registry order.
+pub(super) type Entries<'a> = Vec<(&'a RuleEntry, &'a ScenarioEntry)>;
 
 /// The result of a step.
 pub(super) struct Step {

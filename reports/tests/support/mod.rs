@@ -134,6 +134,7 @@ pub(crate) fn hostile() -> RunRecord {
         actual: Some(Value::String("A".repeat(1_000_000))),
         pointer: Some(attack.into()),
         hint: attack.into(),
+        scenario: Some(attack.into()),
         frames: vec![
             FrameExcerpt {
                 n: 1,
@@ -208,6 +209,7 @@ fn evidence() -> Evidence {
         actual: None,
         pointer: Some("/payload/status".into()),
         hint: "set `status` to `success` or `failed` when the callback is built".into(),
+        scenario: None,
         frames: vec![
             FrameExcerpt {
                 n: 1,

@@ -5,14 +5,15 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use callmark_suite::engine::manifest::Manifest;
-use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::session::Sessions;
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
 use callmark_suite::mutation::{Patience, TargetFactory, TargetInstance};
 use callmark_suite::net::wire::Wire;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
-use super::{Bundled, Setting, all, limits, manifest};
+use super::manifest::{all, manifest};
+use super::setting::{Bundled, Setting, limits};
 
 /// As [`limits`], and for short patience less.
 fn sabotage_limits(patience: Patience) -> TimeoutLimits {

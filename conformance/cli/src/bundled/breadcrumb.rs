@@ -9,7 +9,7 @@ use callmark_suite::families::breadcrumb::runner::session::RunnerSession;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use super::{Bundled, Setting, lacks};
+use super::setting::{Bundled, Setting, lacks};
 
 /// Both parties.
 pub(super) struct BreadcrumbReference;

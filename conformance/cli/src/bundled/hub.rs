@@ -8,7 +8,7 @@ use callmark_suite::families::hub::server::session::HubSession;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use super::{Bundled, Setting, lacks};
+use super::setting::{Bundled, Setting, lacks};
 
 /// Both parties.
 pub(super) struct HubReference;

@@ -7,7 +7,7 @@ use callmark_suite::families::toolbus::session::ToolbusSession;
 use futures::FutureExt as _;
 use futures::future::LocalBoxFuture;
 
-use super::{Bundled, Setting};
+use super::setting::{Bundled, Setting};
 
 /// The server.
 pub(super) struct ToolbusReference;

@@ -29,7 +29,7 @@ use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 
 use super::reference::{Lines, Reference, Registry, executor};
-use super::{Bundled, Setting, lacks, limits};
+use super::setting::{Bundled, Setting, lacks, limits};
 use crate::broker::{self, BrokerChoice, RunningBroker};
 
 /// What a mutant of the worker finds in `CALLMARK_PARAM_KEY`.

@@ -98,6 +98,22 @@ fn body(words: &[String]) -> Value {
     serde_json::from_str(words.last().expect("words")).unwrap_or_else(|error| panic!("{error}: {words:?}"))
 }
 
+/// The line that registers a tool, by its definition and not as a row of one project.
+fn assert_registers(words: &[String], tool_name: &Value) {
+    assert!(words[0] == "curl" && words[4].starts_with("http://platform/projects/prj_"), "{words:?}");
+    assert!(words[4].ends_with("/tools"), "{words:?}");
+    let definition = body(words);
+    assert!(tool_name.is_string() && definition["tool_name"] == *tool_name, "{words:?}");
+    assert!(definition["target_subject"].is_string() && definition["project_id"].is_null(), "{words:?}");
+}
+
+/// The line that enters an agent into the roster.
+fn assert_enters(words: &[String], agent_id: &Value) {
+    assert!(words.iter().any(|word| word.ends_with(".roster.save")), "{words:?}");
+    assert_eq!(&body(words)["agent"]["agent_id"], agent_id, "{words:?}");
+    assert!(body(words)["agent"]["worker_target"].is_string(), "{words:?}");
+}
+
 fn asked(evidence: &Evidence) -> Vec<&FrameExcerpt> {
     evidence.frames.iter().filter(|frame| frame.direction == Direction::ToTarget).collect()
 }
@@ -125,9 +141,10 @@ async fn a_tool_service_is_shown_the_card_and_every_delivery() {
     assert!(kind.hint.contains("save the card"), "{}", kind.hint);
     for evidence in &found {
         let lines = typed(evidence);
-        let [save, send] = &lines[..] else { panic!("{lines:?}") };
+        let [tool, save, send] = &lines[..] else { panic!("{lines:?}") };
         assert_eq!(save[1..4], ["--server", "nats://127.0.0.1:4222", "req"], "{save:?}");
         let (card, command) = (body(save), body(send));
+        assert_registers(tool, &command["tool_name"]);
         assert_eq!(card["card"]["card_id"], command["tool_call_card_id"], "{lines:?}");
     }
 }
@@ -139,20 +156,46 @@ async fn a_worker_is_sent_what_came_in() {
     let found = findings("utp.worker", &ids).await;
     for evidence in &found {
         let lines = typed(evidence);
-        let send = lines.last().expect("a line");
+        let [tool, agent, send] = &lines[..] else { panic!("{lines:?}") };
         assert!(send.iter().any(|word| word.ends_with(".turns.start")), "{send:?}");
         assert!(body(send)["instruction"].is_string(), "{send:?}");
+        assert_registers(tool, &body(tool)["tool_name"]);
+        assert_enters(agent, &body(send)["agent_id"]);
     }
     let card = &found[1];
     assert!(card.frames.iter().any(|frame| frame.body.pointer("/card/tool_call_id").is_some()), "{card:?}");
 }
 
 #[tokio::test]
+async fn a_command_on_the_subject_of_another_tool_is_the_fault_of_its_own_call() {
+    let found = findings("utp.worker", &["second-tool-on-the-subject-of-the-first"]).await;
+    let own = &found[0];
+    assert!(own.message.contains("another subject than its tool"), "{own:?}");
+    let subject =
+        |value: &Option<Value>| value.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
+    assert!(subject(&own.expected).ends_with(".cmd.tool.logs.read"), "{own:?}");
+    assert!(subject(&own.actual).ends_with(".cmd.tool.tides.lookup"), "{own:?}");
+    let shown: Vec<&FrameExcerpt> =
+        own.frames.iter().filter(|frame| frame.channel.contains(".cmd.tool.")).collect();
+    let [command] = &shown[..] else { panic!("{own:?}") };
+    let id = command.body["tool_call_id"].as_str().unwrap_or_default();
+    assert!(id.starts_with("call_m2"), "the command of the second call: {command:?}");
+}
+
+#[tokio::test]
+async fn what_outlives_a_restart_is_not_in_another_scope() {
+    let found = findings("toolbus.server", &["session-survives"]).await;
+    assert_eq!(found[0].message, "what was stored in a scope that ends with the server outlives its restart");
+}
+
+#[tokio::test]
 async fn an_execution_service_is_sent_the_report() {
     let found = findings("utp.execution", &["foreign-status-is-success"]).await;
     let lines = typed(&found[0]);
-    let [save, send] = &lines[..] else { panic!("{lines:?}") };
+    let [tool, agent, save, send] = &lines[..] else { panic!("{lines:?}") };
     assert!(send.iter().any(|word| word.ends_with(".report")), "{send:?}");
+    assert_registers(tool, &body(save)["card"]["metadata"]["function_name"]);
+    assert_enters(agent, &body(send)["payload"]["agent_id"]);
     assert_eq!(body(save)["card"]["card_id"], body(send)["payload"]["tool_result_card_id"], "{lines:?}");
 }
 

@@ -5,8 +5,8 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{self, Part};
 use callmark_reports::record::{Outcome, RuleEntry, Verdict};
-use callmark_suite::engine::pace::TimeoutLimits;
 use callmark_suite::engine::run::{Quiet, RunOutput};
+use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families::hub::contract;
 use callmark_suite::families::hub::manifest::{Customer, HubTable};
 use callmark_suite::families::utp::target::Running;
@@ -33,6 +33,14 @@ enum Fault {
     SameHour,
     /// Busy periods begin and end two hours late.
     TwoHoursLate,
+    /// Busy periods are numbers of seconds.
+    Seconds,
+    /// Busy periods are two hours late, and name no calendar.
+    LateOnNoCalendar,
+    /// A score is no number.
+    NaNAsScore,
+    /// The recipients of a mail in a list are one string.
+    TextAsRecipients,
     /// No search finds anything.
     FindsNothing,
     /// Every search finds the same mail.
@@ -150,7 +158,7 @@ impl SmallHub {
             Fault::Swapped => busy.iter_mut().for_each(|(start, end)| std::mem::swap(start, end)),
             Fault::Free => busy.clear(),
             Fault::SameHour => busy = vec![(from + 8.hours(), from + 9.hours())],
-            Fault::TwoHoursLate => {
+            Fault::TwoHoursLate | Fault::LateOnNoCalendar => {
                 for (start, end) in &mut busy {
                     (*start, *end) = (*start + 2.hours(), *end + 2.hours());
                 }
@@ -158,10 +166,14 @@ impl SmallHub {
             _ => {}
         }
         let written = |at: Timestamp| at.to_zoned(zone.clone()).strftime("%Y-%m-%dT%H:%M:%S%:z").to_string();
-        let busy: Vec<Value> = busy
-            .into_iter()
-            .map(|(start, end)| json!({"start": written(start), "end": written(end), "calendar": "primary"}))
-            .collect();
+        let listed = |(start, end): (Timestamp, Timestamp)| match self.fault {
+            Fault::Seconds => {
+                json!({"start": start.as_second(), "end": end.as_second(), "calendar": "primary"})
+            }
+            Fault::LateOnNoCalendar => json!({"start": written(start), "end": written(end)}),
+            _ => json!({"start": written(start), "end": written(end), "calendar": "primary"}),
+        };
+        let busy: Vec<Value> = busy.into_iter().map(listed).collect();
         let hours = json!({"start": "09:00", "end": "17:00", "days": ["monday", "tuesday"]});
         Ok(json!({"busy_periods": busy, "working_hours": hours}))
     }
@@ -187,6 +199,10 @@ impl SmallHub {
         for mail in &mut found {
             mail["snippet"] = json!("…");
             mail["has_attachments"] = json!(false);
+            if self.fault == Fault::TextAsRecipients {
+                let recipients = mail["to"].as_array().into_iter().flatten();
+                mail["to"] = json!(recipients.filter_map(Value::as_str).collect::<Vec<_>>().join(", "));
+            }
             if inputs["include_body"] != true {
                 mail.as_object_mut().expect("a mail").remove("body");
             }
@@ -234,10 +250,17 @@ impl Respond for SmallHub {
         }
         let body: Value = serde_json::from_slice(&request.body).unwrap_or_default();
         match self.execute(&body) {
-            Ok(result) => ResponseTemplate::new(200).set_body_json(json!({
-                "success": true, "tool": body["tool"], "result": result,
-                "metadata": {"execution_time_ms": 1, "api_calls": 0},
-            })),
+            Ok(result) => {
+                let answer = json!({
+                    "success": true, "tool": body["tool"], "result": result,
+                    "metadata": {"execution_time_ms": 1, "api_calls": 0},
+                });
+                let mut text = answer.to_string();
+                if self.fault == Fault::NaNAsScore {
+                    text = text.replace("\"score\":1.0", "\"score\":NaN");
+                }
+                ResponseTemplate::new(200).set_body_raw(text, "application/json")
+            }
             Err((status, code)) => ResponseTemplate::new(status).set_body_json(json!({
                 "success": false, "tool": body["tool"], "error": {"code": code, "message": "this did not work"},
             })),
@@ -293,6 +316,30 @@ async fn a_small_hub_without_faults_is_conformant() {
 #[tokio::test]
 async fn busy_periods_that_end_before_they_start() {
     check(Fault::Swapped, &[("HUB-64", Outcome::Failed)]).await;
+}
+
+/// The rules that the Hub with this fault breaks.
+async fn broken(fault: Fault) -> Vec<String> {
+    let output = certify(fault, true).await;
+    assert_eq!(output.record.verdict, Verdict::Nonconformant, "{fault:?}");
+    let broken = output.record.rules.iter().filter(|rule| rule.outcome == Outcome::Failed);
+    broken.map(|rule| rule.id.clone()).collect()
+}
+
+#[tokio::test]
+async fn busy_periods_of_another_form_in_place_of_the_event() {
+    check(Fault::Seconds, &[("HUB-63", Outcome::Failed)]).await;
+    check(Fault::LateOnNoCalendar, &[("HUB-63", Outcome::Failed)]).await;
+}
+
+#[tokio::test]
+async fn a_score_that_is_no_number_is_no_fault_of_its_neighbours() {
+    assert_eq!(broken(Fault::NaNAsScore).await, ["HUB-14", "HUB-79", "HUB-82"]);
+}
+
+#[tokio::test]
+async fn recipients_as_a_string_are_no_fault_of_their_neighbours() {
+    assert_eq!(broken(Fault::TextAsRecipients).await, ["HUB-92"]);
 }
 
 #[tokio::test]

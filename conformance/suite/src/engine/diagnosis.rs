@@ -3,7 +3,7 @@
 //! Neighbours: [`Session::diagnose`](super::session::Session::diagnose) gives it; the command line prints it.
 
 use crate::engine::judge::Cause;
-use crate::engine::pace::Timeouts;
+use crate::engine::timing::Timeouts;
 
 /// What is said of what the manifest leaves out.
 pub const NOT_DECLARED: &str = "not declared: what needs it will be not-applicable";
@@ -49,8 +49,11 @@ impl Check {
     }
 
     /// How long the suite waits for this target.
-    pub fn pace(pace: &Timeouts) -> Self {
-        Self::good("pace", format!("answers within {:?}, silence after {:?}", pace.answer, pace.quiet))
+    pub fn timeouts(timeouts: &Timeouts) -> Self {
+        Self::good(
+            "pace",
+            format!("answers within {:?}, silence after {:?}", timeouts.answer, timeouts.settle_window),
+        )
     }
 
     /// What a target declares or shows, and nobody calls without a run.

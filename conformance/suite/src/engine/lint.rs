@@ -6,6 +6,7 @@ use callmark_reports::record::Level;
 use cucumber::step::Location;
 
 use crate::engine::family::Families;
+use crate::engine::invariant::ALWAYS;
 use crate::engine::run::vocabulary::{Definition, Finder};
 use crate::engine::run::{ABSENCE, Library};
 use crate::spec::catalog::is_rule_tag;
@@ -67,7 +68,7 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
 }
 
 /// What says when a scenario runs (`run::scheduler`), and what its passing shows (`run::verdict`).
-const OWN_TAGS: [&str; 3] = ["last", "holds", ABSENCE];
+const OWN_TAGS: [&str; 4] = ["last", "holds", ABSENCE, ALWAYS];
 
 fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {

@@ -13,9 +13,9 @@ use futures::future::BoxFuture;
 use crate::engine::environment;
 use crate::engine::judge::Cause;
 use crate::engine::manifest::Manifest;
-use crate::engine::pace::TimeoutLimits;
 use crate::engine::session::{Session, Sessions};
 use crate::engine::target::{Log, OpenContext};
+use crate::engine::timing::TimeoutLimits;
 use crate::net::wire::PassthroughWire;
 
 /// What the sessions of a run are opened with.

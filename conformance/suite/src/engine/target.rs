@@ -16,7 +16,7 @@ use nix::unistd::Pid;
 use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::engine::environment;
-use crate::engine::pace::TimeoutLimits;
+use crate::engine::timing::TimeoutLimits;
 use crate::net::wire::Wire;
 
 use self::guard::Guarded;
@@ -154,8 +154,12 @@ impl ChildProcess {
     pub fn ended(&mut self) -> Option<String> {
         let status = self.child.try_wait().ok().flatten()?;
         let (log, command) = (&self.launch.log, self.launch.command.join(" "));
-        let (words, path) = (log.last_lines(BRIEF).join(" | "), log.path().display());
-        Some(format!("`{command}` ended with {status}; its log `{path}` ends: {words}"))
+        let path = log.path().display();
+        let log = match &log.last_lines(BRIEF)[..] {
+            [] => "is empty".to_owned(),
+            lines => format!("ends: {}", lines.join(" | ")),
+        };
+        Some(format!("`{command}` ended with {status}; its log `{path}` {log}"))
     }
 
     /// The last lines of its log that are not blank, oldest first, each shortened.

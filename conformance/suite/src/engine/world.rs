@@ -10,6 +10,7 @@ use cucumber::codegen::WorldInventory;
 use serde_json::Value;
 
 use crate::engine::by_hand::ByHand;
+use crate::engine::invariant::Invariant;
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::session::{Session, Sessions};
 use crate::transcript::{Frame, Transcript};
@@ -128,6 +129,11 @@ pub(crate) use has_core;
 pub(crate) trait FamilyWorld: cucumber::World + std::fmt::Debug + WorldInventory + HasCore {
     /// What it leaves behind for the verdict, the evidence and the transcript.
     fn artifacts(&self) -> ScenarioArtifacts;
+
+    /// What an `@always` scenario judges of every exchange; nothing for any other scenario.
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        None
+    }
 
     /// Gives back what other scenarios wait for.
     fn on_end(&mut self) {}

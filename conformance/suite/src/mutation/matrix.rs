@@ -10,11 +10,11 @@ use futures::future::{BoxFuture, LocalBoxFuture};
 use thiserror::Error;
 use tokio::sync::OnceCell;
 
+use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::Cause;
 use crate::engine::run::{Library, Quiet, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
-use crate::mutation::mutating_wire::MutatingWire;
 use crate::mutation::reach::{Recording, Traffic};
 use crate::net::wire::Wire;
 use crate::transcript::lock;
@@ -178,11 +178,15 @@ async fn listen(
 fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> Option<BTreeSet<String>> {
     let own = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
     let own = own.filter(|case| case.rules.contains(&mutant.rule)).map(|case| case.id.clone());
-    if mutant.collateral.contains(EVERYTHING) {
+    // A late twin shows where an earlier message was right, which may be in any scenario.
+    if mutant.collateral.contains(EVERYTHING) && !mutant.late {
         return Some(own.collect());
     }
-    let mut concerned = traffic?.reached(&mutant.fault, library.families.codec(&mutant.profile))?;
+    let mut concerned = traffic?.reached(mutant, library.families.codec(&mutant.profile))?;
     concerned.extend(own);
+    // What judges every exchange sees those of the scenarios that are reached.
+    let every = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
+    concerned.extend(every.filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone()));
     Some(concerned)
 }
 
@@ -258,7 +262,7 @@ async fn attempt(
     jobs: usize,
     (selection, patience): (Selection, Patience),
 ) -> MutantResult {
-    let wire = Arc::new(MutatingWire::new(mutant.fault.clone(), library.families.codec(&mutant.profile)));
+    let wire = Arc::new(mutant.wire(library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
     let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
         Ok(sessions) => sessions,

@@ -5,11 +5,13 @@
 //! runs each mutant against the features of its profile: it is killed when its own rule fails or warns.
 
 mod body;
+mod late;
 pub mod matrix;
 pub mod mutant;
 pub mod mutating_wire;
 mod reach;
 
 pub use callmark_reports::matrix::{Matrix, MutantResult};
+pub use late::late_twins;
 pub use matrix::{Effort, Patience, TargetFactory, TargetInstance, run};
 pub use mutant::{Mutant, MutantError, mutants};

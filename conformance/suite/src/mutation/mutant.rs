@@ -7,6 +7,8 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
+use crate::engine::codec::Codec;
+use crate::mutation::mutating_wire::MutatingWire;
 use crate::spec::library;
 use crate::spec::registry::Registry;
 use crate::transcript::Kind;
@@ -29,6 +31,12 @@ pub struct Mutant {
     pub collateral: BTreeSet<String>,
     /// What goes wrong on the wire.
     pub fault: Vec<Fault>,
+    /// Why it has no late twin, where its rule is judged in every exchange.
+    #[serde(default)]
+    pub no_late_twin: Option<String>,
+    /// Whether it lets the first message of a scenario pass that it would change.
+    #[serde(skip)]
+    pub late: bool,
     /// Whether the scenarios with its file's dear capability run too.
     #[serde(default)]
     pub dear: bool,
@@ -38,6 +46,14 @@ pub struct Mutant {
     /// The profile, from the file's name.
     #[serde(skip)]
     pub profile: String,
+}
+
+impl Mutant {
+    /// The wire that makes it, for a family whose messages this codec reads.
+    pub fn wire(&self, codec: &'static dyn Codec) -> MutatingWire {
+        let wire = MutatingWire::new(self.fault.clone(), codec);
+        if self.late { wire.late() } else { wire }
+    }
 }
 
 /// What happens to messages of one kind.
@@ -170,6 +186,13 @@ pub enum Action {
     FreshCard,
     /// A call that stores a shaped result becomes two: one that stores the whole, one that shapes.
     StoreUnshaped,
+}
+
+impl Action {
+    /// Whether it only remembers something of a message, and changes nothing.
+    pub(super) fn remembers(&self) -> bool {
+        matches!(self, Self::Stash(_) | Self::StashHeader(_) | Self::Measure(_))
+    }
 }
 
 /// A member and the name under which its value is kept.

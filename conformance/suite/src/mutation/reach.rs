@@ -12,8 +12,8 @@ use std::sync::Mutex;
 
 use crate::engine::codec::Codec;
 use crate::engine::run::RunOutput;
-use crate::mutation::mutant::{Action, Condition, Fault};
-use crate::mutation::mutating_wire::{MutatingWire, scope};
+use crate::mutation::mutant::{Action, Condition, Mutant};
+use crate::mutation::mutating_wire::scope;
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, lock};
 
@@ -72,8 +72,9 @@ impl Traffic {
         Self { messages, scenarios }
     }
 
-    /// The ids of the scenarios that these faults reach; none where that is all of them.
-    pub(super) fn reached(&self, faults: &[Fault], codec: &'static dyn Codec) -> Option<BTreeSet<String>> {
+    /// The ids of the scenarios that a mutant reaches; none where that is all of them.
+    pub(super) fn reached(&self, mutant: &Mutant, codec: &'static dyn Codec) -> Option<BTreeSet<String>> {
+        let faults = &mutant.fault;
         if faults
             .iter()
             .flat_map(|fault| &fault.when)
@@ -84,7 +85,7 @@ impl Traffic {
         let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
-        let wire = MutatingWire::new(faults.to_vec(), codec);
+        let wire = mutant.wire(codec);
         let mut reached = BTreeSet::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {

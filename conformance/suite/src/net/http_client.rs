@@ -11,7 +11,7 @@ use callmark_reports::record::Direction;
 use futures::future::BoxFuture;
 use serde_json::Value;
 
-use crate::engine::pace::heartbeat;
+use crate::engine::timing::heartbeat;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Kind, Message, Transcript};
 

@@ -4,4 +4,5 @@
 pub mod catalog;
 pub mod library;
 pub mod outline;
+pub mod phrases;
 pub mod registry;

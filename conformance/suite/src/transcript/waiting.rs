@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use super::{Frame, Transcript, lock};
-use crate::engine::pace::heartbeat;
+use crate::engine::timing::heartbeat;
 
 impl Transcript {
     /// Whether something that had to come did not come in time, or a connection was lost.

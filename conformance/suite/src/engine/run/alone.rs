@@ -1,4 +1,5 @@
-//! What ended in silence beside others is run again alone: a busy machine must not look like a broken target.
+//! What ended in silence beside others is run again alone: a busy machine must not look like a broken target. Where the
+//! suite was held up even then, nothing is concluded of it yet.
 //!
 //! A wrong answer is one however many scenarios ran, and is not looked at here.
 
@@ -11,6 +12,7 @@ use super::scenario_result::RerunReason;
 use super::vocabulary::Driven;
 use super::writer::Facts;
 use crate::engine::family::{Families, Family};
+use crate::engine::invariant::ALWAYS;
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::spec::catalog::Case;
 
@@ -21,6 +23,8 @@ struct Silent<'a> {
     in_company: bool,
     /// Whether others ran against its target.
     shares_target: bool,
+    /// Whether the suite was held up meanwhile.
+    held_up: bool,
     order: usize,
 }
 
@@ -59,10 +63,11 @@ pub(super) async fn settle(
                 remarks.extend(give_up(profile, &silent, driven));
                 continue;
             }
-            again.extend(silent.iter().filter(|silent| silent.in_company).map(|silent| silent.case));
+            let doubtful = silent.iter().filter(|silent| silent.in_company || silent.held_up);
+            again.extend(doubtful.map(|silent| silent.case));
             let is_other = |case: &&Case| {
-                let remains = driven.remains.get(&case.id);
-                remains.is_some_and(|own| own.again.is_some_and(|reason| reason != RerunReason::Silence))
+                let result = driven.results.get(&case.id);
+                result.is_some_and(|own| own.again.is_some_and(|reason| reason != RerunReason::Silence))
             };
             again.extend(own.iter().filter(|case| is_other(case)).copied());
         }
@@ -72,25 +77,39 @@ pub(super) async fn settle(
     let beyond = again.split_off(again.len().min(limit));
     let mut confirmed = true;
     for family in drive.families().iter() {
-        let own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
-        if own.is_empty() {
-            continue;
-        }
-        let Driven { facts, mut remains } = drive.drive(family, &own).await;
-        for case in own {
-            let (Some(facts), Some(now)) = (facts.get(&case.at), remains.remove(&case.id)) else { continue };
-            let before = driven.remains.get(&case.id).map(|own| (own.again, own.beside));
-            // Who was alone with the target when it ended is not excused by that end.
-            if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
-                continue;
+        let mut own: Vec<&Case> = again.iter().filter(|case| family.has(&case.profile)).copied().collect();
+        for left in (0..=HELD_UP_AGAIN).rev() {
+            if own.is_empty() {
+                break;
             }
-            let is_confirmed = facts.trouble.is_some();
-            confirmed &= is_confirmed;
-            if let (Some((Some(reason), beside)), false) = (before, is_confirmed) {
-                remarks.push(remark(case, reason, beside.any));
+            let Driven { facts, mut results } = drive.drive(family, &own).await;
+            let mut doubtful = Vec::new();
+            for case in own {
+                let (Some(facts), Some(now)) = (facts.get(&case.at), results.remove(&case.id)) else {
+                    continue;
+                };
+                let before = driven.results.get(&case.id).map(|own| (own.again, own.beside));
+                // Who was alone with the target when it ended is not excused by that end.
+                if now.has_ended && before.is_some_and(|(_, beside)| beside.target == 0) {
+                    continue;
+                }
+                let held_up = now.held_up;
+                if held_up && left > 0 {
+                    doubtful.push(case);
+                    continue;
+                }
+                let is_confirmed = facts.trouble.is_some() && !held_up;
+                confirmed &= is_confirmed;
+                if let (Some((Some(reason), beside)), None) = (before, &facts.trouble) {
+                    remarks.push(remark(case, reason, beside.any));
+                }
+                driven.facts.insert(case.at.clone(), facts.clone());
+                driven.results.insert(case.id.clone(), now);
+                if held_up {
+                    could_not_run(driven, case, Cause::Environment, HELD_UP.to_owned());
+                }
             }
-            driven.facts.insert(case.at.clone(), facts.clone());
-            driven.remains.insert(case.id.clone(), now);
+            own = doubtful;
         }
     }
     if !beyond.is_empty() {
@@ -106,12 +125,18 @@ pub(super) async fn settle(
         if !confirmed {
             let message = format!("it has to be repeated alone, and {limit} were already ({SERIAL})");
             for case in &beyond {
-                could_not_run(driven, case, message.clone());
+                could_not_run(driven, case, Cause::Implementation, message.clone());
             }
         }
     }
     remarks
 }
+
+/// Times that a scenario is repeated once more since the suite was held up while it was repeated.
+const HELD_UP_AGAIN: usize = 3;
+/// Why nothing is concluded of a scenario then.
+const HELD_UP: &str = "this machine held the suite up whenever the scenario was repeated, so that the suite's own \
+                       parties were late: run it on a machine that is less busy";
 
 /// What helps a target that is only late because others come before.
 const SERIAL: &str = "`serial = true` in the manifest has scenarios run one by one";
@@ -139,12 +164,13 @@ fn remark(case: &Case, reason: RerunReason, beside: usize) -> Remark {
 /// What ended in silence, in the order in which it ended.
 fn silent<'a>(cases: &[&'a Case], driven: &Driven) -> Vec<Silent<'a>> {
     let of = |case: &&'a Case| {
-        let remains = driven.remains.get(&case.id).filter(|own| own.again == Some(RerunReason::Silence))?;
+        let result = driven.results.get(&case.id).filter(|own| own.again == Some(RerunReason::Silence))?;
         Some(Silent {
             case,
-            in_company: remains.beside.any > 0,
-            shares_target: remains.beside.target > 0,
-            order: remains.order,
+            in_company: result.beside.any > 0,
+            shares_target: result.beside.target > 0,
+            held_up: result.held_up,
+            order: result.order,
         })
     };
     let mut silent: Vec<Silent<'a>> = cases.iter().filter_map(of).collect();
@@ -160,9 +186,15 @@ async fn is_hung(family: &'static dyn Family, cases: &[&Case], driven: &Driven, 
             && !DEAR.iter().any(|tag| case.tags.contains(*tag))
     };
     let Some(control) = cases.iter().find(passed) else { return false };
-    let Driven { remains, .. } = drive.drive(family, &[control]).await;
-    // One that has ended says so in every scenario.
-    remains.get(&control.id).is_some_and(|own| own.again == Some(RerunReason::Silence) && !own.has_ended)
+    for _ in 0..=HELD_UP_AGAIN {
+        let Driven { results, .. } = drive.drive(family, &[control]).await;
+        let Some(own) = results.get(&control.id) else { return false };
+        if !own.held_up {
+            // One that has ended says so in every scenario.
+            return own.again == Some(RerunReason::Silence) && !own.has_ended;
+        }
+    }
+    false
 }
 
 /// Nothing is concluded from the silence of a target that hangs, but for the scenario that was alone with it when it
@@ -172,9 +204,9 @@ fn give_up(profile: &str, silent: &[Silent<'_>], driven: &mut Driven) -> Option<
     let rest = if first.shares_target { silent } else { &silent[1..] };
     let message = "the target answers nothing any more, not even what it answered before".to_owned();
     for silent in rest {
-        could_not_run(driven, silent.case, message.clone());
+        could_not_run(driven, silent.case, Cause::Implementation, message.clone());
     }
-    let flight = driven.remains.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
+    let flight = driven.results.get(&first.case.id).map(|own| in_flight(&own.flight)).unwrap_or_default();
     let text = format!("{profile}: {message}{flight}");
     Some(Remark { scenario: None, text, log: Vec::new() })
 }
@@ -188,14 +220,14 @@ pub(super) fn in_flight(ids: &[String]) -> String {
 }
 
 /// Tags of scenarios that are no means to look whether a target is alive.
-const DEAR: [&str; 2] = ["last", "holds"];
+const DEAR: [&str; 3] = ["last", "holds", ALWAYS];
 
 /// Scenarios that are named where a target hangs or ends.
 const FLIGHT: usize = 8;
 
-fn could_not_run(driven: &mut Driven, case: &Case, message: String) {
+fn could_not_run(driven: &mut Driven, case: &Case, why: Cause, message: String) {
     if let Some(facts) = driven.facts.get_mut(&case.at) {
-        facts.trouble = Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, message });
+        facts.trouble = Some(CheckFailure::CouldNotRun { cause: why, message });
     }
 }
 
@@ -211,8 +243,8 @@ fn urgency(facts: Option<&Facts>) -> u8 {
 /// CheckFailure of this machine is not the target's.
 pub(super) fn blame_the_machine(driven: &mut Driven, cases: &[&Case]) {
     let places: BTreeMap<&str, &Case> = cases.iter().map(|case| (case.id.as_str(), *case)).collect();
-    for (id, remains) in &driven.remains {
-        let (Some(shortage), Some(case)) = (&remains.shortage, places.get(id.as_str())) else { continue };
+    for (id, result) in &driven.results {
+        let (Some(shortage), Some(case)) = (&result.shortage, places.get(id.as_str())) else { continue };
         let Some(facts) = driven.facts.get_mut(&case.at) else { continue };
         if !matches!(facts.trouble, None | Some(CheckFailure::NotApplicable(_) | CheckFailure::Permitted(_)))
         {
@@ -235,9 +267,10 @@ mod tests {
     use crate::families;
     use crate::spec::catalog::Catalogue;
 
-    /// How scenarios end that are run again.
+    /// How scenarios end that are run again, and how often the suite is held up in one of them.
     struct Alone<'a> {
         ends: &'a dyn Fn(&str) -> Option<RerunReason>,
+        held_up: &'a dyn Fn(&str) -> usize,
         ran: RefCell<Vec<String>>,
     }
 
@@ -253,8 +286,14 @@ mod tests {
         fn drive<'a>(&'a self, _: &'static dyn Family, cases: &'a [&'a Case]) -> LocalBoxFuture<'a, Driven> {
             let mut driven = Driven::default();
             for case in cases {
+                let before = self.ran.borrow().iter().filter(|id| **id == case.id).count();
                 self.ran.borrow_mut().push(case.id.clone());
-                put(&mut driven, case, (self.ends)(&case.id), 0, 0);
+                if before < (self.held_up)(&case.id) {
+                    put(&mut driven, case, Some(RerunReason::Silence), 0, 0);
+                    driven.results.get_mut(&case.id).expect("what remains").held_up = true;
+                } else {
+                    put(&mut driven, case, (self.ends)(&case.id), 0, 0);
+                }
             }
             async { driven }.boxed_local()
         }
@@ -265,7 +304,7 @@ mod tests {
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
         let beside = Beside { any: beside, target: beside };
         driven
-            .remains
+            .results
             .insert(case.id.clone(), ScenarioResult { beside, order, again, ..ScenarioResult::default() });
     }
 
@@ -291,7 +330,7 @@ mod tests {
         }
         let place = |id: &str| cases.iter().position(|case| case.id == id).unwrap_or_default();
         let ends = |id: &str| ends(place(id)).then_some(RerunReason::Silence);
-        let alone = Alone { ends: &ends, ran: RefCell::default() };
+        let alone = Alone { ends: &ends, held_up: &|_| 0, ran: RefCell::default() };
         let remarks = settle(limit, &cases, &mut driven, &alone).await;
         let ended = |wanted: fn(&CheckFailure) -> bool| {
             let of = |case: &&Case| driven.facts[&case.at].trouble.as_ref().is_some_and(wanted);
@@ -334,5 +373,50 @@ mod tests {
         assert_eq!((ran, remarks.len()), (1, 1), "{remarks:?}");
         let (failed, could_not_run, ..) = check(6, 0, 50, &|_| true).await;
         assert_eq!((failed, could_not_run), (vec![1], (2..=6).collect()));
+    }
+
+    /// Three scenarios of a Hub, of which the last ended for this reason. How it ends, and how often it was run again,
+    /// where the suite is held up so often while it is.
+    async fn held_up(
+        reason: RerunReason,
+        beside: usize,
+        times: usize,
+        ends_well: bool,
+    ) -> (Option<Cause>, usize) {
+        let catalogue = Catalogue::load().expect("a catalogue");
+        let is_own =
+            |case: &&Case| case.profile == "hub.server" && !DEAR.iter().any(|tag| case.tags.contains(*tag));
+        let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(3).collect();
+        let mut driven = Driven::default();
+        for (order, case) in cases.iter().enumerate() {
+            put(&mut driven, case, (order == 2).then_some(reason), beside, order);
+        }
+        let last = cases[2];
+        driven.results.get_mut(&last.id).expect("what remains").held_up = true;
+        let ends = |id: &str| (id == last.id && !ends_well).then_some(RerunReason::Silence);
+        let often = |id: &str| if id == last.id { times } else { 0 };
+        let alone = Alone { ends: &ends, held_up: &often, ran: RefCell::default() };
+        settle(50, &cases, &mut driven, &alone).await;
+        let ran = alone.ran.borrow().iter().filter(|id| **id == last.id).count();
+        match &driven.facts[&last.at].trouble {
+            None => (None, ran),
+            Some(CheckFailure::CouldNotRun { cause, .. }) => (Some(*cause), ran),
+            // Its own fault.
+            Some(_) => (Some(Cause::Implementation), ran),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_repeat_in_which_the_suite_was_held_up_is_no_verdict() {
+        let (fault, ours) = (Some(Cause::Implementation), Some(Cause::Environment));
+        for reason in [RerunReason::HeldUp, RerunReason::Silence] {
+            assert_eq!(held_up(reason, 2, 0, false).await, (fault, 1));
+            assert_eq!(held_up(reason, 2, 1, true).await, (None, 2));
+            assert_eq!(held_up(reason, 2, 3, true).await, (None, 4));
+            assert_eq!(held_up(reason, 2, 3, false).await, (fault, 4));
+            assert_eq!(held_up(reason, 2, 9, true).await, (ours, 4));
+        }
+        // It was alone the first time, and the machine was not with it.
+        assert_eq!(held_up(RerunReason::Silence, 0, 0, true).await, (None, 1));
     }
 }

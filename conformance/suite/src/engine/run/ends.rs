@@ -63,18 +63,18 @@ pub(super) fn find<'a>(
         let own: Vec<(&'a Case, &ScenarioResult)> = cases
             .iter()
             .filter(|case| families.of(&case.profile).is_some_and(|family| family.target() == target))
-            .filter_map(|case| Some((*case, driven.remains.get(&case.id)?)))
+            .filter_map(|case| Some((*case, driven.results.get(&case.id)?)))
             .collect();
-        let ended = own.iter().filter(|(_, remains)| remains.has_ended);
-        let (first, remains) = *ended.min_by_key(|(_, remains)| remains.order)?;
+        let ended = own.iter().filter(|(_, result)| result.has_ended);
+        let (first, result) = *ended.min_by_key(|(_, result)| result.order)?;
         let mut silent: Vec<(&Case, usize)> = own
             .iter()
-            .filter(|(_, own)| own.again == Some(RerunReason::Silence) && own.order < remains.order)
+            .filter(|(_, own)| own.again == Some(RerunReason::Silence) && own.order < result.order)
             .map(|(case, own)| (*case, own.order))
             .collect();
         silent.sort_by_key(|(_, order)| std::cmp::Reverse(*order));
         let silent = silent.into_iter().take(SILENT).map(|(case, _)| case);
-        let in_flight = own.iter().map(|(case, _)| *case).filter(|case| remains.flight.contains(&case.id));
+        let in_flight = own.iter().map(|(case, _)| *case).filter(|case| result.flight.contains(&case.id));
         let mut suspects: Vec<&Case> = silent.chain(in_flight).collect();
         if !suspects.iter().any(|case| case.id == first.id) {
             suspects.push(first);
@@ -87,10 +87,10 @@ pub(super) fn find<'a>(
 /// What is to be said of them.
 pub(super) fn remarks(ends: &[End<'_>], driven: &Driven) -> Vec<Remark> {
     let text = |end: &End<'_>| {
-        let remains = driven.remains.get(&end.first.id)?;
+        let result = driven.results.get(&end.first.id)?;
         let trouble = driven.facts.get(&end.first.at).and_then(|facts| facts.trouble.as_ref());
         let Some(CheckFailure::CouldNotRun { message, .. }) = trouble else { return None };
-        let text = format!("{}: {message}{}", end.first.profile, in_flight(&remains.flight));
+        let text = format!("{}: {message}{}", end.first.profile, in_flight(&result.flight));
         Some(Remark { scenario: Some(end.first.id.clone()), text, log: end.log.clone() })
     };
     ends.iter().filter_map(text).collect()
@@ -113,12 +113,12 @@ pub(super) async fn blame(
             if revive.ended(end.target).await.is_some() && revive.restart(end.target).await.is_err() {
                 break;
             }
-            let Driven { mut facts, mut remains } = revive.drive(family, &[*case]).await;
-            let (Some(mut facts), Some(remains)) = (facts.remove(&case.at), remains.remove(&case.id)) else {
+            let Driven { mut facts, mut results } = revive.drive(family, &[*case]).await;
+            let (Some(mut facts), Some(result)) = (facts.remove(&case.at), results.remove(&case.id)) else {
                 continue;
             };
             let Some(message) = revive.ended(end.target).await else { continue };
-            if !is_sent(&remains) {
+            if !is_sent(&result) {
                 continue;
             }
             facts.trouble = Some(finding(&message));
@@ -126,7 +126,7 @@ pub(super) async fn blame(
                 facts.step = case.scenario().steps.last().map(StepPlace::of);
             }
             driven.facts.insert(case.at.clone(), facts);
-            driven.remains.insert(case.id.clone(), remains);
+            driven.results.insert(case.id.clone(), result);
             culprits += 1;
             if culprits == CULPRITS {
                 break;
@@ -140,13 +140,13 @@ pub(super) async fn blame(
 pub(super) fn blame_the_lone(cases: &[&Case], driven: &mut Driven, families: Families) {
     for family in families.iter() {
         let ended = cases.iter().filter_map(|case| {
-            let remains = driven.remains.get(&case.id).filter(|own| own.has_ended)?;
-            family.has(&case.profile).then_some((*case, remains))
+            let result = driven.results.get(&case.id).filter(|own| own.has_ended)?;
+            family.has(&case.profile).then_some((*case, result))
         });
-        let Some((case, remains)) = ended.min_by_key(|(_, remains)| remains.order) else { continue };
+        let Some((case, result)) = ended.min_by_key(|(_, result)| result.order) else { continue };
         if !case.tags.contains("last")
-            || remains.beside.target > 0
-            || !is_sent(remains)
+            || result.beside.target > 0
+            || !is_sent(result)
             || family.attributes_ends()
         {
             continue;
@@ -158,8 +158,8 @@ pub(super) fn blame_the_lone(cases: &[&Case], driven: &mut Driven, families: Fam
     }
 }
 
-fn is_sent(remains: &ScenarioResult) -> bool {
-    remains.frames().iter().any(|frame| frame.direction == Direction::ToTarget)
+fn is_sent(result: &ScenarioResult) -> bool {
+    result.frames().iter().any(|frame| frame.direction == Direction::ToTarget)
 }
 
 fn finding(message: &str) -> CheckFailure {
@@ -187,12 +187,13 @@ mod tests {
         ends_on: Option<String>,
         has_ended: Cell<bool>,
         starts: bool,
+        log: &'static [&'static str],
         ran: RefCell<Vec<String>>,
     }
 
     impl Revive for Fragile {
         fn last_lines(&self, _: &str) -> Vec<String> {
-            vec!["the last line".to_owned()]
+            self.log.iter().map(|&line| line.to_owned()).collect()
         }
 
         fn ended<'a>(&'a self, _: &'a str) -> LocalBoxFuture<'a, Option<String>> {
@@ -230,14 +231,14 @@ mod tests {
             message: "it ended".to_owned(),
         });
         driven.facts.insert(case.at.clone(), Facts::ended(trouble));
-        let remains = ScenarioResult {
+        let result = ScenarioResult {
             has_ended,
             order,
             beside: Beside { any: beside, target: beside },
             judged: Some(vec![frame(direction)]),
             ..ScenarioResult::default()
         };
-        driven.remains.insert(case.id.clone(), remains);
+        driven.results.insert(case.id.clone(), result);
     }
 
     fn frame(direction: Direction) -> Frame {
@@ -280,6 +281,16 @@ mod tests {
     /// Four scenarios of a Hub: one that passed, and three that ran when the target ended. What is broken in the end, and
     /// what was run again, by their places.
     async fn blamed(ends_on: Option<usize>, starts: bool, limit: usize) -> (Vec<usize>, Vec<usize>) {
+        blamed_by_log(ends_on, starts, limit, &["the last line"]).await
+    }
+
+    /// As [`blamed`], with this at the end of the target's log.
+    async fn blamed_by_log(
+        ends_on: Option<usize>,
+        starts: bool,
+        limit: usize,
+        log: &'static [&'static str],
+    ) -> (Vec<usize>, Vec<usize>) {
         let catalogue = Catalogue::load().expect("a catalogue");
         let is_own = |case: &&Case| case.profile == "hub.server";
         let cases: Vec<&Case> = catalogue.cases().iter().filter(is_own).take(4).collect();
@@ -287,18 +298,19 @@ mod tests {
         for (order, case) in cases.iter().enumerate() {
             put(&mut driven, case, order > 0, 2, order, Direction::ToTarget);
         }
-        let first = driven.remains.get_mut(&cases[1].id).expect("what remains");
+        let first = driven.results.get_mut(&cases[1].id).expect("what remains");
         first.flight = cases[1..].iter().map(|case| case.id.clone()).collect();
         let fragile = Fragile {
             ends_on: ends_on.map(|place| cases[place].id.clone()),
             has_ended: Cell::new(true),
             starts,
+            log,
             ran: RefCell::default(),
         };
         let ends = find(&cases, &driven, families::ALL, &fragile);
         let remarks = remarks(&ends, &driven);
         assert_eq!(remarks.len(), 1, "{remarks:?}");
-        assert_eq!(remarks[0].log, ["the last line"]);
+        assert_eq!(remarks[0].log, log);
         assert!(remarks[0].text.contains("it ended; in flight then: "), "{remarks:?}");
         blame(&ends, limit, &mut driven, families::ALL, &fragile).await;
         let broken = (0..cases.len()).filter(|place| is_broken(&driven, cases[*place])).collect();
@@ -314,5 +326,11 @@ mod tests {
         assert_eq!(blamed(None, true, 50).await, (vec![], vec![1, 2, 3]));
         assert_eq!(blamed(Some(2), true, 1).await, (vec![], vec![1]));
         assert_eq!(blamed(Some(2), false, 50).await, (vec![], vec![]));
+    }
+
+    #[tokio::test]
+    async fn who_ends_a_target_is_found_where_its_log_is_empty_too() {
+        assert_eq!(blamed_by_log(Some(2), true, 50, &[]).await, (vec![2], vec![1, 2, 3]));
+        assert_eq!(blamed_by_log(None, true, 50, &[]).await, (vec![], vec![1, 2, 3]));
     }
 }

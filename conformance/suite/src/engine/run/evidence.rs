@@ -30,7 +30,7 @@ pub(super) struct Context<'a> {
     pub codec: &'static dyn Codec,
     pub rule: &'a str,
     pub facts: &'a Facts,
-    pub remains: &'a ScenarioResult,
+    pub result: &'a ScenarioResult,
     /// Start of the command that reruns the rule.
     pub rerun: &'a str,
     /// Text that must not be stored.
@@ -39,16 +39,19 @@ pub(super) struct Context<'a> {
 
 /// The evidence of a finding.
 pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
-    let Context { case, naming, codec, rule, facts, remains, rerun, secrets } = context;
-    let frames = &remains.frames()[..];
-    let subject = subject(finding, frames, remains.world.subject.as_ref());
+    let Context { case, naming, codec, rule, facts, result, rerun, secrets } = context;
+    let frames = &result.frames()[..];
+    let subject = subject(finding, frames, result.artifacts.subject.as_ref());
     let involved: Vec<&Frame> = involved(finding, frames, subject, *codec).collect();
-    let names = names(*naming, finding, remains, frames, &involved, secrets);
+    let names = names(*naming, finding, result, frames, &involved, secrets);
     let stable = |value: &Value| shorten(&names.rename(&naming.normalized(value)));
     let (step, location) = match &facts.step {
         Some(step) => (step.text.clone(), format!("{}:{}:{}", case.at.file, step.line, step.column)),
         None => (case.name.clone(), format!("{}:{}:1", case.at.file, case.at.line)),
     };
+    // What an exchange of another scenario shows is seen again with that scenario.
+    let also = result.found_in.as_deref().and_then(rule_of).filter(|own| own != rule);
+    let also = also.map(|own| format!(" --rule {own}")).unwrap_or_default();
     Evidence {
         step,
         location,
@@ -58,15 +61,16 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
         actual: finding.actual.as_ref().map(&stable),
         pointer: finding.pointer.as_deref().map(|pointer| names.text(pointer)),
         hint: names.text(&finding.hint),
+        scenario: result.found_in.clone(),
         // Numbered anew: how the messages of a run interleave differs from run to run.
         frames: involved
             .iter()
             .zip(1..)
             .map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, *naming, &names) })
             .collect(),
-        rerun: format!("{rerun} --profile {} --rule {rule}", case.profile),
-        reproduce: remains
-            .world
+        rerun: format!("{rerun} --profile {} --rule {rule}{also}", case.profile),
+        reproduce: result
+            .artifacts
             .reproduce
             .as_ref()
             .zip(subject)
@@ -74,20 +78,25 @@ pub(super) fn of(finding: &Finding, context: &Context<'_>) -> Evidence {
     }
 }
 
+/// The rule in the id of a scenario.
+fn rule_of(scenario: &str) -> Option<&str> {
+    scenario.rsplit('/').nth(1)
+}
+
 /// What stands in place of what the run made up, and of secrets.
 pub(super) fn names(
     naming: &dyn Naming,
     finding: &Finding,
-    remains: &ScenarioResult,
+    result: &ScenarioResult,
     frames: &[Frame],
     shown: &[&Frame],
     secrets: &Arc<Redactor>,
 ) -> Names {
-    let mut parts: Vec<(String, String)> = remains.world.names.clone();
+    let mut parts: Vec<(String, String)> = result.artifacts.names.clone();
     parts.extend(naming.ids(frames));
     let whole = naming.whole_ids(finding, frames, shown);
     let secrets = Arc::clone(secrets);
-    Names { secrets, whole, parts: Parts::new(parts), nonce: remains.world.nonce.clone() }
+    Names { secrets, whole, parts: Parts::new(parts), nonce: result.artifacts.nonce.clone() }
 }
 
 /// The message that is judged, what it points to, and the frames that the finding names.

@@ -54,13 +54,13 @@ pub enum ExchangeError {
 pub(super) fn of(
     case: &Case,
     naming: &dyn Naming,
-    remains: Option<&ScenarioResult>,
+    result: Option<&ScenarioResult>,
     secrets: &[String],
     story: &[Kind],
 ) -> Result<Vec<FrameExcerpt>, ExchangeError> {
     let scenario = || case.id.clone();
-    let remains = remains.ok_or_else(|| ExchangeError::NotRun { scenario: scenario() })?;
-    let frames = remains.frames();
+    let result = result.ok_or_else(|| ExchangeError::NotRun { scenario: scenario() })?;
+    let frames = result.frames();
     let mut left: Vec<&Frame> = frames.iter().collect();
     let mut told = Vec::new();
     for (kind, number) in story.iter().zip(1..) {
@@ -73,7 +73,7 @@ pub(super) fn of(
         return Err(ExchangeError::Unforeseen { scenario: scenario(), kind, channel });
     }
     let secrets = Arc::new(Redactor::hiding(secrets));
-    let mut names = evidence::names(naming, &Finding::new("", ""), remains, &frames, &told, &secrets);
+    let mut names = evidence::names(naming, &Finding::new("", ""), result, &frames, &told, &secrets);
     for (id, name) in naming.ids_of_exchange(&told, &|id| names.text(id) != id) {
         names.whole.entry(id).or_insert(name);
     }

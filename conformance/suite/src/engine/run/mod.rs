@@ -3,6 +3,7 @@
 //! `engine` drives the families, `vocabulary` drives cucumber with the steps of one, `writer` gathers what its events say, `verdict` folds that into the record.
 
 mod alone;
+mod always;
 mod company;
 mod ends;
 mod evidence;
@@ -89,7 +90,7 @@ pub struct RunOutput {
     pub timings: BTreeMap<String, Duration>,
     /// What was run again, and why.
     pub remarks: Vec<Remark>,
-    remains: BTreeMap<String, scenario_result::ScenarioResult>,
+    results: BTreeMap<String, scenario_result::ScenarioResult>,
     secrets: Vec<String>,
     account: Option<ReplayBundle>,
     families: Families,
@@ -99,8 +100,8 @@ impl RunOutput {
     /// The messages of every scenario, by scenario id. Each secret has a name in its place.
     pub fn transcripts(&self) -> impl Iterator<Item = (&str, Vec<Frame>)> {
         let names = scenario_result::numbered(&self.secrets);
-        self.remains.iter().map(move |(id, remains)| {
-            (id.as_str(), scenario_result::without_secrets(remains.written(), &names))
+        self.results.iter().map(move |(id, result)| {
+            (id.as_str(), scenario_result::without_secrets(result.written(), &names))
         })
     }
 
@@ -120,7 +121,7 @@ impl RunOutput {
     /// What `out` answers.
     pub fn write_transcripts(&self, out: &mut impl std::io::Write) -> std::io::Result<()> {
         let lines = scenario_result::Lines::without(&self.secrets);
-        self.remains.iter().try_for_each(|(id, remains)| lines.write(id, remains, out))
+        self.results.iter().try_for_each(|(id, result)| lines.write(id, result, out))
     }
 
     /// The messages of one scenario as a report would show them, in the order of a story that names their kinds: ids and
@@ -130,6 +131,6 @@ impl RunOutput {
     /// The scenario did not run, or has other messages than the story.
     pub fn exchange(&self, case: &Case, story: &[Kind]) -> Result<Vec<FrameExcerpt>, ExchangeError> {
         let naming = self.families.naming(&case.profile);
-        exchange::of(case, naming, self.remains.get(&case.id), &self.secrets, story)
+        exchange::of(case, naming, self.results.get(&case.id), &self.secrets, story)
     }
 }

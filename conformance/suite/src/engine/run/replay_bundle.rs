@@ -52,13 +52,13 @@ pub struct ReplayBundle {
 
 impl ReplayBundle {
     /// Of a run that was kept.
-    pub(super) fn of(plan: &RunPlan, remains: &BTreeMap<String, ScenarioResult>) -> Option<Self> {
+    pub(super) fn of(plan: &RunPlan, results: &BTreeMap<String, ScenarioResult>) -> Option<Self> {
         matches!(*plan.memory, ReplayMode::Record).then_some(())?;
         let names = scenario_result::numbered(&plan.secrets);
         let found = plan.sessions.snapshots().into_iter();
         let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
-        let looks = |remains: &ScenarioResult| {
-            let mut looks = remains.world.transcript.as_ref()?.looks()?;
+        let looks = |result: &ScenarioResult| {
+            let mut looks = result.artifacts.transcript.as_ref()?.looks()?;
             looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
             Some(looks)
         };
@@ -72,7 +72,7 @@ impl ReplayBundle {
             rerun: plan.rerun.clone(),
             secrets: plan.secrets.iter().zip(1..).map(|(_, number)| secrets::stand_in(number)).collect(),
             found: hidden.collect(),
-            scenarios: remains.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
+            scenarios: results.iter().filter_map(|(id, own)| Some((id.clone(), looks(own)?))).collect(),
         })
     }
 

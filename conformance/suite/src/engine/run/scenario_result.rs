@@ -6,10 +6,11 @@ use std::sync::Arc;
 use super::company::Beside;
 use super::names::Names;
 use crate::engine::environment;
+use crate::engine::invariant::Invariant;
 use crate::engine::judge::{Basis, Cause, CheckFailure};
-use crate::engine::pace::heartbeat;
 use crate::engine::parts::Parts;
 use crate::engine::secrets::Redactor;
+use crate::engine::timing::heartbeat;
 use crate::engine::world;
 use crate::engine::world::Core;
 use crate::transcript::{Frame, lines};
@@ -31,7 +32,7 @@ pub(super) enum RerunReason {
 #[derive(Clone, Debug, Default)]
 pub(super) struct ScenarioResult {
     /// Of the World.
-    pub world: world::ScenarioArtifacts,
+    pub artifacts: world::ScenarioArtifacts,
     /// What MAY rules recorded.
     pub notes: Vec<String>,
     /// Who ran beside it.
@@ -40,6 +41,8 @@ pub(super) struct ScenarioResult {
     pub order: usize,
     /// Why what came of it is not believed yet.
     pub again: Option<RerunReason>,
+    /// Whether it came to a verdict against the target while the suite was held up.
+    pub held_up: bool,
     /// Whether the target's process was found ended.
     pub has_ended: bool,
     /// Who ran when it ended, where it did not end well.
@@ -48,12 +51,17 @@ pub(super) struct ScenarioResult {
     pub shortage: Option<String>,
     /// In place of its frames: those of another scenario, where a late judgement was made at them.
     pub judged: Option<Vec<Frame>>,
+    /// What it judges of every exchange, where that is what it does.
+    pub invariant: Option<Arc<dyn Invariant>>,
+    /// Id of the scenario whose exchange it found at fault.
+    pub found_in: Option<String>,
 }
 
 impl ScenarioResult {
     /// The messages that the scenario is about.
     pub(super) fn frames(&self) -> Vec<Frame> {
-        let own = || self.world.transcript.as_ref().map(|transcript| transcript.frames()).unwrap_or_default();
+        let own =
+            || self.artifacts.transcript.as_ref().map(|transcript| transcript.frames()).unwrap_or_default();
         self.judged.clone().unwrap_or_else(own)
     }
 }
@@ -66,6 +74,8 @@ impl ScenarioResult {
         let trouble = core.trouble.as_ref();
         self.has_ended =
             matches!(trouble, Some(CheckFailure::CouldNotRun { cause: Cause::Implementation, .. }));
+        let is_verdict = matches!(trouble, Some(CheckFailure::Broken(_) | CheckFailure::NotObserved(_)));
+        self.held_up = is_verdict && heartbeat::held_up_since(core.transcript.began());
         self.again = self.reason(core, borrowed);
     }
 
@@ -81,22 +91,21 @@ impl ScenarioResult {
         if Basis::of(trouble, &core.transcript) == Basis::Silence {
             return Some(RerunReason::Silence);
         }
-        let is_verdict = matches!(trouble, CheckFailure::Broken(_) | CheckFailure::NotObserved(_));
-        (is_verdict && heartbeat::held_up_since(core.transcript.began())).then_some(RerunReason::HeldUp)
+        self.held_up.then_some(RerunReason::HeldUp)
     }
 
-    /// What only a finding would show is left out where there is none, and none can come.
+    /// What only a finding of its own would show is left out where there is none, and none can come. How a message is sent
+    /// by hand stays: `@always` scenarios may find something in the messages.
     pub(super) fn forget_evidence(&mut self) {
-        if !self.world.is_rechecked {
-            self.world.subject = None;
-            self.world.reproduce = None;
+        if !self.artifacts.is_rechecked {
+            self.artifacts.subject = None;
         }
-        self.world.names.shrink_to_fit();
+        self.artifacts.names.shrink_to_fit();
     }
 
     /// All messages of the scenario, for whoever writes them down.
     pub(super) fn written(&self) -> Vec<Frame> {
-        self.world.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
+        self.artifacts.transcript.as_ref().map(|transcript| transcript.all()).unwrap_or_default()
     }
 }
 
@@ -113,11 +122,11 @@ impl Lines {
     }
 
     /// A line for each message of a scenario. They are read only where a secret stands in them.
-    pub(super) fn write(&self, id: &str, remains: &ScenarioResult, out: &mut impl Write) -> io::Result<()> {
-        let Some(transcript) = &remains.world.transcript else { return Ok(()) };
+    pub(super) fn write(&self, id: &str, result: &ScenarioResult, out: &mut impl Write) -> io::Result<()> {
+        let Some(transcript) = &result.artifacts.transcript else { return Ok(()) };
         let mut all = transcript.lines()?;
         if self.written.stand_in(&all) {
-            all = lines(&without_secrets(remains.written(), &self.names))?;
+            all = lines(&without_secrets(result.written(), &self.names))?;
         }
         let id = serde_json::to_string(id)?;
         for line in all.split_inclusive(|byte| *byte == b'\n') {
@@ -170,14 +179,14 @@ mod tests {
         transcript.record(message(body));
         transcript.pack();
         transcript.record(message(&json!("after")));
-        let world = world::ScenarioArtifacts {
+        let artifacts = world::ScenarioArtifacts {
             transcript: Some(Arc::new(transcript)),
             ..world::ScenarioArtifacts::default()
         };
-        let remains = ScenarioResult { world, ..ScenarioResult::default() };
+        let result = ScenarioResult { artifacts, ..ScenarioResult::default() };
         let secrets: Vec<String> = secrets.iter().map(|&secret| secret.to_owned()).collect();
         let mut out = Vec::new();
-        Lines::without(&secrets).write("a \"b\"/1", &remains, &mut out).expect("written");
+        Lines::without(&secrets).write("a \"b\"/1", &result, &mut out).expect("written");
         String::from_utf8(out).expect("text")
     }
 

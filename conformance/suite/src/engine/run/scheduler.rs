@@ -1,5 +1,6 @@
 //! Drives cucumber over the selected cases.
 
+use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -17,11 +18,11 @@ use super::replay_bundle::ReplayBundle;
 use super::scenario_result::ScenarioResult;
 use super::vocabulary::{Batch, Driven};
 use super::writer::{Facts, StepPlace};
-use super::{Library, RunOutput, RunPlan, alone, ends, verdict};
+use super::{Library, RunOutput, RunPlan, alone, always, ends, verdict};
 use crate::engine::family::{Families, Family};
-use crate::engine::pace::heartbeat;
 use crate::engine::session::Session;
 use crate::engine::target::SharedProcess;
+use crate::engine::timing::heartbeat;
 use crate::spec::catalog::{Case, Place};
 use crate::transcript;
 use crate::transcript::lock;
@@ -56,7 +57,7 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     watching.spawn(heartbeat::watch());
     let company = Arc::new(Company::default());
     let mut driven = drive_families(library, plan, &company).await;
-    let again = Again { library, plan, company };
+    let again = Again { library, plan, company, repeats: RefCell::default() };
     let ends = ends::find(&runnable, &driven, library.families, &again);
     let mut remarks = alone::settle(plan.alone, &runnable, &mut driven, &again).await;
     remarks.extend(ends::remarks(&ends, &driven));
@@ -66,21 +67,23 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     for remark in &remarks {
         plan.progress.remark(remark);
     }
-    let Driven { mut facts, mut remains } = driven;
+    let Driven { mut facts, mut results } = driven;
     let judging = async {
-        recheck(plan, &runnable, &mut facts, &mut remains).await;
-        verdict::fold(library, plan, &selected, &capabilities, &facts, &remains)
+        recheck(plan, &runnable, &mut facts, &mut results).await;
+        always::judge(&runnable, &mut facts, &mut results);
+        show_always(library, plan, &runnable, &facts);
+        verdict::fold(library, plan, &selected, &capabilities, &facts, &results)
     };
     let record = plan.memory.steps(judging).await;
     plan.progress.end();
     let took = |case: &&Case| Some((case.id.clone(), facts.get(&case.at)?.took));
     let timings = selected.iter().filter_map(took).collect();
-    let account = ReplayBundle::of(plan, &remains);
+    let account = ReplayBundle::of(plan, &results);
     RunOutput {
         record,
         timings,
         remarks,
-        remains,
+        results,
         secrets: plan.secrets.clone(),
         account,
         families: library.families,
@@ -130,6 +133,8 @@ struct Again<'a> {
     library: &'a Arc<Library>,
     plan: &'a Arc<RunPlan>,
     company: Arc<Company>,
+    /// How often scenarios were run again, by their ids: each time they have other ids.
+    repeats: RefCell<BTreeMap<String, u32>>,
 }
 
 impl alone::Drive for Again<'_> {
@@ -146,13 +151,15 @@ impl alone::Drive for Again<'_> {
         let ids: BTreeSet<String> = cases.iter().map(|case| case.id.clone()).collect();
         let (library, plan) = (Arc::clone(self.library), Arc::clone(self.plan));
         let company = Arc::clone(&self.company);
+        let attempt = self.next_attempt(&ids);
         async move {
-            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
-                return plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)).await;
-            }
-            let work = move || {
-                runtime.block_on(plan.memory.steps(drive_again(family, &library, &plan, &company, &ids)))
+            let driving = async move || {
+                plan.memory.steps(drive_again(family, &library, &plan, &company, &ids, attempt)).await
             };
+            if runtime.runtime_flavor() == RuntimeFlavor::CurrentThread {
+                return driving().await;
+            }
+            let work = move || runtime.block_on(driving());
             on_a_thread(work).await.unwrap_or_default()
         }
         .boxed_local()
@@ -160,6 +167,14 @@ impl alone::Drive for Again<'_> {
 }
 
 impl Again<'_> {
+    /// How often scenarios that are run again were run before; all of them go by the one that was run most often.
+    fn next_attempt(&self, ids: &BTreeSet<String>) -> u32 {
+        let mut repeats = self.repeats.borrow_mut();
+        let attempt = 1 + ids.iter().filter_map(|id| repeats.get(id).copied()).max().unwrap_or_default();
+        repeats.extend(ids.iter().map(|id| (id.clone(), attempt)));
+        attempt
+    }
+
     /// The sessions of a target.
     fn sessions_of(&self, target: &str) -> impl Iterator<Item = &dyn Session> {
         let families = self.library.families.iter().filter(move |family| family.target() == target);
@@ -215,9 +230,10 @@ async fn drive_again(
     plan: &Arc<RunPlan>,
     company: &Arc<Company>,
     ids: &BTreeSet<String>,
+    attempt: u32,
 ) -> Driven {
     let cases: Vec<&Case> = library.catalogue.cases().iter().filter(|case| ids.contains(&case.id)).collect();
-    drive(family, library, plan, company, &cases, How { jobs: 1, attempt: 1 }).await
+    drive(family, library, plan, company, &cases, How { jobs: 1, attempt }).await
 }
 
 /// Drives families until none waits.
@@ -292,8 +308,10 @@ async fn drive(
     cases: &[&Case],
     How { jobs, attempt }: How,
 ) -> Driven {
+    // What judges the others is shown when it has.
+    let shown = cases.iter().filter(|case| !always::is_always(case));
     let levels: BTreeMap<Place, Level> =
-        cases.iter().map(|case| (case.at.clone(), verdict::level(library, case))).collect();
+        shown.map(|case| (case.at.clone(), verdict::level(library, case))).collect();
     let (memory, starting, ending) =
         (Arc::clone(&plan.memory), Arc::clone(&plan.progress), Arc::clone(&plan.progress));
     let strict = plan.strict;
@@ -340,26 +358,36 @@ fn turns<'a>(
     [(first, jobs), (holding, jobs), (last, at_last)]
 }
 
+/// Shows what came of the scenarios that judge the others.
+fn show_always(library: &Library, plan: &RunPlan, cases: &[&Case], facts: &BTreeMap<Place, Facts>) {
+    for case in cases.iter().filter(|case| always::is_always(case)) {
+        if let Some(facts) = facts.get(&case.at) {
+            let outcome = verdict::shown(verdict::level(library, case), facts, plan.strict);
+            plan.progress.scenario(&case.id, outcome);
+        }
+    }
+}
+
 /// Judges once more, at the end, what must not have happened.
 async fn recheck(
     plan: &RunPlan,
     cases: &[&Case],
     facts: &mut BTreeMap<Place, Facts>,
-    remains: &mut BTreeMap<String, ScenarioResult>,
+    results: &mut BTreeMap<String, ScenarioResult>,
 ) {
     let Some(at) = plan.sessions.recheck_at() else { return };
     transcript::sleep_unless_replaying(at.saturating_duration_since(Instant::now())).await;
     let mut found = plan.sessions.recheck();
     for case in cases {
-        let (Some(found), Some(facts), Some(remains)) =
-            (found.remove(&case.id), facts.get_mut(&case.at), remains.get_mut(&case.id))
+        let (Some(found), Some(facts), Some(result)) =
+            (found.remove(&case.id), facts.get_mut(&case.at), results.get_mut(&case.id))
         else {
             continue;
         };
         if facts.trouble.is_none() {
             facts.trouble = Some(found.trouble);
             facts.step = case.scenario().steps.last().map(StepPlace::of);
-            remains.judged = Some(found.frames);
+            result.judged = Some(found.frames);
         }
     }
 }

@@ -9,7 +9,7 @@ use callmark_reports::record::{
 
 use super::scenario_result::ScenarioResult;
 use super::writer::Facts;
-use super::{Library, RunPlan, evidence};
+use super::{Library, RunPlan, always, evidence};
 use crate::engine::family::Families;
 use crate::engine::family::Profile;
 use crate::engine::judge::{CheckFailure, Finding};
@@ -28,10 +28,10 @@ pub(super) fn fold(
     cases: &[&Case],
     capabilities: &BTreeSet<String>,
     facts: &BTreeMap<Place, Facts>,
-    remains: &BTreeMap<String, ScenarioResult>,
+    results: &BTreeMap<String, ScenarioResult>,
 ) -> RunRecord {
     let secrets = Arc::new(Redactor::hiding(&plan.secrets));
-    let judge = Fold { families: library.families, secrets, plan, capabilities, facts, remains };
+    let judge = Fold { families: library.families, secrets, plan, capabilities, facts, results };
     let mut rules = Vec::new();
     let is_selected = |profile: &&Profile| plan.selection.profiles.iter().any(|own| own == profile.id);
     for profile in library.families.profiles().filter(is_selected) {
@@ -66,7 +66,7 @@ struct Fold<'a> {
     plan: &'a RunPlan,
     capabilities: &'a BTreeSet<String>,
     facts: &'a BTreeMap<Place, Facts>,
-    remains: &'a BTreeMap<String, ScenarioResult>,
+    results: &'a BTreeMap<String, ScenarioResult>,
 }
 
 impl Fold<'_> {
@@ -75,8 +75,7 @@ impl Fold<'_> {
         let (outcome, reason) = if let Some(reason) = &rule.excluded {
             (Outcome::Excluded, Some(reason.clone()))
         } else {
-            let speaker =
-                |(case, entry): (&&Case, _)| Speaker { sees_absence: case.tags.contains(ABSENCE), entry };
+            let speaker = |(case, entry): (&&Case, _)| Speaker { sees: Sight::of(case), entry };
             summed(&cases.iter().zip(&scenarios).map(speaker).collect::<Vec<_>>())
         };
         RuleEntry {
@@ -149,7 +148,7 @@ impl Fold<'_> {
                     codec: self.families.codec(&case.profile),
                     rule: &rule.id,
                     facts,
-                    remains: self.remains.get(&case.id).unwrap_or(&nothing),
+                    result: self.results.get(&case.id).unwrap_or(&nothing),
                     rerun: &self.plan.rerun,
                     secrets: &self.secrets,
                 };
@@ -169,11 +168,8 @@ impl Fold<'_> {
         if let Some(reason) = self.families.idle(&self.plan.sessions, &case.profile) {
             return (Outcome::NotObserved, Some(reason.to_owned()), None);
         }
-        let notes = self
-            .remains
-            .get(&case.id)
-            .map(|remains| remains.notes.join("; "))
-            .filter(|text| !text.is_empty());
+        let notes =
+            self.results.get(&case.id).map(|result| result.notes.join("; ")).filter(|text| !text.is_empty());
         let outcome = if rule.level == Level::May { Outcome::Noted } else { Outcome::Passed };
         (outcome, notes, None)
     }
@@ -213,18 +209,23 @@ pub(super) fn shown(level: Level, facts: &Facts, strict: bool) -> Outcome {
 
 /// The outcome of a rule: its scenarios' most urgent one; not-applicable ones do not speak.
 ///
-/// That nothing happened does not speak for a rule alone: where all scenarios that would have seen its subject are not
-/// applicable, so is the rule.
+/// That nothing happened, or that every exchange of other scenarios was right, does not speak for a rule alone: where all
+/// scenarios that would have seen its subject are not applicable, so is the rule. What judges every exchange does not
+/// speak where it saw none, unless nothing else does.
 fn summed(scenarios: &[Speaker<'_>]) -> (Outcome, Option<String>) {
     let told = |speaker: &Speaker<'_>| (speaker.entry.outcome, speaker.entry.reason.clone());
-    let speaking = scenarios.iter().filter(|speaker| speaker.is_applicable());
+    let seeing: Vec<&Speaker<'_>> =
+        scenarios.iter().filter(|speaker| speaker.sees == Sight::Subject).collect();
+    let is_silent = |speaker: &Speaker<'_>| {
+        speaker.sees == Sight::Every && speaker.entry.outcome == Outcome::NotObserved && !seeing.is_empty()
+    };
+    let speaking = scenarios.iter().filter(|speaker| speaker.is_applicable() && !is_silent(speaker));
     // `Outcome` is ordered by urgency.
     let Some(most_urgent) = speaking.min_by_key(|speaker| speaker.entry.outcome) else {
         let reason = scenarios.first().and_then(|speaker| speaker.entry.reason.clone());
         return (Outcome::NotApplicable, reason);
     };
     let holds = matches!(most_urgent.entry.outcome, Outcome::Passed | Outcome::Noted);
-    let seeing: Vec<&Speaker<'_>> = scenarios.iter().filter(|speaker| !speaker.sees_absence).collect();
     match seeing.first() {
         Some(first) if holds && !seeing.iter().any(|speaker| speaker.is_applicable()) => told(first),
         _ => told(most_urgent),
@@ -233,9 +234,31 @@ fn summed(scenarios: &[Speaker<'_>]) -> (Outcome, Option<String>) {
 
 /// What one scenario says of a rule.
 struct Speaker<'a> {
-    /// Whether it passes where nothing happens.
-    sees_absence: bool,
+    sees: Sight,
     entry: &'a ScenarioEntry,
+}
+
+/// What a scenario sees of the subject of its rule.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Sight {
+    /// It brings it about.
+    Subject,
+    /// That nothing happens.
+    Absence,
+    /// What other scenarios bring about.
+    Every,
+}
+
+impl Sight {
+    fn of(case: &Case) -> Self {
+        if always::is_always(case) {
+            Self::Every
+        } else if case.tags.contains(ABSENCE) {
+            Self::Absence
+        } else {
+            Self::Subject
+        }
+    }
 }
 
 impl Speaker<'_> {
@@ -278,22 +301,25 @@ mod tests {
         assert_eq!(of_finding(Level::Must, &finding(), false), Outcome::Failed);
     }
 
+    /// The outcome of a rule with these scenarios.
+    fn outcome(speaking: &[(Sight, Outcome)]) -> Outcome {
+        let entries: Vec<(Sight, ScenarioEntry)> =
+            speaking.iter().map(|(sees, outcome)| (*sees, entry(*outcome))).collect();
+        let speakers: Vec<Speaker<'_>> =
+            entries.iter().map(|(sees, entry)| Speaker { sees: *sees, entry }).collect();
+        let (outcome, reason) = summed(&speakers);
+        assert_eq!(reason.is_some(), outcome == Outcome::NotApplicable, "{speaking:?}");
+        outcome
+    }
+
     #[test]
     fn what_sees_only_that_nothing_happened_does_not_speak_alone() {
         use Outcome::{Failed, NotApplicable, NotObserved, Passed};
         let check = |seeing: &[Outcome], absence: &[Outcome], expect: Outcome| {
-            let entries: Vec<(bool, ScenarioEntry)> = seeing
-                .iter()
-                .map(|outcome| (false, entry(*outcome)))
-                .chain(absence.iter().map(|outcome| (true, entry(*outcome))))
-                .collect();
-            let speakers: Vec<Speaker<'_>> = entries
-                .iter()
-                .map(|(sees_absence, entry)| Speaker { sees_absence: *sees_absence, entry })
-                .collect();
-            let (outcome, reason) = summed(&speakers);
-            assert_eq!(outcome, expect, "{seeing:?} and, of nothing, {absence:?}");
-            assert_eq!(reason.is_some(), expect == NotApplicable, "{seeing:?} {absence:?}");
+            let seeing = seeing.iter().map(|outcome| (Sight::Subject, *outcome));
+            let all: Vec<_> =
+                seeing.chain(absence.iter().map(|outcome| (Sight::Absence, *outcome))).collect();
+            assert_eq!(outcome(&all), expect, "{all:?}");
         };
         check(&[NotApplicable, NotApplicable], &[Passed], NotApplicable);
         check(&[NotApplicable, Passed], &[Passed], Passed);
@@ -302,5 +328,23 @@ mod tests {
         check(&[], &[Passed, NotApplicable], Passed);
         check(&[NotApplicable], &[NotApplicable], NotApplicable);
         check(&[NotObserved, Passed], &[Passed], NotObserved);
+    }
+
+    #[test]
+    fn what_judges_every_exchange_speaks_where_it_saw_one_and_never_alone_for_others() {
+        use Outcome::{Failed, NotApplicable, NotObserved, Passed};
+        let check = |seeing: &[Outcome], every: Outcome, expect: Outcome| {
+            let mut all: Vec<_> = seeing.iter().map(|outcome| (Sight::Subject, *outcome)).collect();
+            all.push((Sight::Every, every));
+            assert_eq!(outcome(&all), expect, "{all:?}");
+        };
+        check(&[Passed], Failed, Failed);
+        check(&[NotApplicable], Failed, Failed);
+        check(&[Passed], NotObserved, Passed);
+        check(&[NotApplicable], NotObserved, NotApplicable);
+        check(&[NotApplicable], Passed, NotApplicable);
+        check(&[NotObserved], Passed, NotObserved);
+        check(&[], Passed, Passed);
+        check(&[], NotObserved, NotObserved);
     }
 }

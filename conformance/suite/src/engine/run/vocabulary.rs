@@ -16,6 +16,7 @@ use super::scenario_result::ScenarioResult;
 use super::steps::Steps;
 use super::writer;
 use super::writer::{Facts, Gatherer};
+use crate::engine::invariant::ALWAYS;
 use crate::engine::session::Sessions;
 use crate::engine::world::FamilyWorld;
 use crate::spec::catalog::{Case, Place};
@@ -112,14 +113,14 @@ pub struct Batch<'a> {
 pub struct Driven {
     pub(super) facts: BTreeMap<Place, Facts>,
     /// By the id of the scenario.
-    pub(super) remains: BTreeMap<String, ScenarioResult>,
+    pub(super) results: BTreeMap<String, ScenarioResult>,
 }
 
 impl Driven {
     /// Adds what became of others.
     pub(super) fn extend(&mut self, others: Self) {
         self.facts.extend(others.facts);
-        self.remains.extend(others.remains);
+        self.results.extend(others.results);
     }
 }
 
@@ -128,13 +129,13 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         batch;
     let ids: Arc<BTreeMap<Place, String>> =
         Arc::new(cases.iter().map(|case| (case.at.clone(), case.id.clone())).collect());
-    let remains: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
+    let results: Arc<Mutex<BTreeMap<String, ScenarioResult>>> = Arc::default();
     let (starting, ending) = (Arc::clone(&ids), Arc::clone(&ids));
     let (entered, left) = (Arc::clone(company), Arc::clone(company));
     let sessions = sessions.clone();
     // Where many runs follow each other, a transcript is soon forgotten.
     let packs = !steps.keeps();
-    let sink = Arc::clone(&remains);
+    let sink = Arc::clone(&results);
     let gatherer = Gatherer::new(move |place: &Place, facts: &Facts| {
         if let Some(id) = ids.get(place) {
             on_end(id, place, facts);
@@ -143,30 +144,36 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
     let runner = runner::Basic::default()
         .steps(steps.of::<W>())
         .max_concurrent_scenarios(Some(jobs.max(1)))
-        .before(move |feature, _, scenario, world: &mut W| {
+        .before(move |feature, rule, scenario, world: &mut W| {
             if let Some(id) = starting.get(&writer::place(feature, scenario)) {
                 let core = world.core_mut();
                 core.sessions = sessions.clone();
                 core.transcript = transcript(id);
                 id.clone_into(&mut core.scenario);
-                entered.enter(id, target);
-                on_start(id);
+                let of_rule = rule.iter().flat_map(|rule| &rule.tags);
+                let mut tags = feature.tags.iter().chain(of_rule).chain(&scenario.tags);
+                if !tags.any(|tag| tag == ALWAYS) {
+                    entered.enter(id, target);
+                    on_start(id);
+                }
             }
             async {}.boxed_local()
         })
         .after(move |feature, _, scenario, ended, world| {
             if let (Some(id), Some(world)) = (ending.get(&writer::place(feature, scenario)), world) {
                 let notes = world.core().notes.clone();
-                let mut own = ScenarioResult { world: world.artifacts(), notes, ..ScenarioResult::default() };
+                let mut own =
+                    ScenarioResult { artifacts: world.artifacts(), notes, ..ScenarioResult::default() };
                 if world.core().trouble.is_some() {
                     own.flight = left.of(target);
                 }
                 (own.beside, own.order) = left.leave(id);
                 own.look_back(world.core(), world.borrowed());
+                own.invariant = world.invariant();
                 if matches!(ended, ScenarioFinished::StepPassed) {
                     own.forget_evidence();
                 }
-                if let (Some(transcript), true) = (&own.world.transcript, packs) {
+                if let (Some(transcript), true) = (&own.artifacts.transcript, packs) {
                     transcript.pack();
                 }
                 lock(&sink).insert(id.clone(), own);
@@ -178,8 +185,8 @@ async fn drive<W: FamilyWorld>(batch: Batch<'_>) -> Driven {
         .with_default_cli()
         .run(features)
         .await;
-    let remains = std::mem::take(&mut *lock(&remains));
-    Driven { facts: gatherer.facts, remains }
+    let results = std::mem::take(&mut *lock(&results));
+    Driven { facts: gatherer.facts, results }
 }
 
 /// Hands features that are parsed already to cucumber.

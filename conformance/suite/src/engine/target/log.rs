@@ -267,6 +267,12 @@ mod tests {
     use crate::engine::target::{Launch, Pipes};
 
     async fn logged(script: &str, secrets: &[&str]) -> (tempfile::TempDir, Log) {
+        let (home, log, _) = ended(script, secrets).await;
+        (home, log)
+    }
+
+    /// The log of a script that has ended, and what is said of the end.
+    async fn ended(script: &str, secrets: &[&str]) -> (tempfile::TempDir, Log, String) {
         let home = tempfile::tempdir().expect("a directory");
         let log = Log::from(home.path().join("a.log"));
         log.hide(secrets.iter().map(|&secret| secret.to_owned()));
@@ -279,7 +285,20 @@ mod tests {
         };
         let mut process = launch.spawn(&[], Pipes::None).expect("a process");
         process.wait().await;
-        (home, log)
+        let end = process.ended().expect("it has ended");
+        (home, log, end)
+    }
+
+    #[tokio::test]
+    async fn a_process_that_wrote_nothing_is_said_to_have_an_empty_log() {
+        for script in ["exit 3", "echo; printf '  \\n\\n'; exit 3"] {
+            let (_home, log, end) = ended(script, &[]).await;
+            assert_eq!(log.last_lines(40), Vec::<String>::new(), "{script}");
+            assert!(end.contains("` ended with exit status: 3; its log `"), "{end}");
+            assert!(end.ends_with("a.log` is empty"), "{end}");
+        }
+        let (_home, _, end) = ended("echo the end; exit 3", &[]).await;
+        assert!(end.ends_with("a.log` ends: the end"), "{end}");
     }
 
     #[tokio::test]

@@ -134,7 +134,7 @@ impl Scene {
         let id = self.server.request(&self.client, &call.tool, body).await;
         // What does not come is for the judgement to report.
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };
-        let _ = self.server.answer(&self.client, id, self.session.pace.answer * patience).await;
+        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer * patience).await;
         let made = Made { call, id };
         self.made.push(made.clone());
         made
@@ -148,7 +148,7 @@ impl Scene {
         let sentinel = self.prepare(Probe::Echo, json!({"note": "sentinel"}))?;
         let sentinel = self.make(sentinel).await;
         // The answer may be a moment behind that of the sentinel.
-        self.server.late_answer(&self.client, id, self.session.pace.quiet).await;
+        self.server.late_answer(&self.client, id, self.session.timeouts.settle_window).await;
         let made = Made { call, id };
         self.made.insert(self.made.len() - 1, made);
         Some(sentinel)
@@ -189,7 +189,7 @@ impl Scene {
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
         let id = self.server.request(&self.client, &table.tool, body).await;
-        let _ = self.server.answer(&self.client, id, self.session.pace.answer).await;
+        let _ = self.server.answer(&self.client, id, self.session.timeouts.answer).await;
         let answer = self.client.transcript.with(|frames| answer::of(frames, id));
         match &answer {
             Answer::Error(_) | Answer::ToolError(_) => Ok((None, id)),

@@ -28,11 +28,11 @@ use super::stdio::Stdio;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::environment;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, guard};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 
@@ -74,7 +74,7 @@ pub struct ToolbusSession {
     /// The manifest's table.
     pub table: ToolbusTable,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     /// JSON Pointer to the results in the envelope.
     pub result_pointer: String,
     /// Where in the results the echoed value is.
@@ -99,7 +99,7 @@ pub struct ToolbusSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ToolbusSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     result_pointer: String,
     value_base: String,
     outside: PathBuf,
@@ -126,7 +126,7 @@ impl ToolbusSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> ToolbusSnapshot {
         ToolbusSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             result_pointer: self.result_pointer.clone(),
             value_base: self.value_base.clone(),
             outside: self.outside.clone(),
@@ -147,7 +147,7 @@ impl ToolbusSession {
             seed,
         };
         Arc::new(Self {
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             result_pointer: snapshot.result_pointer,
             value_base: snapshot.value_base,
             outside: snapshot.outside,
@@ -190,7 +190,7 @@ impl ToolbusSession {
         }
         plan.log.clear();
         let mut session = Self {
-            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
+            timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
             value_base: String::new(),
             outside: directory.path().to_owned(),

@@ -203,7 +203,7 @@ impl World {
         let found = artifacts::record(scene, made, session.wire());
         let has = |form: Form| found.iter().any(|frame| form.is(&frame.channel));
         if !has(Form::Context) || !has(Form::Json) {
-            transcript::sleep_unless_replaying(session.pace.quiet).await;
+            transcript::sleep_unless_replaying(session.timeouts.settle_window).await;
             artifacts::record(scene, made, session.wire());
         }
         Ok(())

@@ -1,36 +1,83 @@
-//! How a message of a UTP scenario is sent by hand: the card that it points to is saved first.
+//! How a message of a UTP scenario is sent by hand: the tool, the agent and the card that it needs are stored first.
 
-use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
+use super::call::CHANNEL;
 use super::judge::seen;
 use super::manifest::PlatformKind;
+use super::message::mentions;
+use super::subject;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::transcript::Frame;
 
 /// The NATS command line client; broker and credentials come from the environment.
 const NATS: &str = "nats --server \"${CALLMARK_NATS_URL:-nats://127.0.0.1:4222}\"";
 
+/// Base URL of the platform's HTTP binding.
+const PLATFORM: &str = "\"${CALLMARK_PLATFORM_URL}\"";
+
+/// A row that the platform holds before the messages that mention one of the words go out.
+#[derive(Clone, Debug)]
+pub struct Preparation {
+    /// Ids and marks of the calls and turns that need the row.
+    pub words: Vec<String>,
+    /// The row.
+    pub row: PreparedRow,
+}
+
+/// A row of the platform's.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PreparedRow {
+    /// Of `resource.tools`.
+    Tool(Value),
+    /// Of the roster.
+    Agent(Value),
+}
+
 /// How messages of a project are sent by hand. `cards` are those that the suite put into the store.
-pub fn by_hand(project: &str, cards: Vec<Value>) -> ByHand {
+pub fn by_hand(project: &str, preparations: Vec<Preparation>, cards: Vec<Value>) -> ByHand {
     let project = project.to_owned();
     ByHand::new(move |frames, frame| {
-        line(platform(frames), &project, card_of(frames, cards.iter(), frame), frame)
+        let needs = |own: &&Preparation| own.words.iter().any(|word| mentions(&frame.body, word));
+        let mut rows: Vec<&PreparedRow> = Vec::new();
+        for preparation in preparations.iter().filter(needs) {
+            if !rows.contains(&&preparation.row) {
+                rows.push(&preparation.row);
+            }
+        }
+        line(platform(frames), &project, &rows, card_of(frames, cards.iter(), frame), frame)
     })
 }
 
-/// How the target reached the platform.
+/// How the target reaches the platform. A runtime that is asked over HTTP asks over HTTP as well.
 fn platform(frames: &[Frame]) -> PlatformKind {
-    let is_http =
-        |frame: &Frame| frame.direction == Direction::FromTarget && frame.channel.contains(" /projects/");
+    let is_http = |frame: &Frame| frame.channel.contains(" /projects/");
     if frames.iter().any(is_http) { PlatformKind::Http } else { PlatformKind::Nats }
 }
 
-/// The command lines that save a card, if there is one, and then send the message.
-fn line(platform: PlatformKind, project: &str, card: Option<&Value>, frame: &Frame) -> String {
-    let saving = card.and_then(|card| save(platform, project, card));
-    let sending = send(frame);
-    saving.map_or(sending.clone(), |saving| format!("{saving} && {sending}"))
+/// The command lines that store what the message needs, and then send it.
+fn line(
+    platform: PlatformKind,
+    project: &str,
+    rows: &[&PreparedRow],
+    card: Option<&Value>,
+    frame: &Frame,
+) -> String {
+    let rows = rows.iter().filter_map(|row| match row {
+        PreparedRow::Tool(row) => upload(project, row),
+        PreparedRow::Agent(row) => Some(put(
+            platform,
+            project,
+            ["roster.save", "agents"],
+            "agent",
+            row.get("agent_id")?.as_str()?,
+            row,
+        )),
+    });
+    let card = card.and_then(|card| {
+        Some(put(platform, project, ["cards.save", "cards"], "card", card.get("card_id")?.as_str()?, card))
+    });
+    rows.chain(card).chain([send(frame)]).collect::<Vec<_>>().join(" && ")
 }
 
 /// The card that a message points to: of those that the suite has, else as the target was shown it.
@@ -50,18 +97,42 @@ fn card_of<'a>(
     })
 }
 
-fn save(platform: PlatformKind, project: &str, card: &Value) -> Option<String> {
-    let body = quoted(&json!({"card": card}).to_string());
-    Some(match platform {
-        PlatformKind::Nats => format!("{NATS} req {} {body}", quoted(&format!("l0.v1.{project}.cards.save"))),
-        PlatformKind::Http => {
-            let path = format!("/projects/{project}/cards/{}", card.get("card_id")?.as_str()?);
-            format!(
-                "curl -sS -X PUT \"${{CALLMARK_PLATFORM_URL}}\"{} -H 'content-type: application/json' --data-raw {body}",
-                quoted(&path)
-            )
+/// Registers a tool by its definition, for which there is only HTTP. The built-ins of a PMO cannot be uploaded, and are
+/// there without it.
+fn upload(project: &str, row: &Value) -> Option<String> {
+    let subject = subject::expand(row.get("target_subject")?.as_str()?, project, CHANNEL);
+    if !subject::is_tool_command(&subject) {
+        return None;
+    }
+    let mut definition = row.clone();
+    definition.as_object_mut()?.remove("project_id");
+    // JSON is YAML.
+    Some(format!(
+        "curl -sS -X POST {PLATFORM}{} -H 'content-type: application/yaml' --data-raw {}",
+        quoted(&format!("/projects/{project}/tools")),
+        quoted(&definition.to_string())
+    ))
+}
+
+/// Stores an object under its id: by an operation over NATS, in a collection over HTTP.
+fn put(
+    platform: PlatformKind,
+    project: &str,
+    [operation, collection]: [&str; 2],
+    member: &str,
+    id: &str,
+    object: &Value,
+) -> String {
+    let body = quoted(&json!({member: object}).to_string());
+    match platform {
+        PlatformKind::Nats => {
+            format!("{NATS} req {} {body}", quoted(&format!("l0.v1.{project}.{operation}")))
         }
-    })
+        PlatformKind::Http => format!(
+            "curl -sS -X PUT {PLATFORM}{} -H 'content-type: application/json' --data-raw {body}",
+            quoted(&format!("/projects/{project}/{collection}/{id}"))
+        ),
+    }
 }
 
 fn send(frame: &Frame) -> String {
@@ -87,6 +158,8 @@ fn send(frame: &Frame) -> String {
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
 
     use super::*;
     use crate::transcript::Kind;
@@ -115,12 +188,12 @@ mod tests {
         let found = card_of(&[], [&card].into_iter(), &command);
         assert_eq!(found, Some(&card));
         assert_eq!(
-            line(PlatformKind::Nats, "prj", found, &command),
+            line(PlatformKind::Nats, "prj", &[], found, &command),
             format!(
                 r#"{NATS} req 'l0.v1.prj.cards.save' '{{"card":{{"card_id":"card_1","content":{{"arguments":{{"k":"it'\''s"}}}}}}}}' && {NATS} pub -H 'traceparent:00-1-2-01' 'cg.v1r3.prj.public.cmd.tool.a.call' '{{"tool_call_card_id":"card_1"}}'"#
             )
         );
-        let line = line(PlatformKind::Http, "prj", found, &command);
+        let line = line(PlatformKind::Http, "prj", &[], found, &command);
         assert!(
             line.starts_with("curl -sS -X PUT \"${CALLMARK_PLATFORM_URL}\"'/projects/prj/cards/card_1'"),
             "{line}"
@@ -132,9 +205,47 @@ mod tests {
         let report =
             frame(Kind::Report, "POST /projects/prj/channels/public/reports", json!({"payload": {}}));
         assert_eq!(
-            line(PlatformKind::Http, "prj", None, &report),
+            line(PlatformKind::Http, "prj", &[], None, &report),
             "curl -sS -X POST \"http://${CALLMARK_LISTEN}\"'/projects/prj/channels/public/reports' \
              -H 'traceparent: 00-1-2-01' -H 'content-type: application/json' --data-raw '{\"payload\":{}}'"
         );
+    }
+
+    fn preparations() -> Vec<Preparation> {
+        let tool = |target_subject: &str| {
+            let row = json!({"project_id": "prj", "tool_name": "tide", "target_subject": target_subject});
+            Preparation { words: vec!["mark-1".to_owned(), "call_1".to_owned()], row: PreparedRow::Tool(row) }
+        };
+        let other = Preparation { words: vec!["mark-2".to_owned()], ..tool("cg.v1r3.p.c.cmd.tool.other") };
+        let agent = PreparedRow::Agent(json!({"agent_id": "ag_1", "worker_target": "pool"}));
+        vec![
+            tool("cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.lookup"),
+            tool("cg.v1r3.{project_id}.{channel_id}.cmd.tool.tides.lookup"),
+            tool("cg.v1r3.{project_id}.{channel_id}.cmd.sys.pmo.internal.fork_join"),
+            Preparation { words: vec!["mark-1".to_owned()], row: agent },
+            other,
+        ]
+    }
+
+    #[test]
+    fn a_turn_starts_when_its_tool_and_its_agent_are_registered() {
+        let by_hand = by_hand("prj", preparations(), Vec::new());
+        let body = json!({"instruction": "Look. mark-1"});
+        let turn = frame(Kind::TurnStart, "runtime.v1.prj.public.turns.start", body.clone());
+        let line = by_hand.line(std::slice::from_ref(&turn), &turn);
+        assert_eq!(
+            line,
+            format!(
+                "curl -sS -X POST {PLATFORM}'/projects/prj/tools' -H 'content-type: application/yaml' \
+                 --data-raw '{{\"target_subject\":\"cg.v1r3.{{project_id}}.{{channel_id}}.cmd.tool.tides.lookup\",\"tool_name\":\"tide\"}}' \
+                 && {NATS} req 'l0.v1.prj.roster.save' '{{\"agent\":{{\"agent_id\":\"ag_1\",\"worker_target\":\"pool\"}}}}' \
+                 && {NATS} req -H 'traceparent:00-1-2-01' 'runtime.v1.prj.public.turns.start' '{{\"instruction\":\"Look. mark-1\"}}'"
+            )
+        );
+        // Nothing came back over HTTP.
+        let turn = frame(Kind::TurnStart, "POST /projects/prj/channels/public/turns", body);
+        let line = by_hand.line(std::slice::from_ref(&turn), &turn);
+        assert!(line.contains(&format!("curl -sS -X PUT {PLATFORM}'/projects/prj/agents/ag_1'")), "{line}");
+        assert!(!line.contains("nats"), "{line}");
     }
 }

@@ -34,7 +34,10 @@ fn liveness(session: &UtpSession) -> Vec<Check> {
     };
     let trouble = match session.liveness {
         Liveness::Answers => {
-            return vec![Check::good(who, format!("{work} and reports it")), Check::pace(&session.pace)];
+            return vec![
+                Check::good(who, format!("{work} and reports it")),
+                Check::timeouts(&session.timeouts),
+            ];
         }
         Liveness::Works => Check::bad(who, Cause::Implementation, format!("{work}, and reports nothing")),
         Liveness::Responsive if session.role == Role::Pmo => Check::bad(

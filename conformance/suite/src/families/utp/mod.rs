@@ -15,6 +15,7 @@ pub mod manifest;
 pub mod message;
 pub(crate) mod naming;
 pub mod null;
+mod observed;
 pub mod platform;
 pub mod project_name;
 mod readiness;

@@ -13,7 +13,7 @@ use super::platform::Project;
 use super::scene::Scene;
 use super::session::{Counter, Liveness, UtpSession};
 use super::tool::Tool;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::transcript::{Frame, Kind};
 
 /// Concurrent calls of the calibration.
@@ -149,7 +149,7 @@ impl UtpSession {
         for call in &calls {
             scene.send(self, call).await;
         }
-        let deadline = Instant::now() + within.max(self.pace.answer);
+        let deadline = Instant::now() + within.max(self.timeouts.answer);
         let mut slowest = Duration::ZERO;
         for call in &calls {
             let left = deadline.saturating_duration_since(Instant::now());

@@ -10,6 +10,7 @@ use serde_json::Value;
 use tokio::sync::OwnedMutexGuard;
 
 use super::by_hand;
+use super::by_hand::{Preparation, PreparedRow};
 use super::call;
 use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, WORKER_TARGET};
 use super::judge::seen;
@@ -55,6 +56,8 @@ pub struct Scene {
     version: String,
     tools: std::collections::BTreeMap<Tool, ToolTable>,
     prepared: u32,
+    /// Ids of the calls that were sent, each with the name of its tool.
+    sent: Vec<([String; 2], String)>,
 }
 
 impl Scene {
@@ -80,6 +83,7 @@ impl Scene {
             version: session.test_environment.version.clone(),
             tools: session.tools.clone(),
             prepared: 0,
+            sent: Vec::new(),
         }
     }
 
@@ -96,6 +100,13 @@ impl Scene {
         let call = self.prepared_from(tool, &table);
         self.own = Some(table);
         call
+    }
+
+    /// Makes this the call under test; the earlier one becomes one of the others.
+    pub fn put_under_test(&mut self, call: Call) {
+        if let Some(earlier) = self.call.replace(call) {
+            self.others.extend(earlier.names());
+        }
     }
 
     /// Changes the `options` of the scenario's own row.
@@ -140,9 +151,43 @@ impl Scene {
         call
     }
 
+    /// Another call that differs from an earlier one in its ids and its token only.
+    pub fn prepare_like(&mut self, earlier: &Call) -> Call {
+        let mut call = self.prepare(earlier.tool);
+        let ids = ["tool_call_id", "agent_turn_id", "tool_call_card_id"];
+        let mut command = earlier.command.clone();
+        for id in ids.into_iter().filter(|id| earlier.command.contains_key(*id)) {
+            command.insert(id.to_owned(), call.command[id].clone());
+        }
+        let mut card = earlier.card.clone();
+        card["card_id"] = call.card["card_id"].clone();
+        card["tool_call_id"] = call.card["tool_call_id"].clone();
+        card["content"]["arguments"] = call.card["content"]["arguments"].clone();
+        for id in ["tool_call_id", "agent_turn_id"] {
+            card["metadata"][id] = call.card["metadata"][id].clone();
+        }
+        let own = call.card["card_id"].as_str().unwrap_or_default().to_owned();
+        match earlier.card["card_id"].as_str().and_then(|id| self.project.card(id)) {
+            Some(_) => self.project.seed_card(&card),
+            None => self.project.remove_card(&own),
+        }
+        self.project.decide_children_alike(&earlier.token, &call.token);
+        let trace = call.headers.remove("traceparent");
+        call.headers = earlier.headers.clone();
+        call.headers.extend(trace.map(|trace| ("traceparent".to_owned(), trace)));
+        Call { command, card, subject: earlier.subject.clone(), obstructed: earlier.obstructed, ..call }
+    }
+
     /// How messages of the scenario are sent by hand.
     pub fn by_hand(&self) -> ByHand {
-        by_hand::by_hand(&self.project.id, self.call.iter().map(|call| call.card.clone()).collect())
+        let unsent = self.call.iter().filter_map(needs);
+        let prepared = self.sent.iter().cloned().chain(unsent).filter_map(|(words, tool_name)| {
+            let row = PreparedRow::Tool(self.project.tool(&tool_name)?);
+            Some(Preparation { words: words.to_vec(), row })
+        });
+        let prepared = prepared.collect();
+        let cards = self.call.iter().map(|call| call.card.clone()).collect();
+        by_hand::by_hand(&self.project.id, prepared, cards)
     }
 
     /// What the manifest says of a probe.
@@ -155,6 +200,7 @@ impl Scene {
         if let Some(agent) = call.agent_id() {
             self.project.assign_unless_known(agent, WORKER_TARGET);
         }
+        self.sent.extend(needs(call).filter(|needs| !self.sent.contains(needs)));
         let message = Message {
             direction: Direction::ToTarget,
             kind: Kind::Command,
@@ -202,21 +248,25 @@ impl Scene {
         let reflected = |frames: &[Frame]| seen::reflects(frames, call).then_some(());
         let reported = |frames: &[Frame]| seen::outcome(frames, call).map(|_| ());
         let either = |frames: &[Frame]| reflected(frames).or_else(|| reported(frames));
-        if session.test_environment.unless_ended(transcript.wait(session.pace.answer, either)).await.is_none()
+        if session
+            .test_environment
+            .unless_ended(transcript.wait(session.timeouts.answer, either))
+            .await
+            .is_none()
         {
             return Pulse::Silent;
         }
         if transcript.with(reflected).is_some() {
             // Its report follows; waiting for it keeps it out of what comes next. One that does not come is
             // not the sentinel's business.
-            let _ = transcript.linger(session.pace.quiet, reported).await;
+            let _ = transcript.linger(session.timeouts.settle_window, reported).await;
             return Pulse::Steady(began.elapsed());
         }
         // The report is there. A card that follows it may still show the work.
         let settled = |frames: &[Frame]| {
             reflected(frames).map(|()| true).or_else(|| seen::is_mixed_up(frames, call).then_some(false))
         };
-        match transcript.wait(session.pace.late, settled).await {
+        match transcript.wait(session.timeouts.late, settled).await {
             Some(true) => Pulse::Steady(began.elapsed()),
             _ => Pulse::MixedUp,
         }
@@ -226,7 +276,7 @@ impl Scene {
     pub async fn settle(&mut self, session: &UtpSession) -> Pulse {
         let pulse = self.sentinel(session).await;
         if let Pulse::Steady(latency) = pulse {
-            let quiet = session.pace.quiet_after(latency);
+            let quiet = session.timeouts.settle_window_after(latency);
             // An early end of the window would need something to wait for; the point is that nothing comes.
             transcript::sleep_unless_replaying(quiet).await;
         }
@@ -235,7 +285,7 @@ impl Scene {
 
     /// Waits for the report of the call under test. `false` when none came in time.
     pub async fn answer(&self, session: &UtpSession, call: &Call) -> bool {
-        let patience = session.pace.answer + self.patience;
+        let patience = session.timeouts.answer + self.patience;
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
         if session
@@ -254,7 +304,7 @@ impl Scene {
     pub async fn late_answer(&self, session: &UtpSession, call: &Call) {
         let calls = Calls { subject: call, others: &self.others };
         let found = |frames: &[Frame]| seen::report(frames, &calls).map(|_| ());
-        let waiting = self.project.transcript.linger(session.pace.late, found);
+        let waiting = self.project.transcript.linger(session.timeouts.late, found);
         if session.test_environment.unless_ended(waiting).await.is_some() {
             self.card_follows(session, &calls).await;
         }
@@ -266,7 +316,11 @@ impl Scene {
             let report = seen::report(frames, calls)?;
             seen::card_of(frames, report).map(|_| ())
         };
-        let _ = self.project.transcript.wait(session.pace.late.max(session.pace.quiet), complete).await;
+        let _ = self
+            .project
+            .transcript
+            .wait(session.timeouts.late.max(session.timeouts.settle_window), complete)
+            .await;
     }
 
     /// Waits for a report of this turn.
@@ -275,7 +329,7 @@ impl Scene {
             let mut reports = frames.iter().filter(|frame| frame.kind == Kind::Report);
             reports.any(|frame| frame.body.pointer("/payload/agent_turn_id") == Some(turn)).then_some(())
         };
-        self.project.transcript.wait(session.pace.answer, found).await.is_some()
+        self.project.transcript.wait(session.timeouts.answer, found).await.is_some()
     }
 
     /// Makes a call that counts and reads the number; `None` when the probe gives none.
@@ -314,8 +368,12 @@ impl Scene {
             (named(frames).is_some() || seen::outcome(frames, &call).is_some()).then_some(())
         };
         let transcript = &self.project.transcript;
-        session.test_environment.unless_ended(transcript.wait(session.pace.answer, over)).await?;
-        let patience = if transcript.with(named).is_some() { session.pace.quiet } else { session.pace.late };
+        session.test_environment.unless_ended(transcript.wait(session.timeouts.answer, over)).await?;
+        let patience = if transcript.with(named).is_some() {
+            session.timeouts.settle_window
+        } else {
+            session.timeouts.late
+        };
         match transcript.linger(patience, pointed).await {
             Some(read) => read,
             None => transcript.with(named),
@@ -344,4 +402,11 @@ impl Scene {
     pub fn channel(call: &Call) -> &str {
         call.subject.split('.').nth(3).unwrap_or(CHANNEL)
     }
+}
+
+/// The ids by which messages mention a call, and the name of its tool.
+fn needs(call: &Call) -> Option<([String; 2], String)> {
+    let tool_name = call.command.get("tool_name")?.as_str()?;
+    let card_id = call.card["card_id"].as_str().unwrap_or(&call.tool_call_id);
+    Some(([call.tool_call_id.clone(), card_id.to_owned()], tool_name.to_owned()))
 }

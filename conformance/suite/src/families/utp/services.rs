@@ -136,11 +136,11 @@ impl Session for Services {
     }
 
     fn least_jobs(&self) -> usize {
-        self.roles.values().map(|session| session.pace.jobs).max().unwrap_or(1)
+        self.roles.values().map(|session| session.timeouts.jobs).max().unwrap_or(1)
     }
 
     fn recheck_at(&self) -> Option<Instant> {
-        let wait = self.roles.values().map(|session| session.pace.late).max()?;
+        let wait = self.roles.values().map(|session| session.timeouts.late).max()?;
         let last = lock(&self.late).values().flatten().map(Late::since).max()?;
         Some(last + wait)
     }

@@ -14,7 +14,7 @@ use super::error::SessionError;
 use super::test_environment::TestEnvironment;
 use super::tool::{Role, Tool, ToolTable};
 use super::upstream::Upstream;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 
 /// What a session is opened with.
 pub struct SessionPlan {
@@ -59,7 +59,7 @@ pub struct UtpSession {
     /// What can be called.
     pub tools: BTreeMap<Tool, ToolTable>,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     /// How long the target may take until it answers.
     pub(super) ready_within: Duration,
     /// What the target showed.
@@ -81,7 +81,7 @@ impl std::fmt::Debug for UtpSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct UtpSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     liveness: Liveness,
     counter: Counter,
 }
@@ -89,7 +89,7 @@ pub struct UtpSnapshot {
 impl UtpSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> UtpSnapshot {
-        UtpSnapshot { pace: self.pace, liveness: self.liveness, counter: self.counter }
+        UtpSnapshot { timeouts: self.timeouts, liveness: self.liveness, counter: self.counter }
     }
 
     /// The session of a run that is judged again.
@@ -103,7 +103,7 @@ impl UtpSession {
             test_environment: Arc::clone(test_environment),
             role,
             tools,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             ready_within: Duration::ZERO,
             liveness: snapshot.liveness,
             counter: snapshot.counter,
@@ -129,7 +129,7 @@ impl UtpSession {
             role: plan.role,
             tools: plan.tools,
             // Until it is calibrated; a target that never does its work keeps this one.
-            pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
+            timeouts: Timeouts::calibrated(Duration::ZERO, &plan.limits),
             ready_within: plan.ready_within,
             liveness: Liveness::Responsive,
             counter: Counter::Shared,
@@ -138,9 +138,9 @@ impl UtpSession {
         };
         let ready = session.await_target(plan.ready_within).await?;
         session.liveness = ready.liveness;
-        session.pace = Timeouts::calibrated(ready.latency, &plan.limits);
+        session.timeouts = Timeouts::calibrated(ready.latency, &plan.limits);
         if session.liveness != Liveness::Responsive {
-            session.pace = session.calibrate(&plan.limits, plan.ready_within, ready.latency).await?;
+            session.timeouts = session.calibrate(&plan.limits, plan.ready_within, ready.latency).await?;
             session.counter = session.observe_counter().await;
         }
         session.test_environment.platform_service.projects().iter().for_each(|project| project.retire());

@@ -30,11 +30,11 @@ use super::upstream::Upstream;
 use crate::engine::judge::Reasons;
 use crate::engine::manifest::{Manifest, ManifestTable, Section, section};
 use crate::engine::open::{Blocked, OpenPlan, Opened, lacks};
-use crate::engine::pace::TimeoutLimits;
 use crate::engine::protocol::{Protocol, Restore, table};
 use crate::engine::session::Sessions;
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, STARTS};
+use crate::engine::timing::TimeoutLimits;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 

@@ -10,10 +10,12 @@ use super::judge::late::{Late, LateCheck};
 use super::judge::route;
 use super::judge::seen;
 use super::judge::seen::Calls;
+use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Pulse, Scene};
 use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::reason::Alternative;
@@ -27,6 +29,7 @@ pub struct World {
     scene: Option<Scene>,
     entries: Option<Vec<Entry>>,
     late: Vec<Late>,
+    every: Option<Every<EveryCall>>,
 }
 
 has_core!(World);
@@ -44,6 +47,10 @@ impl FamilyWorld for World {
         }
     }
 
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
+    }
+
     fn on_end(&mut self) {
         if let Some(services) = self.core.sessions.get::<Services>() {
             // Of a scenario that is run again, the last time counts.
@@ -56,6 +63,11 @@ impl FamilyWorld for World {
 }
 
 impl World {
+    /// Has what follows judged of every call of the run, in place of one of its own.
+    pub(super) fn judge_every(&mut self, kind: EveryCall) {
+        self.every = Some(Every::of(kind));
+    }
+
     /// Has a judgement made again when the run is over.
     pub fn judge_later(&mut self, check: LateCheck) -> Step {
         let platform_service = Arc::clone(&self.session()?.test_environment.platform_service);
@@ -85,6 +97,40 @@ impl World {
         let calls = Calls { subject, others: &scene.others };
         let judgement = scene.project.transcript.with(|frames| judgement(frames, &calls));
         self.judge(judgement)
+    }
+
+    /// As [`World::judge_call`], and in an `@always` scenario has every call of the run judged.
+    pub fn judge_each_call(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedCall<'_>| judgement(own.frames, &own.calls()));
+                Ok(())
+            }
+            None => self.judge_call(judgement),
+        }
+    }
+
+    /// As [`World::judge_each_call`], where a judgement is about the tool.result card: of an `@always` scenario only the
+    /// calls are judged whose card is known.
+    pub fn judge_each_card(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Calls<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedCall<'_>| {
+                    if own.has_own_card() {
+                        return judgement(own.frames, &own.calls());
+                    }
+                    Err(CheckFailure::NotObserved("no tool.result card names the call".to_owned()))
+                });
+                Ok(())
+            }
+            None => self.judge_call(judgement),
+        }
     }
 
     /// The session with the role under test. Once the broker is lost, nothing more is tried.
@@ -138,7 +184,8 @@ impl World {
             return Err(self.unusable("its result holds no number at `result_pointer`").await);
         }
         let scene = self.scene()?;
-        scene.call = Some(scene.prepare(tool));
+        let call = scene.prepare(tool);
+        scene.put_under_test(call);
         Ok(())
     }
 
@@ -148,7 +195,8 @@ impl World {
             return Err(self.suite_fault("the scenario uses a tool that it does not ask for with `@cap:`"));
         }
         let scene = self.scene()?;
-        scene.call = Some(scene.prepare_own(tool));
+        let call = scene.prepare_own(tool);
+        scene.put_under_test(call);
         Ok(())
     }
 
@@ -165,6 +213,9 @@ impl World {
     /// That a call which cannot succeed is answered is a recommendation with a rule of its own; the other rules
     /// have nothing to look at when it is not.
     pub async fn answered(&mut self) -> Step {
+        if self.every.is_some() {
+            return Ok(());
+        }
         let fails = self.call()?.is_bound_to_fail();
         match self.unanswered().await? {
             None => Ok(()),
@@ -180,17 +231,23 @@ impl World {
 
     /// As [`World::answered`], and gives work that comes after its answer the chance to show.
     pub async fn wait_for_effect(&mut self) -> Step {
+        if self.every.is_some() {
+            return Ok(());
+        }
         self.answered().await?;
         let session = self.session()?;
         let call = self.call()?.clone();
         let shown = |frames: &[Frame]| seen::reflects(frames, &call).then_some(());
         // That none came is for the judgement to report.
-        let _ = self.scene()?.project.transcript.wait(session.pace.late, shown).await;
+        let _ = self.scene()?.project.transcript.wait(session.timeouts.late, shown).await;
         Ok(())
     }
 
     /// Waits for the report of the call under test, whatever the probe.
     pub async fn answered_anyway(&mut self) -> Step {
+        if self.every.is_some() {
+            return Ok(());
+        }
         match self.unanswered().await? {
             None => Ok(()),
             Some(trouble) => Err(self.abort(trouble)),
@@ -200,6 +257,9 @@ impl World {
     /// As [`World::answered`], for the rules that are about the answer itself: a target that never answers
     /// breaks them, where all others have nothing to look at.
     pub async fn reported(&mut self) -> Step {
+        if self.every.is_some() {
+            return Ok(());
+        }
         match self.unanswered().await? {
             None | Some(CheckFailure::NotObserved(_)) => self.judge_call(route::is_reported),
             Some(trouble) => Err(self.abort(trouble)),
@@ -224,6 +284,9 @@ impl World {
 
     /// After everything has settled, gives a late answer to a refused command the chance to come.
     pub async fn wait_grace_period(&mut self) -> Step {
+        if self.every.is_some() {
+            return Ok(());
+        }
         self.settled().await?;
         let session = self.session()?;
         let call = self.call()?.clone();

@@ -8,7 +8,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use crate::engine::environment;
-use crate::engine::pace::heartbeat;
+use crate::engine::timing::heartbeat;
 use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::store::Store;

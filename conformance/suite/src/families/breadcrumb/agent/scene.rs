@@ -95,7 +95,7 @@ impl Scene {
     }
 
     /// Waits for what may still come.
-    pub(super) async fn quiet(&self) {
-        transcript::sleep_unless_replaying(self.session.pace.quiet).await;
+    pub(super) async fn wait_settle_window(&self) {
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window).await;
     }
 }

@@ -25,11 +25,11 @@ use super::tools::{Around, attend};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
-use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
+use crate::engine::timing::Timeouts;
 use crate::families::breadcrumb::crumb::USER_MESSAGE;
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::runner::call::filled;
@@ -82,7 +82,7 @@ pub struct CrumbAgentSession {
     /// The manifest's table.
     pub table: CrumbAgentTable,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     pub(super) around: Arc<Around>,
     pub(super) states: Arc<ScenarioStates>,
     /// Names of tools that the manifest's fixtures add to the catalog.
@@ -106,7 +106,7 @@ impl std::fmt::Debug for CrumbAgentSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct CrumbAgentSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     by_store: bool,
     further_tools: BTreeSet<String>,
     works: bool,
@@ -120,7 +120,7 @@ impl CrumbAgentSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> CrumbAgentSnapshot {
         CrumbAgentSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             by_store: self.around.driver.is_store(),
             further_tools: self.further_tools.clone(),
             works: self.works,
@@ -136,7 +136,7 @@ impl CrumbAgentSession {
         let driver = Driver { store: Store::closed(), way: Way::Nobody { is_store: snapshot.by_store } };
         Arc::new(Self {
             table,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             around: Arc::new(Around { router, driver, model }),
             states,
             further_tools: snapshot.further_tools,
@@ -187,8 +187,8 @@ impl CrumbAgentSession {
     /// How long the agent's next word may take.
     pub(super) fn deadline(&self) -> Duration {
         // Behind a mutating wire, most of what is silent is silent for good.
-        let is_patient = self.pace.answer >= Duration::from_secs(5);
-        self.pace.answer.max(if is_patient { self.table.deadline() } else { Duration::ZERO })
+        let is_patient = self.timeouts.answer >= Duration::from_secs(5);
+        self.timeouts.answer.max(if is_patient { self.table.deadline() } else { Duration::ZERO })
     }
 
     /// A scenario comes in, and its tools are attended to.
@@ -272,7 +272,7 @@ impl Session for CrumbAgentSession {
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
-            let within = self.pace.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.start_timeout());
             self.first_word(&format!("restart {}", self.process.restarts()), within)
                 .await
                 .map(|_| ())

@@ -56,7 +56,7 @@ impl RunnerSession {
 
     /// How long is waited for an answer to come once more.
     pub fn window(&self) -> Duration {
-        if self.is_patient() { TWICE } else { self.pace.quiet * 2 }
+        if self.is_patient() { TWICE } else { self.timeouts.settle_window * 2 }
     }
 }
 
@@ -123,7 +123,7 @@ impl Scene {
 
     /// What an answer takes beside the work.
     pub fn slack(&self) -> Duration {
-        self.session.pace.quiet / 2
+        self.session.timeouts.settle_window / 2
     }
 
     /// Stores the requests in a breadcrumb of another schema, between two signs of life.

@@ -163,7 +163,7 @@ impl Scene {
         };
         self.scenario_channel
             .transcript
-            .linger(self.session.pace.quiet, |frames| {
+            .linger(self.session.timeouts.settle_window, |frames| {
                 (!self.calls.iter().any(|call| is_strange(frames, call))).then_some(())
             })
             .await;
@@ -193,12 +193,12 @@ impl Scene {
             .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
             .await;
         self.sentinels.push(sentinel);
-        transcript::sleep_unless_replaying(self.session.pace.quiet_after(asked.elapsed())).await;
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window_after(asked.elapsed())).await;
         Ok(())
     }
 
     /// Waits for what may still come, and shows that the runner is alive.
-    pub async fn quiet(&mut self, at_least: Duration) -> Result<(), String> {
+    pub async fn wait_settle_window(&mut self, at_least: Duration) -> Result<(), String> {
         let began = Instant::now();
         self.prove_alive().await?;
         transcript::sleep_unless_replaying(at_least.saturating_sub(began.elapsed())).await;

@@ -25,11 +25,11 @@ use super::upstream::Upstream;
 use super::value::tells;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
-use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext, SharedProcess};
+use crate::engine::timing::Timeouts;
 use crate::families::breadcrumb::manifest::{BreadcrumbTable, LANGUAGE_MODELS, RunnerTable, ToolsTable};
 use crate::families::breadcrumb::router::ScenarioRouter;
 use crate::families::breadcrumb::store::Store;
@@ -38,7 +38,7 @@ use crate::net::wire::PassthroughWire;
 
 /// From this deadline on those of the manifest hold.
 const PATIENT: Duration = Duration::from_secs(2);
-/// For a browser to begin, whatever the pace of the rest.
+/// For a browser to begin, however fast the rest is.
 const BROWSER: Duration = Duration::from_secs(20);
 /// For a language model's tool beside a browser that begins.
 const BESIDE_BROWSER: Duration = Duration::from_secs(4);
@@ -69,7 +69,7 @@ pub struct RunnerSession {
     /// `[breadcrumb.tools]`, or what holds without it.
     pub tools: ToolsTable,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     pub(in crate::families::breadcrumb) store_access: StoreAccess,
     pub(in crate::families::breadcrumb) router: Arc<ScenarioRouter>,
     /// The language models.
@@ -98,7 +98,7 @@ impl std::fmt::Debug for RunnerSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RunnerSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     has_shelf: bool,
     has_upstream: bool,
     pages: Option<SocketAddr>,
@@ -114,7 +114,7 @@ impl RunnerSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> RunnerSnapshot {
         RunnerSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             has_shelf: self.store_access.contents().is_some(),
             has_upstream: self.upstream.is_some(),
             pages: self.pages.as_ref().map(Pages::address),
@@ -131,7 +131,7 @@ impl RunnerSession {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             store_access: if snapshot.has_shelf {
                 StoreAccess::Store(Store::closed())
             } else {
@@ -170,7 +170,7 @@ impl RunnerSession {
             runner: table.runner.clone().unwrap_or_default(),
             tools: table.tools.clone().unwrap_or_default(),
             table,
-            pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
+            timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
             store_access: parties.store_access,
             router: parties.router,
             upstream: parties.upstream,
@@ -220,12 +220,12 @@ impl RunnerSession {
             (false, false) if is_slow => declared.min(BESIDE_BROWSER),
             (false, false) => Duration::ZERO,
         };
-        self.pace.answer.max(least) + own
+        self.timeouts.answer.max(least) + own
     }
 
     /// Whether deadlines of the manifest hold. Behind a mutating wire, most of what is silent is silent for good.
     pub(in crate::families::breadcrumb) fn is_patient(&self) -> bool {
-        self.pace.answer >= PATIENT
+        self.timeouts.answer >= PATIENT
     }
 
     /// A harmless call which shows that the runner is alive, with a sign of its own.
@@ -335,7 +335,7 @@ impl Session for RunnerSession {
     }
 
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
-        self.wait_for_it(self.pace.scaled(self.table.start_timeout())).boxed()
+        self.wait_for_it(self.timeouts.scaled(self.table.start_timeout())).boxed()
     }
 
     fn close(&self) -> BoxFuture<'_, ()> {

@@ -12,8 +12,8 @@ use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::engine::by_hand::quoted;
 use crate::engine::environment;
-use crate::engine::pace::heartbeat;
 use crate::engine::target::{Launch, Pipes};
+use crate::engine::timing::heartbeat;
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;

@@ -12,7 +12,7 @@ use super::call;
 use super::call::{Call, Choice};
 use super::driver::{DriverResponse, Unanswered};
 use super::judge::Made;
-use super::judge::outcome::{CHAT, DRIVEN_BY, LOST};
+use super::judge::{CHAT, DRIVEN_BY, LOST};
 use super::mock::script::{Script, ScriptAnswer};
 use super::model::Conversation;
 use super::router::{PAGES, ScenarioChannel};
@@ -97,7 +97,7 @@ impl Scene {
         let number = u32::try_from(self.made.len()).unwrap_or(u32::MAX).saturating_add(1);
         let customer_id = customer_id.unwrap_or(&self.customer_id).to_owned();
         let made = Made { call, customer_id, number };
-        let deadline = self.session.pace.answer * self.patience;
+        let deadline = self.session.timeouts.answer * self.patience;
         // What does not come is for the judgement to report.
         let _ = drive(&self.session, &self.scenario_channel, &made, deadline).await;
         self.made.push(made);
@@ -112,18 +112,18 @@ impl Scene {
     /// Waits for what must not come. Others have their turns meanwhile.
     pub(super) async fn listen(&mut self) {
         self.rest();
-        transcript::sleep_unless_replaying(self.session.pace.quiet).await;
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window).await;
     }
 
     /// As [`Scene::listen`], for what may come much later.
     pub(super) async fn listen_long(&mut self) {
         self.rest();
-        transcript::sleep_unless_replaying(self.session.pace.late).await;
+        transcript::sleep_unless_replaying(self.session.timeouts.late).await;
     }
 
     /// Time in which an agent ends that means to. Nobody else has a turn meanwhile.
     pub(super) async fn pause(&self) {
-        transcript::sleep_unless_replaying(self.session.pace.quiet.max(TO_END)).await;
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window.max(TO_END)).await;
     }
 
     /// Waits whether the agent ends: one that did not take the call may be about to.

@@ -24,11 +24,11 @@ use super::router::{ScenarioChannel, ScenarioRouter};
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::hash;
 use crate::engine::judge::Cause;
-use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, OpenContext};
+use crate::engine::timing::Timeouts;
 use crate::net::http_server::HttpServer;
 use crate::net::wire::{CALL, PassthroughWire};
 use crate::transcript::{Frame, Kind, lock};
@@ -89,7 +89,7 @@ pub struct AgentSession {
     /// The manifest's table.
     pub table: AgentTable,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     pub(super) driver: Driver,
     pub(super) router: Arc<ScenarioRouter>,
     secret: String,
@@ -116,7 +116,7 @@ impl std::fmt::Debug for AgentSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct AgentSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     driver: OfflineDriver,
     secret: String,
     agent_id: Option<String>,
@@ -134,7 +134,7 @@ impl AgentSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> AgentSnapshot {
         AgentSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             driver: self.driver.offline(),
             secret: self.secret.clone(),
             agent_id: self.agent_id.clone(),
@@ -156,7 +156,7 @@ impl AgentSession {
         );
         Arc::new(Self {
             table,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             driver: Driver::Offline(snapshot.driver),
             router: Arc::new(router),
             secret: snapshot.secret,
@@ -222,12 +222,12 @@ impl AgentSession {
     }
 
     /// What the agent answered to the last call before the first scenario, in a sentence.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let frames = self.early();
         let last = frames.iter().rev().find(|frame| frame.kind == Kind::Drive);
         let number = last.and_then(|frame| frame.headers.get(CALL)?.parse().ok()).unwrap_or(1);
         let made = self.first_call(number);
-        CallRecord { made: &made, frames: &frames }.told()
+        CallRecord { made: &made, frames: &frames }.summary()
     }
 
     /// The tool that serves where any Hub tool does.

@@ -6,7 +6,7 @@ use callmark_reports::record::Direction;
 use cucumber::World as CucumberWorld;
 
 use super::call::Choice;
-use super::judge::outcome::LOST;
+use super::judge::LOST;
 use super::judge::{CallRecord, Made};
 use super::scene::Scene;
 use super::session::AgentSession;
@@ -149,7 +149,7 @@ impl World {
             made.iter().map(|made| CallRecord { made, frames: &frames }).collect();
         let judgement = judgement(&call_records, subject);
         if !stirs && matches!(judgement, Err(CheckFailure::Broken(_))) {
-            let told = call_records[subject.min(call_records.len() - 1)].told();
+            let told = call_records[subject.min(call_records.len() - 1)].summary();
             let told =
                 self.artifacts().names.iter().fold(told, |told, (name, shown)| told.replace(name, shown));
             let told = match told.char_indices().nth(SHOWN_ANSWER) {

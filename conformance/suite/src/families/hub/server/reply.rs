@@ -94,7 +94,7 @@ impl<'a> Reply<'a> {
             return Err(CheckFailure::NotObserved(format!(
                 "`{}` fails altogether: {}",
                 self.tool(),
-                self.told()
+                self.summary()
             )));
         }
         Ok(())
@@ -108,12 +108,14 @@ impl<'a> Reply<'a> {
         let result = self.body().get("result").and_then(Value::as_object);
         match result {
             Some(result) if self.is_executed() => Ok(result),
-            _ => Err(CheckFailure::NotObserved(format!("`{}` has no result: {}", self.tool(), self.told()))),
+            _ => {
+                Err(CheckFailure::NotObserved(format!("`{}` has no result: {}", self.tool(), self.summary())))
+            }
         }
     }
 
     /// What came, in a few words.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let Some(status) = self.status() else {
             let why = self.closed.and_then(|closed| closed.body.as_str());
             return why.unwrap_or("there was no answer").to_owned();
@@ -144,7 +146,7 @@ impl<'a> Reply<'a> {
             Some(_) => Ok(()),
             None => Err(self
                 .finding(
-                    format!("`{}` is not answered: {}", self.tool(), self.told()),
+                    format!("`{}` is not answered: {}", self.tool(), self.summary()),
                     "answer every request, also one that is refused or fails",
                 )
                 .into()),

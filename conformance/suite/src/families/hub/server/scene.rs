@@ -194,7 +194,7 @@ impl Scene {
             Some(reply) if reply.is_executed() => Ok(()),
             Some(reply) => {
                 let is_absent = self.session.lacks(&reply);
-                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.told() };
+                let told = if is_absent { super::session::absent(reply.tool()) } else { reply.summary() };
                 Err(CheckFailure::NotObserved(format!("the event was not deleted: {told}")))
             }
             None => Err(CheckFailure::NotObserved("the event was not deleted".to_owned())),
@@ -212,7 +212,7 @@ impl Scene {
             match id.and_then(Value::as_str).filter(|id| !id.is_empty() && reply.is_executed()) {
                 Some(id) => Ok(id.to_owned()),
                 None if self.session.lacks(&reply) => Err(super::session::absent(tool)),
-                None => Err(format!("`{tool}` gives no `{}`: {}", &pointer[1..], reply.told())),
+                None => Err(format!("`{tool}` gives no `{}`: {}", &pointer[1..], reply.summary())),
             }
         })
     }
@@ -271,7 +271,7 @@ impl Scene {
     async fn send_until_limited(&mut self, request: &Request) {
         let declared = self.session.table.rate_limit.map(|limit| limit.calls.saturating_add(2));
         for _ in 0..declared.unwrap_or(UNTIL_LIMITED) {
-            let call = self.session.client.send(&self.agent, request, self.session.pace.answer).await;
+            let call = self.session.client.send(&self.agent, request, self.session.timeouts.answer).await;
             self.made.push(call);
             let is_over = self.agent.transcript.with(|frames| {
                 Reply::of(frames, call).is_none_or(|reply| reply.is_limited() || reply.answer.is_none())

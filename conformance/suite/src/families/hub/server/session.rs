@@ -19,11 +19,11 @@ use super::provider::Provider;
 use super::reply::Reply;
 use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
-use crate::engine::pace::Timeouts;
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::timing::Timeouts;
 use crate::families::hub::contract;
 use crate::families::hub::contract::{
     EXECUTE, HALVES, PEOPLE, SCHEME, STATUS_BASE, Subjects, TOOL_NOT_FOUND,
@@ -54,7 +54,7 @@ pub struct HubSession {
     /// The manifest's table.
     pub table: HubTable,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     /// The way to the Hub.
     pub client: Client,
     /// The calendar and mail provider, where the suite plays it.
@@ -79,7 +79,7 @@ pub struct HubSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct HubSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     has_provider: bool,
     fixtures: FixturesTable,
     secret: String,
@@ -117,7 +117,7 @@ impl HubSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> HubSnapshot {
         HubSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             has_provider: self.provider.is_some(),
             fixtures: self.fixtures.clone(),
             secret: self.secret.clone(),
@@ -133,7 +133,7 @@ impl HubSession {
     pub fn restore(table: HubTable, snapshot: HubSnapshot, seed: u64) -> Arc<Self> {
         Arc::new(Self {
             table,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             client: Client::offline(),
             provider: snapshot.has_provider.then(Provider::offline),
             fixtures: snapshot.fixtures,
@@ -213,7 +213,7 @@ impl HubSession {
             None => table.fixtures.clone(),
         };
         let mut session = Self {
-            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
+            timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
             provider,
             fixtures,
@@ -238,7 +238,7 @@ impl HubSession {
     }
 
     /// Whether the Hub reported before that the token has expired, so that it may have thrown it away since.
-    pub fn told_of_expiry(&self) -> bool {
+    pub fn has_reported_expiry(&self) -> bool {
         self.expiry_told
     }
 
@@ -362,7 +362,7 @@ impl HubSession {
     /// Makes an exchange. A customer that is not served for its limit is given the time that the limit asks for; one
     /// scenario after the other, so that each gets its turn.
     pub async fn exchange(&self, agent: &Caller, request: &Request) -> u64 {
-        let call = self.client.send(agent, request, self.pace.answer).await;
+        let call = self.client.send(agent, request, self.timeouts.answer).await;
         let Some(first) = self.wait_for_limit(agent, request, call) else { return call };
         let refused = Instant::now();
         let _turn = self.limited.lock().await;
@@ -377,7 +377,7 @@ impl HubSession {
                 return call;
             }
             transcript::sleep_unless_replaying(wait).await;
-            let call = self.client.send(agent, request, self.pace.answer).await;
+            let call = self.client.send(agent, request, self.timeouts.answer).await;
             match self.wait_for_limit(agent, request, call) {
                 Some(next) if began.elapsed() < patience => wait = next,
                 _ => return call,
@@ -472,7 +472,7 @@ impl Session for HubSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let agent = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.pace.scaled(self.table.start_timeout());
+            let within = self.timeouts.scaled(self.table.start_timeout());
             self.wait_for_it(&agent, within).await.map_err(|error| error.to_string())
         }
         .boxed()

@@ -191,10 +191,10 @@ impl World {
             }
         };
         if must_arrive {
-            let patience = session.pace.quiet * ARRIVAL;
+            let patience = session.timeouts.settle_window * ARRIVAL;
             transcript.wait(patience, |frames| look(frames).is_ok().then_some(())).await;
         } else {
-            transcript::sleep_unless_replaying(session.pace.quiet).await;
+            transcript::sleep_unless_replaying(session.timeouts.settle_window).await;
         }
         let judgement = transcript.with(look);
         self.judge(judgement)

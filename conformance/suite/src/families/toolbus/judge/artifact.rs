@@ -86,7 +86,7 @@ fn tail(reply: &Reply<'_>, form: Form) -> String {
 }
 
 /// `artifact_uri_json` is an `artifact://` uri of a `result.json`.
-pub fn uri_is_told(reply: &Reply<'_>) -> Judgement {
+pub fn names_uri(reply: &Reply<'_>) -> Judgement {
     let envelope = reply.envelope()?;
     let uri = envelope.get(URI);
     let sound = uri
@@ -107,7 +107,7 @@ pub fn uri_is_told(reply: &Reply<'_>) -> Judgement {
 }
 
 /// Without a context root there is no uri.
-pub fn uri_is_not_told(reply: &Reply<'_>) -> Judgement {
+pub fn names_no_uri(reply: &Reply<'_>) -> Judgement {
     let envelope = reply.envelope()?;
     match envelope.get(URI) {
         None | Some(Value::Null) => Ok(()),
@@ -125,7 +125,7 @@ pub fn uri_is_not_told(reply: &Reply<'_>) -> Judgement {
 
 /// The uri leads to a file that parses.
 pub fn uri_resolves(reply: &Reply<'_>) -> Judgement {
-    uri_is_told(reply)?;
+    names_uri(reply)?;
     let envelope = reply.envelope()?;
     let uri = envelope.get(URI).and_then(Value::as_str).unwrap_or_default();
     let tail = uri.trim_start_matches("artifact://");

@@ -3,6 +3,8 @@
 use serde_json::Value;
 
 use super::Reply;
+pub use super::reply::succeeds;
+use super::reply::unanswered;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::{Answer, integer};
@@ -12,47 +14,12 @@ use crate::families::toolbus::reason::{Alternative, Undeclared};
 /// JSON-RPC: invalid params.
 const INVALID_PARAMS: i64 = -32602;
 
-/// The call is answered by a result that is no error.
-pub fn succeeds(reply: &Reply<'_>) -> Judgement {
-    let tool = reply.tool();
-    let finding = match &reply.answer {
-        Answer::Success(_) => return Ok(()),
-        Answer::Error(_) | Answer::ToolError(_) => reply.finding(
-            format!("the call of `{tool}` is refused"),
-            "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are not \
-             those that your tool knows, correct the probe in the manifest",
-        ),
-        answer => return Err(unanswered(reply, answer)),
-    };
-    Err(finding.expected("a result").actual(Some(&reply.shown())).into())
-}
-
 /// A server that refuses a large result has bounded it, and there is nothing more to look at.
 pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
     if reply.made.call.probe == Some(Probe::Large) && reply.answer.is_refusal() {
         return Err(Alternative::RefusesLarge.seen_in(answer::frame(reply.frames, reply.made.id)));
     }
     Ok(())
-}
-
-/// No answer in the form of JSON-RPC.
-fn unanswered(reply: &Reply<'_>, answer: &Answer) -> CheckFailure {
-    let tool = reply.tool();
-    let finding = match answer {
-        Answer::Closed(_) => reply.finding(
-            format!("the server ends while `{tool}` is called"),
-            "answer the call with an MCP error and go on serving",
-        ),
-        Answer::Other(..) => reply.finding(
-            format!("the call of `{tool}` is answered by something that is no JSON-RPC response"),
-            "answer each request with one JSON-RPC message that has its `id`, and `result` or `error`",
-        ),
-        _ => reply.finding(
-            format!("the call of `{tool}` is not answered"),
-            "answer each `tools/call` with a result or an error that has its `id`",
-        ),
-    };
-    finding.expected("a JSON-RPC response").actual(Some(&reply.shown())).into()
 }
 
 /// The call is answered by an MCP error. `isError` counts, with a warning (resolution A8).

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{ToolbusError, ToolbusSession};
-use crate::engine::pace::Timeouts;
+use crate::engine::timing::Timeouts;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::call;
@@ -51,7 +51,7 @@ impl ToolbusSession {
                 break;
             }
         }
-        self.pace = Timeouts::calibrated(slowest, &self.plan.limits);
+        self.timeouts = Timeouts::calibrated(slowest, &self.plan.limits);
         if self.echoed.is_err() {
             return Ok(());
         }
@@ -62,11 +62,11 @@ impl ToolbusSession {
             if probe.table(&self.table).is_none() {
                 continue;
             }
-            let bare = self.try_call(server, probe, &Value::Null, false, self.pace.answer).await;
+            let bare = self.try_call(server, probe, &Value::Null, false, self.timeouts.answer).await;
             // A tool that wants its semantic arguments is a finding, not a wrong manifest.
             let answer = match bare {
                 Answer::Success(_) => bare,
-                _ => self.try_call(server, probe, &Value::Null, true, self.pace.answer).await,
+                _ => self.try_call(server, probe, &Value::Null, true, self.timeouts.answer).await,
             };
             let is_reader = probe == Probe::State;
             let outcome = match &answer {
@@ -148,8 +148,9 @@ impl ToolbusSession {
         let value = json!({"alpha": own, "gamma": other});
         let table = ToolbusTable { path_base: base.to_owned(), ..self.table.clone() };
         let output = call::output(&json!({"path": "alpha"}), &table);
-        let answer =
-            self.call(server, Probe::Echo, &value, Some(("output", output)), true, self.pace.answer).await;
+        let answer = self
+            .call(server, Probe::Echo, &value, Some(("output", output)), true, self.timeouts.answer)
+            .await;
         let shown = answer.shown().to_string();
         matches!(answer, Answer::Success(_)) && shown.contains(&own) && !shown.contains(&other)
     }

@@ -18,7 +18,7 @@ impl ToolbusSession {
             return vec![Check::bad("server", Cause::Fixture, text)];
         }
         let found = format!("echoes a value, results at `{}`", self.result_pointer);
-        let mut checks = vec![Check::good("server", found), Check::pace(&self.pace)];
+        let mut checks = vec![Check::good("server", found), Check::timeouts(&self.timeouts)];
         let declared = self.capabilities();
         for probe in Probe::ALL.into_iter().filter(|probe| *probe != Probe::Echo) {
             let name = probe.capability();
@@ -51,16 +51,18 @@ impl ToolbusSession {
             Ok(server) => server,
             Err(why) => return Some(Err(why)),
         };
-        let answer = self.try_call(&server, probe, &Value::Null, true, self.pace.answer).await;
+        let answer = self.try_call(&server, probe, &Value::Null, true, self.timeouts.answer).await;
         Some(self.judged(probe, &answer))
     }
 
     fn judged(&self, probe: Probe, answer: &Answer) -> Result<String, String> {
-        let told = || shorten(&answer.shown()).to_string();
+        let answered = || shorten(&answer.shown()).to_string();
         match (probe, answer) {
-            (Probe::Fail, Answer::Success(_)) => Err(format!("it succeeds, and it should fail: {}", told())),
+            (Probe::Fail, Answer::Success(_)) => {
+                Err(format!("it succeeds, and it should fail: {}", answered()))
+            }
             (Probe::Invalid, Answer::Success(_)) => {
-                Err(format!("it is carried out, and its arguments should be invalid: {}", told()))
+                Err(format!("it is carried out, and its arguments should be invalid: {}", answered()))
             }
             (Probe::Fail | Probe::Invalid, Answer::Error(_) | Answer::ToolError(_)) => {
                 Ok("fails as it should".to_owned())
@@ -71,7 +73,7 @@ impl ToolbusSession {
                 if envelope.pointer(hint).is_none_or(is_empty) {
                     return Err(format!(
                         "nothing is at `{hint}` of its envelope (`hint_pointer`): {}",
-                        told()
+                        answered()
                     ));
                 }
                 Ok("says what comes next".to_owned())
@@ -80,14 +82,14 @@ impl ToolbusSession {
                 let envelope = answer.envelope().unwrap_or_default();
                 match envelope.pointer(&self.result_pointer) {
                     Some(result) if !is_empty(result) => Ok("gives something back".to_owned()),
-                    _ => Err(format!("it gives nothing back, so nothing can be seen: {}", told())),
+                    _ => Err(format!("it gives nothing back, so nothing can be seen: {}", answered())),
                 }
             }
             // A reader of the state may call an unknown key an error.
             (_, Answer::Success(_)) | (Probe::State, Answer::Error(_) | Answer::ToolError(_)) => {
                 Ok("answers a plain call".to_owned())
             }
-            _ => Err(format!("a plain call does not work: {}", told())),
+            _ => Err(format!("a plain call does not work: {}", answered())),
         }
     }
 }

@@ -4,39 +4,43 @@ use cucumber::when;
 use serde_json::json;
 
 use crate::engine::judge::Cause;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::world::World;
 
-#[when("the client makes the call")]
-async fn make(world: &mut World) -> Step {
-    world.make().await.map(|_| ())
+vocabulary! {
+    /// What follows the call.
+    enum AndThen "and_then" {
+        " twice" => Again,
+        " and then an echo call" => Echo,
+        " and the server is started anew" => Restart,
+        "" => Nothing,
+    }
 }
 
-#[when("the client makes the call twice")]
-async fn make_twice(world: &mut World) -> Step {
+#[when(expr = "the client makes the call{and_then}")]
+async fn make(world: &mut World, and_then: AndThen) -> Step {
     world.make().await?;
-    world.make().await.map(|_| ())
+    match and_then {
+        AndThen::Nothing => Ok(()),
+        AndThen::Again => world.make().await.map(|_| ()),
+        AndThen::Echo => {
+            world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;
+            world.make().await.map(|_| ())
+        }
+        AndThen::Restart => restart(world).await,
+    }
 }
 
-#[when("the client makes the call and then an echo call")]
-async fn make_and_echo(world: &mut World) -> Step {
-    world.make().await?;
-    world.prepare(Probe::Echo, json!({"note": "afterwards"}))?;
-    world.make().await.map(|_| ())
-}
-
-#[when("the client makes the call in `compact` mode and then without a mode")]
-async fn make_compact_and_plain(world: &mut World) -> Step {
-    world.call()?.arguments.insert("response_mode".to_owned(), json!("compact"));
-    world.make().await?;
-    world.call()?.arguments.shift_remove("response_mode");
-    world.make().await.map(|_| ())
-}
-
-#[when(expr = "the client makes the call in {string} mode")]
-async fn make_in_mode(world: &mut World, mode: String) -> Step {
+#[when(regex = r#"^the client makes the call in "([^"]*)" mode( and then without a mode)?$"#)]
+async fn make_in_mode(world: &mut World, mode: String, and_without: String) -> Step {
     world.call()?.arguments.insert("response_mode".to_owned(), mode.into());
+    world.make().await?;
+    if and_without.is_empty() {
+        return Ok(());
+    }
+    world.call()?.arguments.shift_remove("response_mode");
     world.make().await.map(|_| ())
 }
 
@@ -48,12 +52,6 @@ async fn send_illustration(world: &mut World) -> Step {
         return Err(world.suite_fault("the scenario needs the echo probe"));
     }
     Ok(())
-}
-
-#[when("the client makes the call and the server is started anew")]
-async fn make_and_restart(world: &mut World) -> Step {
-    world.make().await?;
-    restart(world).await
 }
 
 #[when(expr = "the client makes the call and {int} others, and the server is started anew")]

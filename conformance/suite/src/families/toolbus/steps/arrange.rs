@@ -1,10 +1,10 @@
 //! What there is before the call: a server, and the call's arguments.
 
-use cucumber::{Parameter, given};
+use cucumber::given;
 use serde_json::{Value, json};
 
-use super::{ProbeName, Scope};
-use crate::engine::parameters::Json;
+use super::{InScope, ProbeName};
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::Probe;
@@ -17,29 +17,26 @@ use crate::families::toolbus::world::World;
 /// Length of the strings of which large lists and objects are made.
 const SHORT: usize = 160;
 
-#[given("an MCP server")]
-async fn server(world: &mut World) -> Step {
-    world.open(RootKind::First).await
+vocabulary! {
+    /// What is unusual about the server.
+    enum ServerKind "server_kind" {
+        " of its own for large calls" => OwnForLargeCalls,
+        " of its own" => Own,
+        " whose context root is configured under the second name alone" => SecondRoot,
+        " without a context root" => NoRoot,
+        "" => Shared,
+    }
 }
 
-#[given("an MCP server of its own")]
-async fn own_server(world: &mut World) -> Step {
-    world.open_own().await
-}
-
-#[given("an MCP server of its own for large calls")]
-async fn server_for_large_calls(world: &mut World) -> Step {
-    world.open_own_in_turn().await
-}
-
-#[given("an MCP server whose context root is configured under the second name alone")]
-async fn second_root(world: &mut World) -> Step {
-    world.open(RootKind::Second).await
-}
-
-#[given("an MCP server without a context root")]
-async fn without_root(world: &mut World) -> Step {
-    world.open(RootKind::None).await
+#[given(expr = "an MCP server{server_kind}")]
+async fn server(world: &mut World, kind: ServerKind) -> Step {
+    match kind {
+        ServerKind::Shared => world.open(RootKind::First).await,
+        ServerKind::Own => world.open_own().await,
+        ServerKind::OwnForLargeCalls => world.open_own_in_turn().await,
+        ServerKind::SecondRoot => world.open(RootKind::Second).await,
+        ServerKind::NoRoot => world.open(RootKind::None).await,
+    }
 }
 
 #[given(expr = "a call of the {tool} probe")]
@@ -55,7 +52,7 @@ async fn call_of(world: &mut World, probe: ProbeName) -> Step {
 /// Reads a key that a call before has stored, since a reader may call an unknown one an error.
 async fn call_of_state(world: &mut World, value: Value) -> Step {
     world.prepare(Probe::Echo, value)?;
-    stored(world, "read".to_owned())?;
+    stored(world, "read".to_owned(), InScope(None))?;
     world.make().await?;
     world.prepare(Probe::State, Value::Null)?;
     let scene = world.scene()?;
@@ -106,25 +103,12 @@ fn correlation(world: &mut World) -> Step {
     Ok(())
 }
 
-/// Ways out of a directory.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "escape", regex = "a climbing path|a path that climbs far|an absolute path")]
-enum Escape {
-    Climbing,
-    Far,
-    Absolute,
-}
-
-impl std::str::FromStr for Escape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "a climbing path" => Ok(Self::Climbing),
-            "a path that climbs far" => Ok(Self::Far),
-            "an absolute path" => Ok(Self::Absolute),
-            other => Err(format!("`{other}` leads nowhere")),
-        }
+vocabulary! {
+    /// Ways out of a directory.
+    enum Escape "escape" {
+        "a climbing path" => Climbing,
+        "a path that climbs far" => Far,
+        "an absolute path" => Absolute,
     }
 }
 
@@ -163,44 +147,26 @@ fn output_picks(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the result is stored under {string}")]
-fn stored(world: &mut World, key: String) -> Step {
+#[given(expr = "the result is stored under {string}{in_scope}")]
+fn stored(world: &mut World, key: String, scope: InScope) -> Step {
     let unique = world.scene()?.id(&key);
+    let scopes = world.session()?.table.scopes.clone();
     let call = world.call()?;
     call.arguments.insert("store_as".to_owned(), Value::from(unique));
-    call.stored = Some((key, None));
+    let scope = scope.0.map(|scope| scope.value(&scopes));
+    if let Some(scope) = &scope {
+        call.arguments.insert("store_scope".to_owned(), Value::from(scope.clone()));
+    }
+    call.stored = Some((key, scope));
     Ok(())
 }
 
-#[given(expr = "the result is stored under {string} in the {scope} scope")]
-fn stored_in(world: &mut World, key: String, scope: Scope) -> Step {
-    stored(world, key.clone())?;
-    let scope = scope.value(&world.session()?.table.scopes);
-    let call = world.call()?;
-    call.arguments.insert("store_scope".to_owned(), Value::from(scope.clone()));
-    call.stored = Some((key, Some(scope)));
-    Ok(())
-}
-
-/// What a large value is made of.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "shape", regex = "string|list|object")]
-enum Shape {
-    String,
-    List,
-    Object,
-}
-
-impl std::str::FromStr for Shape {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "string" => Ok(Self::String),
-            "list" => Ok(Self::List),
-            "object" => Ok(Self::Object),
-            other => Err(format!("`{other}` has no length")),
-        }
+vocabulary! {
+    /// What a large value is made of.
+    enum Shape "shape" {
+        "string" => String,
+        "list" => List,
+        "object" => Object,
     }
 }
 
@@ -256,16 +222,12 @@ fn secret(world: &mut World, place: String) -> Step {
     Ok(())
 }
 
-#[given(expr = "a call of the echo probe with a secret under {string}")]
-fn echo_secret(world: &mut World, key: String) -> Step {
+#[given(regex = r#"^a call of the echo probe with a secret under "([^"]*)"( in a list)?$"#)]
+fn echo_secret(world: &mut World, key: String, in_a_list: String) -> Step {
     let marker = world.scene()?.markers.at("password");
-    world.prepare(Probe::Echo, json!({key: marker, call::BESIDE.0: call::BESIDE.1}))
-}
-
-#[given(expr = "a call of the echo probe with a secret under {string} in a list")]
-fn echo_secret_in_list(world: &mut World, key: String) -> Step {
-    let marker = world.scene()?.markers.at("password");
-    world.prepare(Probe::Echo, json!({"accounts": [{key: marker, call::BESIDE.0: call::BESIDE.1}]}))
+    let account = json!({key: marker, call::BESIDE.0: call::BESIDE.1});
+    let value = if in_a_list.is_empty() { account } else { json!({"accounts": [account]}) };
+    world.prepare(Probe::Echo, value)
 }
 
 #[given("the client has made the call")]

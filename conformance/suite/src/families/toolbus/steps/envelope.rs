@@ -1,44 +1,43 @@
 //! The form of the response, and what stands in the envelope.
 
-use cucumber::{Parameter, then};
+use cucumber::then;
 
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::toolbus::answer;
 use crate::families::toolbus::judge::{artifact, call, envelope, shape};
 use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 
-/// A property of one response.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "form",
-    regex = "has one content block|is a text block|is strict JSON|names the tool|has its action|has its trace|has the stable keys"
-)]
-enum EnvelopePredicate {
-    OneBlock,
-    Text,
-    StrictJson,
-    Tool,
-    Action,
-    Trace,
-    StableKeys,
+vocabulary! {
+    /// A property of one response.
+    enum EnvelopePredicate "form" {
+        "has one content block" => OneBlock,
+        "is a text block" => Text,
+        "is strict JSON" => StrictJson,
+        "names the tool" => Tool,
+        "has its action" => Action,
+        "has its trace" => Trace,
+        "has the stable keys" => StableKeys,
+    }
 }
 
-impl std::str::FromStr for EnvelopePredicate {
-    type Err = String;
+vocabulary! {
+    /// What one envelope holds.
+    enum EnvelopeContent "envelope_content" {
+        "carries the value" => Value,
+        "points at a JSON artifact" => Uri,
+        "points at no artifact" => NoUri,
+        "says what comes next" => Hint,
+    }
+}
 
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "has one content block" => Self::OneBlock,
-            "is a text block" => Self::Text,
-            "is strict JSON" => Self::StrictJson,
-            "names the tool" => Self::Tool,
-            "has its action" => Self::Action,
-            "has its trace" => Self::Trace,
-            "has the stable keys" => Self::StableKeys,
-            other => return Err(format!("`{other}` is no property of a response")),
-        })
+vocabulary! {
+    /// How two envelopes compare.
+    enum EnvelopeLikeness "envelope_likeness" {
+        "have the same keys" => SameKeys,
+        "are alike" => Alike,
     }
 }
 
@@ -65,24 +64,26 @@ fn trace_has(world: &mut World, name: String) -> Step {
     world.judge_call(|reply| envelope::returns_the_id(reply, &name))
 }
 
-#[then("the envelope carries the value")]
-fn carries_value(world: &mut World) -> Step {
-    world.judge_call(envelope::carries_the_result)
+#[then(expr = "the envelope {envelope_content}")]
+fn envelope_has(world: &mut World, content: EnvelopeContent) -> Step {
+    let pointer = hint_pointer(world)?;
+    world.judge_call(|reply| match content {
+        EnvelopeContent::Value => envelope::carries_the_result(reply),
+        EnvelopeContent::Uri => artifact::names_uri(reply),
+        EnvelopeContent::NoUri => artifact::names_no_uri(reply),
+        EnvelopeContent::Hint => envelope::hints(reply, &pointer).map(|_| ()),
+    })
 }
 
-#[then("the envelopes have the same keys")]
-fn same_keys(world: &mut World) -> Step {
-    world.judge_pair(envelope::have_the_same_keys)
-}
-
-#[then("the envelopes are alike")]
-fn alike(world: &mut World) -> Step {
-    world.judge_pair(|first, second| {
-        envelope::are_alike(
+#[then(expr = "the envelopes {envelope_likeness}")]
+fn envelopes_are(world: &mut World, likeness: EnvelopeLikeness) -> Step {
+    world.judge_pair(|first, second| match likeness {
+        EnvelopeLikeness::SameKeys => envelope::have_the_same_keys(first, second),
+        EnvelopeLikeness::Alike => envelope::are_alike(
             first,
             second,
             "without `response_mode` answer as with `ai`, whatever was asked before",
-        )
+        ),
     })
 }
 
@@ -128,22 +129,6 @@ fn different_artifacts(world: &mut World) -> Step {
         let hint = "give each call without ids a span id of its own";
         envelope::differ(second.finding("two calls without ids share their artifact", hint), &left, &right)
     })
-}
-
-#[then("the envelope points at a JSON artifact")]
-fn points_at_json(world: &mut World) -> Step {
-    world.judge_call(artifact::uri_is_told)
-}
-
-#[then("the envelope points at no artifact")]
-fn points_at_nothing(world: &mut World) -> Step {
-    world.judge_call(artifact::uri_is_not_told)
-}
-
-#[then("the envelope says what comes next")]
-fn says_next(world: &mut World) -> Step {
-    let pointer = hint_pointer(world)?;
-    world.judge_call(|reply| envelope::hints(reply, &pointer).map(|_| ()))
 }
 
 #[then("both envelopes say it in the same form")]

@@ -3,9 +3,19 @@
 use cucumber::then;
 
 use super::result::before_the_last;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
-use crate::families::toolbus::judge::{call, secret};
+use crate::families::toolbus::judge::call;
 use crate::families::toolbus::world::World;
+
+vocabulary! {
+    /// What an error says.
+    enum ErrorPredicate "error_predicate" {
+        "says that the params are invalid" => InvalidParams,
+        "does not say that the params are invalid" => RunTimeFailure,
+        "has a message" => Message,
+    }
+}
 
 #[then("the call is answered by an MCP error")]
 fn fails(world: &mut World) -> Step {
@@ -20,35 +30,18 @@ fn does_not_succeed(world: &mut World) -> Step {
     })
 }
 
-#[then("the error says that the params are invalid")]
-fn invalid_params(world: &mut World) -> Step {
+#[then(expr = "the error {error_predicate}")]
+fn error(world: &mut World, predicate: ErrorPredicate) -> Step {
     let session = world.session()?;
     let argument = session.table.probes.invalid.as_ref().and_then(|own| own.argument.clone());
-    world.judge_call(|reply| call::reports_invalid_params(reply, argument.as_deref()))
-}
-
-#[then("the error does not say that the params are invalid")]
-fn run_time_failure(world: &mut World) -> Step {
-    world.judge_call(call::reports_run_time_failure)
-}
-
-#[then("the error has a message")]
-fn has_a_message(world: &mut World) -> Step {
-    world.judge_call(call::has_a_message)
+    world.judge_call(|reply| match predicate {
+        ErrorPredicate::InvalidParams => call::reports_invalid_params(reply, argument.as_deref()),
+        ErrorPredicate::RunTimeFailure => call::reports_run_time_failure(reply),
+        ErrorPredicate::Message => call::has_a_message(reply),
+    })
 }
 
 #[then("the echo call succeeds")]
 fn still_serves(world: &mut World) -> Step {
     world.judge_all(|replies| call::still_serves(before_the_last(replies), &replies[replies.len() - 1]))
-}
-
-#[then("no secret is in the error")]
-fn no_secret(world: &mut World) -> Step {
-    let marker = world.scene()?.markers.at("password");
-    world.judge_call(|reply| {
-        if !reply.answer.is_failure() {
-            return call::fails(reply);
-        }
-        secret::is_not_in_the_response(reply, &marker, "the error")
-    })
 }

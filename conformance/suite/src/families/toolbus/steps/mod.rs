@@ -34,17 +34,8 @@ impl FromStr for ProbeName {
 }
 
 /// A scope of the state: by its place in the manifest, or by its name.
-#[derive(Clone, Debug, Parameter)]
-#[param(name = "scope", regex = "first|second|session|persistent")]
+#[derive(Clone, Debug)]
 pub(super) struct Scope(pub String);
-
-impl FromStr for Scope {
-    type Err = std::convert::Infallible;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(Self(text.to_owned()))
-    }
-}
 
 impl Scope {
     /// The value of `store_scope`.
@@ -55,6 +46,27 @@ impl Scope {
             _ => None,
         };
         own.cloned().unwrap_or_else(|| self.0.clone())
+    }
+}
+
+/// A scope that is named, or none.
+#[derive(Clone, Debug, Parameter)]
+#[param(name = "in_scope", regex = "(?: in the (?:first|second|session|persistent) scope)?")]
+pub(super) struct InScope(pub Option<Scope>);
+
+impl FromStr for InScope {
+    type Err = std::convert::Infallible;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let name = text.strip_prefix(" in the ").and_then(|text| text.strip_suffix(" scope"));
+        Ok(Self(name.map(|name| Scope(name.to_owned()))))
+    }
+}
+
+impl InScope {
+    /// The scope that is named, or the first one.
+    pub(super) fn or_first(self) -> Scope {
+        self.0.unwrap_or_else(|| Scope("first".to_owned()))
     }
 }
 

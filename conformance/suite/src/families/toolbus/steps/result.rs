@@ -3,7 +3,7 @@
 use cucumber::then;
 use serde_json::Value;
 
-use super::Scope;
+use super::{InScope, Scope};
 use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::parameters::Json;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
@@ -43,7 +43,11 @@ fn not_the_whole(world: &mut World) -> Step {
     world.judge_call(shape::is_not_the_whole)
 }
 
-#[then("no secret is in the response")]
+#[then(regex = "^no secret is in the (response|error)$")]
+fn no_secret(world: &mut World, answered: String) -> Step {
+    if answered == "error" { no_secret_in_error(world) } else { no_secret_in_response(world) }
+}
+
 fn no_secret_in_response(world: &mut World) -> Step {
     let markers = world.scene()?.markers.clone();
     let call = Probe::Secret.table(&world.session()?.table);
@@ -58,13 +62,19 @@ fn no_secret_in_response(world: &mut World) -> Step {
     })
 }
 
-#[then(expr = "the state holds {json} under {string}")]
-async fn state_holds(world: &mut World, expected: Json, key: String) -> Step {
-    state_holds_in(world, expected, key, Scope("first".to_owned())).await
+fn no_secret_in_error(world: &mut World) -> Step {
+    let marker = world.scene()?.markers.at("password");
+    world.judge_call(|reply| {
+        if !reply.answer.is_failure() {
+            return outcome::fails(reply);
+        }
+        secret::is_not_in_the_response(reply, &marker, "the error")
+    })
 }
 
-#[then(expr = "the state holds {json} under {string} in the {scope} scope")]
-async fn state_holds_in(world: &mut World, expected: Json, key: String, scope: Scope) -> Step {
+#[then(expr = "the state holds {json} under {string}{in_scope}")]
+async fn state_holds(world: &mut World, expected: Json, key: String, scope: InScope) -> Step {
+    let scope = scope.or_first();
     world.judge_call(outcome::succeeds)?;
     let (read, reader) = read(world, &key, &scope).await?;
     let base = world.session()?.value_base.clone();
@@ -86,8 +96,11 @@ async fn state_holds_result(world: &mut World, key: String) -> Step {
     })
 }
 
-#[then(expr = "the state holds nothing under {string}")]
-async fn state_holds_nothing(world: &mut World, key: String) -> Step {
+#[then(expr = "the state holds nothing under {string}{in_scope}")]
+async fn state_holds_nothing(world: &mut World, key: String, scope: InScope) -> Step {
+    if let Some(scope) = scope.0 {
+        return state_holds_nothing_in(world, key, scope).await;
+    }
     let (read, _) = read(world, &key, &Scope("first".to_owned())).await?;
     let is_read_back = read.is_none() && is_read_back(world, None).await?;
     world.judge_call(|reply| {
@@ -95,7 +108,6 @@ async fn state_holds_nothing(world: &mut World, key: String) -> Step {
     })
 }
 
-#[then(expr = "the state holds nothing under {string} in the {scope} scope")]
 async fn state_holds_nothing_in(world: &mut World, key: String, scope: Scope) -> Step {
     world.judge_call(outcome::succeeds)?;
     let (found, _) = read(world, &key, &scope).await?;

@@ -116,7 +116,7 @@ fn tasks(call: &Call) -> impl Iterator<Item = &Value> {
 }
 
 /// A value that the command carried inline was used nowhere.
-pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
+pub fn was_not_given(frames: &[Frame], inline: &str) -> Judgement {
     match effects(frames).find(|frame| message::mentions(&frame.body, inline)) {
         None => Ok(()),
         Some(frame) => Err(inline_used().actual(Some(&frame.body)).frame(frame).into()),

@@ -83,8 +83,8 @@ pub fn ignores_inline(frames: &[Frame], calls: &Calls<'_>, inline: &str) -> Judg
         ran && card.pointer("/content/result").is_some_and(|result| message::mentions(result, inline))
     });
     let Some((frame, card)) = using else {
-        children::was_not_told(frames, inline)?;
-        upstream::was_not_told(frames, inline)?;
+        children::was_not_given(frames, inline)?;
+        upstream::was_not_given(frames, inline)?;
         return telling(frames, calls, inline);
     };
     Err(inline_used().actual(card.pointer("/content/result")).at("/card/content/result").frame(frame).into())

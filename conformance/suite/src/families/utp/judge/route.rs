@@ -184,6 +184,14 @@ pub fn stays_in_channel(frames: &[Frame], calls: &Calls<'_>, channel: &str) -> J
     }
 }
 
+/// As [`stays_in_channel`], of whatever channel the command came on.
+pub fn stays_in_its_channel(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    match calls.subject.subject.split('.').nth(3) {
+        Some(channel) => stays_in_channel(frames, calls, channel),
+        None => Err(CheckFailure::NotObserved("the subject of the command names no channel".to_owned())),
+    }
+}
+
 /// The channel of a report, over either binding.
 fn channel_of(report: &Frame) -> Option<String> {
     if let Some(path) = report.channel.strip_prefix("POST ") {

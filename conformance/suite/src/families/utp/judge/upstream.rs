@@ -147,7 +147,7 @@ pub fn was_not_asked(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
 }
 
 /// What a command carried inline is in no request.
-pub fn was_not_told(frames: &[Frame], inline: &str) -> Judgement {
+pub fn was_not_given(frames: &[Frame], inline: &str) -> Judgement {
     match all(frames).find(|frame| holds(frame, inline)) {
         None => Ok(()),
         Some(frame) => Err(super::inline_arguments::inline_used().frame(frame).into()),

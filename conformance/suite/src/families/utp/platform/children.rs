@@ -85,6 +85,15 @@ impl State {
 }
 
 impl Children {
+    /// What becomes of the children of one call becomes of those of another.
+    pub(super) fn decide_alike(&self, earlier: &str, token: &str) {
+        let mut state = lock(&self.state);
+        let own = state.child_outcomes.iter().rev().find(|(own, _)| own == earlier);
+        if let Some(child_outcome) = own.map(|(_, child_outcome)| *child_outcome) {
+            state.child_outcomes.push((token.to_owned(), child_outcome));
+        }
+    }
+
     /// Says what becomes of the children of the call with this token.
     pub(super) fn decide(&self, token: &str, child_outcome: ChildOutcome) {
         lock(&self.state).child_outcomes.push((token.to_owned(), child_outcome));

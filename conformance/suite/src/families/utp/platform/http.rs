@@ -95,19 +95,19 @@ async fn handle(State(platform): State<Platform>, request: Request<Body>) -> Res
     drop(turn);
     let mut response = respond(reply, route.single);
     if starts {
-        let answered = Answered { platform_service, project: route.project };
+        let answered = ResponseGuard { platform_service, project: route.project };
         response.extensions_mut().insert(Arc::new(answered));
     }
     response
 }
 
 /// Goes along with a response and is dropped when that is written.
-struct Answered {
+struct ResponseGuard {
     platform_service: Arc<PlatformService>,
     project: String,
 }
 
-impl Drop for Answered {
+impl Drop for ResponseGuard {
     fn drop(&mut self) {
         self.platform_service.answered(&self.project);
     }

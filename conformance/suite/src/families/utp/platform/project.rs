@@ -191,6 +191,11 @@ impl Project {
         }
     }
 
+    /// The row of a tool that a scenario put into `resource.tools`.
+    pub(in crate::families::utp) fn tool(&self, tool_name: &str) -> Option<Value> {
+        lock(&self.rows).tools.get(tool_name).map(Row::value)
+    }
+
     /// Says in the roster which worker target serves an agent from now on.
     pub fn assign(&self, agent_id: &str, worker_target: &str) {
         let row = Row::of(&self.roster_row(agent_id, worker_target));
@@ -221,6 +226,11 @@ impl Project {
     /// Says what becomes of the children of the call with this token.
     pub fn decide_children(&self, token: &str, child_outcome: ChildOutcome) {
         self.children.decide(token, child_outcome);
+    }
+
+    /// What becomes of the children of the call with one token becomes of those of the call with another.
+    pub fn decide_children_alike(&self, earlier: &str, token: &str) {
+        self.children.decide_alike(earlier, token);
     }
 
     /// Whether a child waits for the scenario to end it.
@@ -307,7 +317,8 @@ impl Project {
         Ok(json!({"agent_id": id}))
     }
 
-    fn roster_row(&self, agent_id: &str, worker_target: &str) -> Value {
+    /// The row of an agent as the suite enters it into the roster.
+    pub(in crate::families::utp) fn roster_row(&self, agent_id: &str, worker_target: &str) -> Value {
         json!({
             "project_id": self.id, "agent_id": agent_id, "worker_target": worker_target,
             "display_name": agent_id, "profile": "general", "owner_agent_id": null, "status": "active",

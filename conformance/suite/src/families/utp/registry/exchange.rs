@@ -81,7 +81,7 @@ impl<'a> Exchange<'a> {
     }
 
     /// What came, in a few words.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let Some(status) = self.status() else {
             let why = self.closed.and_then(|closed| closed.body.as_str());
             return why.unwrap_or("there was no answer").to_owned();

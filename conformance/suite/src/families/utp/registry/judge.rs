@@ -25,7 +25,7 @@ pub(super) fn is_accepted(seen: &Seen<'_>) -> Judgement {
     if upload.stored().is_some() {
         return Ok(());
     }
-    let finding = Finding::new(upload.told(), hint(upload)).expected("2xx, and then the row at GET");
+    let finding = Finding::new(upload.summary(), hint(upload)).expected("2xx, and then the row at GET");
     let finding = upload.post.shown_in(finding);
     Err(match upload.after.filter(|_| upload.post.is_2xx()) {
         Some(read) => read.shown_in(finding).actual(Some(read.body())),
@@ -64,7 +64,7 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
     if let (true, Some(good)) = (upload.post.is_2xx() && upload.stored().is_none(), seen.good.first()) {
         was_alive(Some(good), "before")?;
         let hint = "find a tool under the name that its definition spells, or refuse the name";
-        let message = format!("nothing is there under the name that was uploaded: {}", upload.told());
+        let message = format!("nothing is there under the name that was uploaded: {}", upload.summary());
         let finding = Finding::new(message, hint).expected(upload.definition.name()).at("/tool_name");
         return Err(read_in(upload, finding).into());
     }
@@ -131,7 +131,7 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
     was_alive(seen.good.first(), "before")?;
     if upload.post.is_2xx() {
         let finding = Finding::new(
-            format!("the definition is accepted: {}", upload.post.told()),
+            format!("the definition is accepted: {}", upload.post.summary()),
             "check a definition before anything of it is stored, and answer a status of the 400s",
         );
         let finding = finding.expected("4xx").actual(upload.post.status().map(Value::from).as_ref());
@@ -140,7 +140,10 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
     changed(upload)?;
     if !upload.post.is_4xx() {
         let finding = Finding::new(
-            format!("the definition is not stored, and its author is not told why: {}", upload.post.told()),
+            format!(
+                "the definition is not stored, and its author is not told why: {}",
+                upload.post.summary()
+            ),
             "answer a status of the 400s: the definition is at fault",
         );
         let finding = finding.expected("4xx").actual(upload.post.status().map(Value::from).as_ref());
@@ -175,13 +178,13 @@ pub(super) fn is_kept(seen: &Seen<'_>) -> Judgement {
     match &seen.old {
         Some(old) if old.stored().is_some() => {}
         Some(old) => {
-            return unseen(format!("there is no tool whose new version could be refused: {}", old.told()));
+            return unseen(format!("there is no tool whose new version could be refused: {}", old.summary()));
         }
         None => return unseen("there is no tool whose new version could be refused".to_owned()),
     }
     was_alive(seen.good.first(), "before")?;
     if upload.post.is_2xx() {
-        return unseen(format!("the bad definition is accepted: {}", upload.post.told()));
+        return unseen(format!("the bad definition is accepted: {}", upload.post.summary()));
     }
     changed(upload)?;
     was_alive(seen.good.get(1), "after")
@@ -193,7 +196,7 @@ fn was_alive(good: Option<&Upload<'_>>, when: &str) -> Judgement {
         Some(good) if good.stored().is_some() => Ok(()),
         Some(good) => Err(CheckFailure::NotObserved(format!(
             "a good definition {when} it does not get through either, so this shows nothing: {}",
-            good.told()
+            good.summary()
         ))),
         None => Err(CheckFailure::NotObserved(format!("no good definition was uploaded {when} it"))),
     }
@@ -207,7 +210,7 @@ fn changed(upload: &Upload<'_>) -> Judgement {
         let finding = upload.before.map_or(finding.clone(), |read| read.shown_in(finding));
         read_in(upload, finding)
     };
-    let refused = upload.post.told();
+    let refused = upload.post.summary();
     match (before, after) {
         (Reading::Row(before), Reading::Row(after)) => {
             let found = ROW.into_iter().find_map(|name| {
@@ -232,7 +235,7 @@ fn changed(upload: &Upload<'_>) -> Judgement {
         }
         // What could be read before it can be read after it, where nothing was stored.
         (Reading::Row(_) | Reading::None, Reading::Unknown) => {
-            let told = upload.after.map(|read| read.told()).unwrap_or_default();
+            let told = upload.after.map(|read| read.summary()).unwrap_or_default();
             Err(CheckFailure::NotObserved(format!("the tool cannot be read after it: {told}")))
         }
         (_, Reading::None) | (Reading::Unknown, Reading::Unknown) => Ok(()),

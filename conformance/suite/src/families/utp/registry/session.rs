@@ -18,11 +18,11 @@ use crate::engine::diagnosis::Check;
 use crate::engine::digest::{hash, nonce};
 use crate::engine::judge::Cause;
 use crate::engine::manifest::durations;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::{Session, established};
 use crate::engine::target;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::manifest::{RegistryRead, RegistryTable};
 use crate::net::address::elsewhere;
 use crate::transcript;
@@ -60,7 +60,7 @@ pub struct ManagementSession {
     /// `<ver>` of the subjects.
     pub version: String,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     /// The way to the registry.
     pub client: Client,
     base: String,
@@ -81,7 +81,7 @@ impl std::fmt::Debug for ManagementSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ManagementSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     base: String,
     works: bool,
     told: String,
@@ -103,7 +103,7 @@ impl ManagementSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> ManagementSnapshot {
         ManagementSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             base: self.base.clone(),
             works: self.works,
             told: self.told.clone(),
@@ -122,7 +122,7 @@ impl ManagementSession {
             client: Client::offline(&table),
             table,
             version,
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             base: snapshot.base,
             works: snapshot.works,
             told: snapshot.told,
@@ -162,7 +162,7 @@ impl ManagementSession {
             None => {}
         }
         let mut session = Self {
-            pace: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
+            timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
             client: Client::new(&base, &table, plan.context.wire).map_err(ManagementError::Config)?,
             version: plan.version,
             base,
@@ -186,7 +186,7 @@ impl ManagementSession {
         if !self.works() {
             return vec![Check::bad("registry", Cause::Implementation, &self.told)];
         }
-        vec![Check::good("registry", "takes a definition and gives it back"), Check::pace(&self.pace)]
+        vec![Check::good("registry", "takes a definition and gives it back"), Check::timeouts(&self.timeouts)]
     }
 
     /// Says why the registry is gone, where the suite started it.
@@ -212,7 +212,7 @@ impl ManagementSession {
     /// Uploads a definition, and looks for its row where it was taken.
     pub async fn upload(&self, caller: &Caller, project: &str, definition: &Definition) -> MadeUpload {
         // One that never showed what it took shows nothing later.
-        let patience = if self.works { self.pace.answer } else { Duration::ZERO };
+        let patience = if self.works { self.timeouts.answer } else { Duration::ZERO };
         self.upload_and_look(caller, project, definition, patience).await
     }
 
@@ -231,13 +231,13 @@ impl ManagementSession {
             body: Some(definition.text()),
             about: Vec::new(),
         };
-        let post = self.client.send(caller, &request, self.pace.answer).await;
+        let post = self.client.send(caller, &request, self.timeouts.answer).await;
         let mut made = MadeUpload { definition: definition.clone(), post, before: None, after: None };
         let look = |made: &MadeUpload, look: fn(&Upload<'_>) -> bool| {
             caller.transcript.with(|frames| Upload::of(frames, made).is_some_and(|upload| look(&upload)))
         };
         let began = Instant::now();
-        let mut wait = self.pace.quiet / 4;
+        let mut wait = self.timeouts.settle_window / 4;
         while look(&made, |upload| upload.post.is_2xx()) {
             made.after = Some(self.read(caller, project, definition).await);
             // A registry may take its time until it shows what it took.
@@ -266,7 +266,7 @@ impl ManagementSession {
             body: None,
             about: vec![definition.name().to_owned(), definition.word.clone()],
         };
-        self.client.send(caller, &request, self.pace.answer).await
+        self.client.send(caller, &request, self.timeouts.answer).await
     }
 
     /// Finds out whether the registry takes a definition and shows it again, and how fast it is.
@@ -289,7 +289,7 @@ impl ManagementSession {
             let (stored, status, told) = caller.transcript.with(|frames| {
                 let upload = Upload::of(frames, &made);
                 let status = upload.and_then(|upload| upload.post.status());
-                let told = upload.map(|upload| upload.told()).unwrap_or_default();
+                let told = upload.map(|upload| upload.summary()).unwrap_or_default();
                 (upload.is_some_and(|upload| upload.stored().is_some()), status, told)
             });
             self.works = stored;
@@ -312,7 +312,7 @@ impl ManagementSession {
         if self.works {
             slowest = slowest.max(self.crowded_uploads(&caller).await);
         }
-        self.pace = Timeouts::calibrated(slowest, limits);
+        self.timeouts = Timeouts::calibrated(slowest, limits);
         Ok(())
     }
 
@@ -350,7 +350,7 @@ impl ManagementSession {
             let number = tokio::time::timeout(left, request).await.unwrap_or_default();
             let (status, told) = caller.transcript.with(|frames| {
                 let exchange = Exchange::of(frames, number);
-                (exchange.and_then(|exchange| exchange.status()), exchange.map(|exchange| exchange.told()))
+                (exchange.and_then(|exchange| exchange.status()), exchange.map(|exchange| exchange.summary()))
             });
             let is_warming_up = matches!(status, Some(502..=504));
             if status.is_some() && !is_warming_up {
@@ -441,7 +441,7 @@ impl Session for ManagementSession {
     fn answers_again(&self) -> BoxFuture<'_, Result<(), String>> {
         async {
             let caller = Caller { scenario: "restart".to_owned(), transcript: Arc::default() };
-            let within = self.pace.scaled(durations::start_timeout(self.table.start_timeout_seconds));
+            let within = self.timeouts.scaled(durations::start_timeout(self.table.start_timeout_seconds));
             self.wait_for_it(&caller, within).await.map_err(|error| error.to_string())
         }
         .boxed()

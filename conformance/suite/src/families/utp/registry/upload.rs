@@ -68,20 +68,21 @@ impl<'a> Upload<'a> {
     /// # Errors
     /// Nothing to judge: that the definition is taken and can be read is another rule's business.
     pub fn row(&self) -> Result<&'a Value, CheckFailure> {
-        self.stored()
-            .ok_or_else(|| CheckFailure::NotObserved(format!("there is no row to look at: {}", self.told())))
+        self.stored().ok_or_else(|| {
+            CheckFailure::NotObserved(format!("there is no row to look at: {}", self.summary()))
+        })
     }
 
     /// Why there is no row.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         if !self.post.is_2xx() {
-            return format!("the definition is not accepted: {}", self.post.told());
+            return format!("the definition is not accepted: {}", self.post.summary());
         }
         match self.after {
             Some(read) if read.is_2xx() => {
                 "the definition is accepted, and what is read back does not show it".to_owned()
             }
-            Some(read) => format!("the definition is accepted and cannot be read back: {}", read.told()),
+            Some(read) => format!("the definition is accepted and cannot be read back: {}", read.summary()),
             None => "the definition is accepted and was not read back".to_owned(),
         }
     }

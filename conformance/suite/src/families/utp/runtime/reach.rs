@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::engine::environment;
-use crate::engine::pace::heartbeat;
+use crate::engine::timing::heartbeat;
 use crate::families::utp::message;
 use crate::families::utp::platform::nats;
 use crate::transcript::Message;

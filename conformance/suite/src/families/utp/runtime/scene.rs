@@ -17,6 +17,8 @@ use super::seen::Behaviour;
 use super::session::RuntimeSession;
 use super::turn::{Row, ToolCall, Turn};
 use crate::engine::by_hand::ByHand;
+use crate::families::utp::by_hand;
+use crate::families::utp::by_hand::{Preparation, PreparedRow};
 use crate::families::utp::platform::Project;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
@@ -57,6 +59,8 @@ pub struct Scene {
     pub ending: Ending,
     /// Whether the roster names the runtime's own workers, who consume what the Inbox holds.
     pub is_served: bool,
+    /// Which worker target serves which agent.
+    served: BTreeMap<String, String>,
     started: usize,
 }
 
@@ -70,6 +74,7 @@ impl Scene {
             calls: Vec::new(),
             ending: Ending::Text,
             is_served: true,
+            served: BTreeMap::new(),
             started: 0,
         };
         scene.add_turn(session);
@@ -81,7 +86,7 @@ impl Scene {
         let number = self.turns.len() + 1;
         let unique = format!("{}{}", self.project.name.unique, self.project.name.suffix);
         let turn = Turn::new(&self.project.name, number, model::mark(&unique, number));
-        self.project.assign(&turn.agent_id, &session.worker_target);
+        self.assign(&turn.agent_id, &session.worker_target);
         self.turns.push(turn);
         number - 1
     }
@@ -168,7 +173,7 @@ impl Scene {
     /// Starts the turns that are not under way, and waits for the commands of their first answers.
     pub async fn wait_for_commands(&mut self, session: &RuntimeSession) -> Result<(), Stuck> {
         while self.started < self.turns.len() {
-            self.start_turn(session, self.started, session.pace.answer).await?;
+            self.start_turn(session, self.started, session.timeouts.answer).await?;
         }
         let first: Vec<usize> = (0..self.calls.len())
             .filter(|call| self.calls[*call].round == 0 && self.calls[*call].command.is_none())
@@ -177,11 +182,11 @@ impl Scene {
             first.iter().any(|other| other != call && self.calls[*other].turn == self.calls[*call].turn)
         });
         if side_by_side && session.baseline.parallel == Some(false) {
-            let came = self.await_command(session, first[0], session.pace.answer).await;
+            let came = self.await_command(session, first[0], session.timeouts.answer).await;
             return Err(if came { Stuck::OneByOne } else { Stuck::NoCommand(first[0]) });
         }
         for call in first {
-            if !self.await_command(session, call, session.pace.answer).await {
+            if !self.await_command(session, call, session.timeouts.answer).await {
                 return Err(Stuck::NoCommand(call));
             }
         }
@@ -226,10 +231,26 @@ impl Scene {
         self.calls[call].prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
     }
 
-    /// How messages of the scenario are sent by hand.
+    /// How messages of the scenario are sent by hand: whoever takes them finds the tool and the agent.
     pub fn by_hand(&self) -> ByHand {
+        let prepared = self.calls.iter().flat_map(|call| {
+            let turn = &self.turns[call.turn];
+            let words = vec![turn.mark.clone(), call.id().to_owned()];
+            let tool = PreparedRow::Tool(call.row.value(&self.project.id));
+            let agent = self.served.get(&turn.agent_id).map(|worker_target| {
+                PreparedRow::Agent(self.project.roster_row(&turn.agent_id, worker_target))
+            });
+            let prepared = move |row| Preparation { words: words.clone(), row };
+            [Some(tool), agent].into_iter().flatten().map(prepared)
+        });
         let cards = self.calls.iter().map(|call| call.card.clone()).collect();
-        crate::families::utp::by_hand::by_hand(&self.project.id, cards)
+        by_hand::by_hand(&self.project.id, prepared.collect(), cards)
+    }
+
+    /// Says in the roster which worker target serves an agent from now on.
+    pub fn assign(&mut self, agent_id: &str, worker_target: &str) {
+        self.project.assign(agent_id, worker_target);
+        self.served.insert(agent_id.to_owned(), worker_target.to_owned());
     }
 
     /// Saves the result card of a call and reports its callback.
@@ -240,7 +261,7 @@ impl Scene {
         }
         let message =
             self.message(session, RuntimeMessage::Report, own.turn, own.headers.clone(), own.report());
-        self.ask(session, message, Kind::ReportReply, session.pace.answer).await
+        self.ask(session, message, Kind::ReportReply, session.timeouts.answer).await
     }
 
     /// Reports a call, and reads the Inbox as soon as its agent is woken, whether the report is answered by then or not.
@@ -255,7 +276,7 @@ impl Scene {
                 self.read_inbox(session, own.turn).await;
             }
         };
-        futures::join!(self.ask(session, message, Kind::ReportReply, session.pace.answer), looking);
+        futures::join!(self.ask(session, message, Kind::ReportReply, session.timeouts.answer), looking);
     }
 
     /// Reads the Inbox of a call's agent.
@@ -263,7 +284,7 @@ impl Scene {
         let agent = self.turns[turn].agent_id.clone();
         let message =
             self.message(session, RuntimeMessage::Inbox, turn, BTreeMap::new(), whose_inbox(&agent));
-        let answer = self.exchange(session, message, session.pace.answer).await?;
+        let answer = self.exchange(session, message, session.timeouts.answer).await?;
         let body = answer.body;
         let records = body.get("records").or_else(|| body.get("items")).unwrap_or(&body).as_array()?.clone();
         let platform_service = &session.test_environment.platform_service;
@@ -283,7 +304,7 @@ impl Scene {
 
     /// What follows the first report of a call. Waits for it.
     pub async fn behaviour(&self, session: &RuntimeSession, call: usize) -> Behaviour {
-        self.behaviour_within(session, call, session.pace.answer).await
+        self.behaviour_within(session, call, session.timeouts.answer).await
     }
 
     /// As [`Scene::behaviour`], with a patience of its own.
@@ -312,7 +333,8 @@ impl Scene {
 
     /// Waits until something shows, at most as long as an answer may take.
     pub async fn wait(&self, session: &RuntimeSession, found: impl Fn(&[Frame]) -> bool) -> bool {
-        let waiting = self.project.transcript.wait(session.pace.answer, |frames| found(frames).then_some(()));
+        let waiting =
+            self.project.transcript.wait(session.timeouts.answer, |frames| found(frames).then_some(()));
         session.test_environment.unless_ended(waiting).await.is_some()
     }
 
@@ -321,30 +343,30 @@ impl Scene {
         let began = Instant::now();
         let turn = self.add_turn(session);
         SENTINEL.clone_into(&mut self.turns[turn].agent_id);
-        self.project.assign(SENTINEL, &session.worker_target);
+        self.assign(SENTINEL, &session.worker_target);
         let call = self.plan_call(session, "suspend");
         if !session.resumes() {
             self.make_up(call);
             self.started = self.turns.len();
             let taken = self.report(session, call).await.is_some_and(|answer| answer.accepted);
-            transcript::sleep_unless_replaying(session.pace.quiet_after(began.elapsed())).await;
+            transcript::sleep_unless_replaying(session.timeouts.settle_window_after(began.elapsed())).await;
             return taken;
         }
-        if self.start_turn(session, turn, session.pace.answer).await.is_err()
-            || !self.await_command(session, call, session.pace.answer).await
+        if self.start_turn(session, turn, session.timeouts.answer).await.is_err()
+            || !self.await_command(session, call, session.timeouts.answer).await
         {
             return false;
         }
         self.report(session, call).await;
         let alive = self.behaviour(session, call).await == session.baseline.suspend;
         // An early end of the window would need something to wait for; the point is that nothing comes.
-        transcript::sleep_unless_replaying(session.pace.quiet_after(began.elapsed())).await;
+        transcript::sleep_unless_replaying(session.timeouts.settle_window_after(began.elapsed())).await;
         alive
     }
 
     /// A quiet window, for what must not come after something that was seen.
-    pub async fn quiet(&self, session: &RuntimeSession) {
-        transcript::sleep_unless_replaying(session.pace.quiet).await;
+    pub async fn wait_settle_window(&self, session: &RuntimeSession) {
+        transcript::sleep_unless_replaying(session.timeouts.settle_window).await;
     }
 
     /// Whether the target did anything here.

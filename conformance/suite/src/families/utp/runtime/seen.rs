@@ -130,7 +130,7 @@ pub fn tool_messages<'a>(request: &'a Frame, turn: &Turn) -> Vec<&'a Value> {
 }
 
 /// The messages of the role `tool` that answer a call.
-pub fn told<'a>(request: &'a Frame, turn: &Turn, call: &ToolCall) -> Vec<&'a Value> {
+pub fn results_of<'a>(request: &'a Frame, turn: &Turn, call: &ToolCall) -> Vec<&'a Value> {
     let answers = |message: &&Value| {
         let id = message.get("tool_call_id").and_then(Value::as_str);
         id == Some(call.model_id.as_str()) || id == Some(call.id())

@@ -12,10 +12,10 @@ use super::model::Model;
 use super::reach::Reach;
 use super::seen::Behaviour;
 use crate::engine::diagnosis::Check;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
 use crate::engine::protocol;
 use crate::engine::session::Session;
 use crate::engine::target::SharedProcess;
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::test_environment::TestEnvironment;
@@ -52,7 +52,7 @@ pub struct RuntimeSession {
     /// The model.
     pub model: Arc<Model>,
     /// Waiting times.
-    pub pace: Timeouts,
+    pub timeouts: Timeouts,
     /// Where its workers listen.
     pub worker_target: String,
     /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
@@ -96,7 +96,7 @@ impl std::fmt::Debug for RuntimeSession {
 #[derive(Clone, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct RuntimeSnapshot {
-    pace: Timeouts,
+    timeouts: Timeouts,
     worker_target: String,
     secret: Option<String>,
     deadline: Option<Duration>,
@@ -128,7 +128,7 @@ impl RuntimeSession {
     /// What was found out.
     pub fn to_snapshot(&self) -> RuntimeSnapshot {
         RuntimeSnapshot {
-            pace: self.pace,
+            timeouts: self.timeouts,
             worker_target: self.worker_target.clone(),
             secret: self.secret.clone(),
             deadline: self.deadline,
@@ -144,7 +144,7 @@ impl RuntimeSession {
         Arc::new(Self {
             test_environment: Arc::clone(test_environment),
             model: Arc::new(Model::offline()),
-            pace: snapshot.pace,
+            timeouts: snapshot.timeouts,
             worker_target: snapshot.worker_target,
             secret: snapshot.secret,
             deadline: snapshot.deadline,
@@ -175,7 +175,7 @@ impl RuntimeSession {
                 (None, None) => Reach::Nowhere { is_http: false },
             },
             // Until it is calibrated; a target that never does its work keeps this one.
-            pace: Timeouts::calibrated(Duration::ZERO, &plan.limits),
+            timeouts: Timeouts::calibrated(Duration::ZERO, &plan.limits),
             test_environment: plan.test_environment,
             secret: plan.secret,
             model: plan.model,
@@ -194,7 +194,7 @@ impl RuntimeSession {
             let latency;
             (latency, session.refusal) = session.await_command(plan.ready_within).await?;
             session.works = latency.is_some();
-            session.pace = Timeouts::calibrated(latency.unwrap_or_default(), &plan.limits);
+            session.timeouts = Timeouts::calibrated(latency.unwrap_or_default(), &plan.limits);
         } else {
             // An execution service alone: its Inbox is what shows that it is alive.
             (session.works, session.refusal) = session.takes_a_report(plan.ready_within).await?;

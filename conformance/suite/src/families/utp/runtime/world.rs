@@ -183,13 +183,18 @@ impl World {
     fn subject(&self) -> Option<Value> {
         let scene = self.scene.as_ref()?;
         let call = scene.calls.first()?;
-        // A worker is judged by the turn that it is asked for, an execution service by what is reported to it.
-        if !call.callback.is_empty() {
-            return Some(call.report());
-        }
         let mark = &scene.turns.get(call.turn)?.mark;
+        let report = call.report();
+        let is_reported = |frame: &Frame| frame.kind == Kind::Report && frame.body == report;
         let asks = |frame: &&Frame| frame.kind == Kind::TurnStart && mentions(&frame.body, mark);
-        scene.project.transcript.with(|frames| frames.iter().find(asks).map(|frame| frame.body.clone()))
+        // A worker is judged by the turn that it is asked for, an execution service by what is reported to it. What a
+        // tool would report is prepared for every call, and sent for some.
+        scene.project.transcript.with(|frames| {
+            if frames.iter().any(is_reported) {
+                return Some(report.clone());
+            }
+            frames.iter().find(asks).map(|frame| frame.body.clone())
+        })
     }
 }
 

@@ -65,8 +65,11 @@ async fn of_probes(session: &UtpSession) -> Capture {
         let own = |frame: &Frame| frame.text("/payload/tool_call_id") == Some(call.tool_call_id.as_str());
         let answered =
             |frames: &[Frame]| seen::reports(frames, &calls).iter().any(|frame| own(frame)).then_some(());
-        let patience =
-            if session.liveness == Liveness::Answers { session.pace.answer } else { session.pace.quiet };
+        let patience = if session.liveness == Liveness::Answers {
+            session.timeouts.answer
+        } else {
+            session.timeouts.settle_window
+        };
         // What does not come is not captured, and then not observed.
         let _ = project.transcript.wait(patience, answered).await;
         scene.others.extend(call.names());

@@ -86,7 +86,7 @@ impl Parties {
 pub fn upstream_plan(own: &OpenApiTable, is_started: bool) -> UpstreamPlan {
     UpstreamPlan {
         listen: own.upstream.clone(),
-        keys: if is_started { Keys::completed(&own.environment) } else { Keys::told(&own.environment) },
+        keys: if is_started { Keys::completed(&own.environment) } else { Keys::declared(&own.environment) },
         timeout: own.timeout_seconds.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
         service_envs: own.service_envs,
         has_log: is_started || own.log.is_some(),

@@ -3,35 +3,22 @@
 use std::sync::Arc;
 
 use callmark_reports::record::Direction;
-use cucumber::{Parameter, when};
+use cucumber::when;
 use serde_json::{Value, json};
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, Step};
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::world::World;
 use crate::transcript::{Frame, Kind, Message};
 
-/// What is sent in place of a command.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "garbage", regex = "malformed JSON|a JSON list|an empty payload|a large payload")]
-enum Garbage {
-    Malformed,
-    List,
-    Empty,
-    Large,
-}
-
-impl std::str::FromStr for Garbage {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "malformed JSON" => Self::Malformed,
-            "a JSON list" => Self::List,
-            "an empty payload" => Self::Empty,
-            "a large payload" => Self::Large,
-            other => return Err(format!("`{other}` is nothing to send")),
-        })
+vocabulary! {
+    /// What is sent in place of a command.
+    enum Garbage "garbage" {
+        "malformed JSON" => Malformed,
+        "a JSON list" => List,
+        "an empty payload" => Empty,
+        "a large payload" => Large,
     }
 }
 
@@ -47,6 +34,23 @@ impl Garbage {
     }
 }
 
+vocabulary! {
+    /// Captured messages.
+    enum Examined "examined" {
+        "tool commands" => Commands,
+        "callbacks" => Callbacks,
+        "tool rows" => Rows,
+    }
+}
+
+vocabulary! {
+    /// When a command is sent again.
+    enum RepeatTime "repeat_time" {
+        "in a row" => AfterItsAnswer,
+        "at once" => BeforeItsAnswer,
+    }
+}
+
 /// Other commands that are under way together.
 const AT_A_TIME: usize = 5;
 
@@ -55,7 +59,30 @@ async fn send(world: &mut World) -> Step {
     world.send().await
 }
 
-#[when("the worker sends the command twice in a row")]
+#[when("the worker sends the command and another like it")]
+async fn send_and_another(world: &mut World) -> Step {
+    world.send().await?;
+    if world.call()?.is_bound_to_fail() {
+        world.answered_anyway().await?;
+    } else {
+        // It may be refused without an answer.
+        world.settled().await?;
+    }
+    let earlier = world.call()?.clone();
+    let scene = world.scene()?;
+    let another = scene.prepare_like(&earlier);
+    scene.put_under_test(another);
+    world.send().await
+}
+
+#[when(expr = "the worker sends the command twice {repeat_time}")]
+async fn send_twice(world: &mut World, time: RepeatTime) -> Step {
+    match time {
+        RepeatTime::AfterItsAnswer => send_twice_in_a_row(world).await,
+        RepeatTime::BeforeItsAnswer => send_twice_at_once(world).await,
+    }
+}
+
 async fn send_twice_in_a_row(world: &mut World) -> Step {
     world.send().await?;
     world.answered().await?;
@@ -79,7 +106,6 @@ async fn repeat_after_others(world: &mut World, others: usize) -> Step {
     world.settled().await
 }
 
-#[when("the worker sends the command twice at once")]
 async fn send_twice_at_once(world: &mut World) -> Step {
     let card = card_id(world)?;
     let project = Arc::clone(&world.scene()?.project);
@@ -139,22 +165,13 @@ async fn send_for_missing_card(world: &mut World) -> Step {
     Ok(())
 }
 
-#[when("the tool commands are examined")]
-fn examine_commands(world: &mut World) -> Step {
-    examine(world, CapturedKind::Command)
-}
-
-#[when("the callbacks are examined")]
-fn examine_callbacks(world: &mut World) -> Step {
-    examine(world, CapturedKind::Callback)
-}
-
-#[when("the tool rows are examined")]
-fn examine_rows(world: &mut World) -> Step {
-    examine(world, CapturedKind::Tool)
-}
-
-fn examine(world: &mut World, kind: CapturedKind) -> Step {
+#[when(expr = "the {examined} are examined")]
+fn examine(world: &mut World, examined: Examined) -> Step {
+    let kind = match examined {
+        Examined::Commands => CapturedKind::Command,
+        Examined::Callbacks => CapturedKind::Callback,
+        Examined::Rows => CapturedKind::Tool,
+    };
     let entries = world.capture()?.of_kind(kind);
     world.examine(entries);
     Ok(())
@@ -174,7 +191,7 @@ async fn card_asked_for(world: &mut World) -> Result<(), Abort> {
     };
     let project = Arc::clone(&world.scene()?.project);
     // A target that never asks has its own finding; here it only means that there is nothing to wait for.
-    let _ = project.transcript.wait(session.pace.answer, asked).await;
+    let _ = project.transcript.wait(session.timeouts.answer, asked).await;
     Ok(())
 }
 

@@ -2,57 +2,65 @@
 
 use std::sync::Arc;
 
-use cucumber::{Parameter, given};
+use cucumber::given;
 use serde_json::{Value, json};
 
-use super::Probe;
-use crate::engine::parameters::Json;
+use super::executor::{filled, remove_row_option, set_row_option};
+use super::{CalledTool, Executor};
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{HasCore as _, Step};
 use crate::families::utp::call::Call;
+use crate::families::utp::observed::EveryCall;
 use crate::families::utp::scene::Scene;
-use crate::families::utp::tool::Role;
 use crate::families::utp::world::World;
 use crate::transcript::Transcript;
 
-/// What can be wrong with a tool.call card.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "card_defect",
-    regex = "is missing|exists in another project only|holds plain text|holds text that looks like arguments|holds an arbitrary object|has no arguments"
-)]
-enum CardDefect {
-    Missing,
-    Elsewhere,
-    Text,
-    JsonText,
-    Object,
-    NoArguments,
-}
-
-impl std::str::FromStr for CardDefect {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "is missing" => Self::Missing,
-            "exists in another project only" => Self::Elsewhere,
-            "holds plain text" => Self::Text,
-            "holds text that looks like arguments" => Self::JsonText,
-            "holds an arbitrary object" => Self::Object,
-            "has no arguments" => Self::NoArguments,
-            other => return Err(format!("a card cannot be `{other}`")),
-        })
+vocabulary! {
+    /// What can be wrong with a tool.call card.
+    enum CardDefect "card_defect" {
+        "is missing" => Missing,
+        "exists in another project only" => Elsewhere,
+        "holds plain text" => Text,
+        "holds text that looks like arguments" => JsonText,
+        "holds an arbitrary object" => Object,
+        "has no arguments" => NoArguments,
     }
 }
 
-#[given("a Tool Service")]
-fn tool_service(world: &mut World) -> Step {
-    world.open_scene(Role::ToolService)
+vocabulary! {
+    /// What a scenario alters before it sends the command.
+    enum Document "document" {
+        "the command" => Command,
+        "the tool.call card's metadata" => Metadata,
+        "its row" => Row,
+    }
 }
 
-#[given("a live Tool Service")]
-async fn live_tool_service(world: &mut World) -> Step {
-    world.open_scene(Role::ToolService)?;
+vocabulary! {
+    /// Where a text stands that a scenario chooses.
+    enum TextPlace "text_place" {
+        "command's header" => Header,
+        "tool.call card's argument" => Argument,
+    }
+}
+
+vocabulary! {
+    /// What is different about the command that follows.
+    enum NextCommand "next_command" {
+        "is for a card of its own" => OwnCard,
+        "is for a card without arguments" => NoArguments,
+        "has its tool_call_id in another turn" => OtherTurn,
+    }
+}
+
+#[given(expr = "a/an {executor}")]
+fn open(world: &mut World, executor: Executor) -> Step {
+    world.open_scene(executor.role())
+}
+
+#[given(expr = "a live {executor}")]
+async fn open_live(world: &mut World, executor: Executor) -> Step {
+    world.open_scene(executor.role())?;
     world.alive().await
 }
 
@@ -65,61 +73,83 @@ fn another_project(world: &mut World, suffix: String) -> Step {
     Ok(())
 }
 
-#[given(expr = "a command for the {probe} probe")]
-async fn command(world: &mut World, probe: Probe) -> Step {
-    world.prepare(probe.0.into()).await
+#[given("every command of the run")]
+fn every_command(world: &mut World) {
+    world.judge_every(EveryCall::Named);
 }
 
-#[given(expr = "a command for the {probe} probe was answered")]
-async fn answered_command(world: &mut World, probe: Probe) -> Step {
-    world.prepare(probe.0.into()).await?;
+#[given("every valid command of the run")]
+fn every_valid_command(world: &mut World) {
+    world.judge_every(EveryCall::Valid);
+}
+
+#[given(expr = "a command for {called_tool}")]
+async fn command(world: &mut World, called: CalledTool) -> Step {
+    match called {
+        CalledTool::One(tool) if tool.asks_upstream() => world.prepare_own(tool),
+        CalledTool::One(tool) => world.prepare(tool).await,
+        CalledTool::AnyBuiltin => {
+            let sentinel = world.session()?.sentinel();
+            world.prepare(sentinel).await
+        }
+    }
+}
+
+#[given(expr = "a command for {called_tool} was answered")]
+async fn answered_command(world: &mut World, called: CalledTool) -> Step {
+    command(world, called).await?;
     world.send().await?;
     world.answered().await
 }
 
-#[given("the next command is for a card without arguments")]
-async fn next_without_arguments(world: &mut World) -> Step {
-    let earlier = next_call(world).await?;
-    let call = world.call()?;
-    call.card["content"]["arguments"] = json!({});
-    call.token = earlier.token;
+#[given(expr = "{document}('s) {string} is {json}")]
+fn set_member(world: &mut World, document: Document, member: String, value: Json) -> Step {
+    match document {
+        Document::Command => {
+            let unique = world.scene()?.project.name.unique.clone();
+            let value = match value.0 {
+                // An id with a chosen spelling still has to be one that no other call has.
+                Value::String(text) => Value::from(text.replace("{unique}", &unique)),
+                other => other,
+            };
+            world.call()?.set(&member, value);
+        }
+        Document::Metadata => world.call()?.card["metadata"][member] = value.0,
+        Document::Row => return set_row_option(world, &member, value.0),
+    }
     keep_card(world)
 }
 
-#[given("the next command is for a card of its own")]
-async fn next_for_own_card(world: &mut World) -> Step {
-    next_call(world).await.map(|_| ())
-}
-
-#[given("the next command has its tool_call_id in another turn")]
-async fn next_in_another_turn(world: &mut World) -> Step {
-    let earlier = next_call(world).await?;
-    world.call()?.set("tool_call_id", Value::from(earlier.tool_call_id));
+#[given(expr = "{document} lacks {string}")]
+fn remove_member(world: &mut World, document: Document, member: String) -> Step {
+    match document {
+        Document::Command => {
+            world.call()?.command.remove(&member);
+            return Ok(());
+        }
+        Document::Metadata => {
+            if let Some(metadata) = world.call()?.card["metadata"].as_object_mut() {
+                metadata.remove(&member);
+            }
+        }
+        Document::Row => return remove_row_option(world, &member),
+    }
     keep_card(world)
 }
 
-#[given(expr = "the command lacks {string}")]
-fn command_lacks(world: &mut World, member: String) -> Step {
-    world.call()?.command.remove(&member);
-    Ok(())
-}
-
-#[given(expr = "the command's {string} is {json}")]
-fn command_member(world: &mut World, member: String, value: Json) -> Step {
-    let unique = world.scene()?.project.name.unique.clone();
-    let value = match value.0 {
-        // An id with a chosen spelling still has to be one that no other call has.
-        Value::String(text) => Value::from(text.replace("{unique}", &unique)),
-        other => other,
-    };
-    world.call()?.set(&member, value);
-    keep_card(world)
-}
-
-#[given(expr = "the command's header {string} is {string}")]
-fn command_header(world: &mut World, name: String, value: String) -> Step {
-    world.call()?.headers.insert(name, value);
-    Ok(())
+#[given(expr = "the {text_place} {string} is {string}")]
+fn set_text(world: &mut World, place: TextPlace, name: String, text: String) -> Step {
+    match place {
+        TextPlace::Header => {
+            world.call()?.headers.insert(name, text);
+            Ok(())
+        }
+        TextPlace::Argument => {
+            let text = filled(world, &text)?;
+            world.call()?.card["content"]["arguments"][name] = Value::from(text);
+            keep_card(world)
+        }
+    }
 }
 
 #[given(expr = "the command carries {string} inline")]
@@ -199,20 +229,6 @@ fn card_defect(world: &mut World, defect: CardDefect) -> Step {
     keep_card(world)
 }
 
-#[given(expr = "the tool.call card's metadata {string} is {json}")]
-fn card_metadata(world: &mut World, member: String, value: Json) -> Step {
-    world.call()?.card["metadata"][member] = value.0;
-    keep_card(world)
-}
-
-#[given(expr = "the tool.call card's metadata lacks {string}")]
-fn card_metadata_lacks(world: &mut World, member: String) -> Step {
-    if let Some(metadata) = world.call()?.card["metadata"].as_object_mut() {
-        metadata.remove(&member);
-    }
-    keep_card(world)
-}
-
 #[given(expr = "the tool is registered with after_execution {string}")]
 fn registration(world: &mut World, after_execution: String) -> Step {
     let tool = world.call()?.tool;
@@ -240,15 +256,29 @@ fn captured_messages(world: &mut World) -> Step {
     world.capture().map(|_| ())
 }
 
+#[given(expr = "the next command {next_command}")]
+async fn next_command(world: &mut World, next: NextCommand) -> Step {
+    let earlier = next_call(world).await?;
+    let call = world.call()?;
+    match next {
+        NextCommand::OwnCard => return Ok(()),
+        NextCommand::NoArguments => {
+            call.card["content"]["arguments"] = json!({});
+            call.token = earlier.token;
+        }
+        NextCommand::OtherTurn => call.set("tool_call_id", Value::from(earlier.tool_call_id)),
+    }
+    keep_card(world)
+}
+
 /// What an inline value says; no card holds it.
 pub(super) fn inline_token(call: &Call) -> String {
     format!("inline-{}", call.token)
 }
 
-/// Prepares another call of the same tool; the earlier one becomes one of the others.
+/// Prepares another call of the same tool, and returns the earlier one.
 async fn next_call(world: &mut World) -> Result<Call, crate::engine::world::Abort> {
     let earlier = world.call()?.clone();
-    world.scene()?.others.extend(earlier.names());
     world.prepare(earlier.tool).await?;
     Ok(earlier)
 }

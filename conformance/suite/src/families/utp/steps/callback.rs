@@ -1,9 +1,10 @@
 //! Then: the callback.
 
-use cucumber::{Parameter, then};
+use cucumber::then;
 
-use super::Status;
 use super::refusal::any_callback;
+use super::{IfAny, Status};
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::callback;
 use crate::families::utp::judge::callback::AFTER_EXECUTION;
@@ -12,28 +13,12 @@ use crate::families::utp::judge::seen::STATUSES;
 use crate::families::utp::judge::{card, route, trace};
 use crate::families::utp::world::World;
 
-/// What is asked of the callback's trace.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "trace_property",
-    regex = "continues the command's|has a span of its own|is reported in a well-formed way"
-)]
-enum TraceProperty {
-    Continues,
-    OwnSpan,
-    WellFormed,
-}
-
-impl std::str::FromStr for TraceProperty {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "continues the command's" => Self::Continues,
-            "has a span of its own" => Self::OwnSpan,
-            "is reported in a well-formed way" => Self::WellFormed,
-            other => return Err(format!("a trace cannot be asked whether it `{other}`")),
-        })
+vocabulary! {
+    /// What is asked of the callback's trace.
+    enum TraceProperty "trace_property" {
+        "continues the command's" => Continues,
+        "has a span of its own" => OwnSpan,
+        "is reported in a well-formed way" => WellFormed,
     }
 }
 
@@ -62,40 +47,40 @@ async fn ends_as(world: &mut World, status: Status) -> Step {
     world.judge_call(|frames, calls| card::has_status(frames, calls, &status.0))
 }
 
-#[then(expr = "the callback carries {string}")]
-async fn carries(world: &mut World, member: String) -> Step {
+#[then(regex = r#"^the callback (carries|lacks) "([^"]*)"$"#)]
+async fn carries_or_lacks(world: &mut World, carries: String, member: String) -> Step {
     world.answered().await?;
-    world.judge_call(|frames, calls| callback::carries(frames, calls, &member))
+    world.judge_each_call(move |frames, calls| match carries.as_str() {
+        "carries" => callback::carries(frames, calls, &member),
+        _ => callback::lacks(frames, calls, &member),
+    })
 }
 
 #[then(expr = "the callback's {string} is the command's")]
 async fn repeats(world: &mut World, member: String) -> Step {
     world.answered().await?;
-    world.judge_call(|frames, calls| callback::repeats(frames, calls, &member))
+    world.judge_each_call(move |frames, calls| callback::repeats(frames, calls, &member))
 }
 
-#[then("the callback names suspend or terminate")]
-async fn names_after_execution(world: &mut World) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| callback::is_one_of(frames, calls, "after_execution", &AFTER_EXECUTION))
+#[then(expr = "the callback{if_any} names suspend or terminate")]
+async fn names_after_execution(world: &mut World, if_any: IfAny) -> Step {
+    callback_unless_optional(world, if_any).await?;
+    world.judge_each_call(move |frames, calls| {
+        callback::is_one_of(frames, calls, "after_execution", &AFTER_EXECUTION)
+    })
 }
 
-#[then("any callback names suspend or terminate")]
-async fn any_names_after_execution(world: &mut World) -> Step {
-    any_callback(world).await?;
-    world.judge_call(|frames, calls| callback::is_one_of(frames, calls, "after_execution", &AFTER_EXECUTION))
+#[then(expr = "the callback{if_any} has one of the five statuses")]
+async fn status_known(world: &mut World, if_any: IfAny) -> Step {
+    callback_unless_optional(world, if_any).await?;
+    world.judge_each_call(move |frames, calls| callback::is_one_of(frames, calls, "status", &STATUSES))
 }
 
-#[then("the callback's status is one of the five")]
-async fn status_known(world: &mut World) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| callback::is_one_of(frames, calls, "status", &STATUSES))
-}
-
-#[then("any callback has one of the five statuses")]
-async fn any_status_known(world: &mut World) -> Step {
-    any_callback(world).await?;
-    world.judge_call(|frames, calls| callback::is_one_of(frames, calls, "status", &STATUSES))
+async fn callback_unless_optional(world: &mut World, if_any: IfAny) -> Step {
+    match if_any {
+        IfAny::MayBeMissing => any_callback(world).await,
+        IfAny::MustBeThere => world.answered().await,
+    }
 }
 
 #[then("no callback of the whole run has another status than the five")]
@@ -107,33 +92,27 @@ async fn every_status_known(world: &mut World) -> Step {
 #[then("the callback carries the card's step_id")]
 async fn carries_step(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(callback::step_of_card)
-}
-
-#[then(expr = "the callback lacks {string}")]
-async fn lacks(world: &mut World, member: String) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| callback::lacks(frames, calls, &member))
+    world.judge_each_call(callback::step_of_card)
 }
 
 #[then("the callback holds routing and pointer members only")]
 async fn routes_only(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(callback::routes_only)
+    world.judge_each_call(callback::routes_only)
 }
 
 #[then(expr = "the callback's trace {trace_property}")]
 async fn trace_has(world: &mut World, property: TraceProperty) -> Step {
     world.answered().await?;
-    world.judge_call(match property {
+    world.judge_each_call(match property {
         TraceProperty::Continues => trace::continues_trace,
         TraceProperty::OwnSpan => trace::has_own_span,
         TraceProperty::WellFormed => trace::is_well_formed,
     })
 }
 
-#[then("it is noted whether the callback has a tracestate")]
-async fn note_tracestate(world: &mut World) -> Step {
+/// Notes what a rule leaves open.
+pub(super) async fn note_tracestate(world: &mut World) -> Step {
     world.answered().await?;
     let has = world.frames().iter().any(|frame| {
         frame.kind == crate::transcript::Kind::Report && frame.headers.contains_key("tracestate")

@@ -3,16 +3,28 @@
 use cucumber::then;
 
 use super::Status;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::capture::CapturedKind;
 use crate::families::utp::judge::callback::MEMBERS;
 use crate::families::utp::judge::captured;
 use crate::families::utp::world::World;
 
-#[then(expr = "every command carries {string}")]
-fn commands_carry(world: &mut World, member: String) -> Step {
+vocabulary! {
+    /// One of the captured messages.
+    enum Captured "captured" {
+        "command" => Command,
+        "row" => Row,
+    }
+}
+
+#[then(expr = "every {captured} carries {string}")]
+fn carries(world: &mut World, captured: Captured, member: String) -> Step {
     let entries = world.entries()?;
-    world.judge(captured::commands_carry(&entries, &member))
+    world.judge(match captured {
+        Captured::Command => captured::commands_carry(&entries, &member),
+        Captured::Row => captured::rows_carry(&entries, &member),
+    })
 }
 
 #[then("every subject has the form of a tool command")]
@@ -35,8 +47,8 @@ fn callbacks_keep_status(world: &mut World, ended: Status, called_back: Status) 
     world.judge(captured::callbacks_keep_status(&callbacks, &cards, &ended.0))
 }
 
-#[then("it is noted which extension fields there are")]
-fn note_extensions(world: &mut World) -> Step {
+/// Notes what a rule leaves open.
+pub(super) fn note_extensions(world: &mut World) -> Step {
     let names = captured::extensions(&world.entries()?, &MEMBERS);
     world.note(if names.is_empty() {
         "no callback has an extension field".to_owned()
@@ -44,12 +56,6 @@ fn note_extensions(world: &mut World) -> Step {
         format!("extension fields of callbacks: {}", names.join(", "))
     });
     Ok(())
-}
-
-#[then(expr = "every row carries {string}")]
-fn rows_carry(world: &mut World, field: String) -> Step {
-    let entries = world.entries()?;
-    world.judge(captured::rows_carry(&entries, &field))
 }
 
 #[then("every row belongs to its project")]

@@ -2,6 +2,7 @@
 
 use cucumber::then;
 
+use super::IfAny;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::{card, repeat, seen};
 use crate::families::utp::reason::Alternative;
@@ -9,7 +10,7 @@ use crate::families::utp::world::World;
 
 #[then("a tool.result card is written for the call")]
 fn is_written(world: &mut World) -> Step {
-    world.judge_call(card::is_written)
+    world.judge_each_call(card::is_written)
 }
 
 #[then("the result shows the arguments of the card")]
@@ -35,13 +36,13 @@ fn has_no_error(world: &mut World) -> Step {
 #[then("the tool.result card was saved before the report")]
 async fn precedes_report(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(card::precedes_report)
+    world.judge_each_call(card::precedes_report)
 }
 
 #[then("the callback points to the tool.result card of the call")]
 async fn is_addressed(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(card::is_addressed)
+    world.judge_each_call(card::is_addressed)
 }
 
 #[then("the outcome is in the tool.result card only")]
@@ -53,21 +54,20 @@ async fn holds_outcome(world: &mut World) -> Step {
 #[then("the tool.result card is a ToolResultContent")]
 async fn is_typed(world: &mut World) -> Step {
     world.answered().await?;
-    world.judge_call(card::is_typed)
+    world.judge_each_card(card::is_typed)
 }
 
-#[then(expr = "the tool.result card inherits {string}")]
-async fn inherits(world: &mut World, member: String) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| card::inherits(frames, calls, &member))
-}
-
-#[then(expr = "the tool.result card, if there is one, inherits {string}")]
-async fn any_inherits(world: &mut World, member: String) -> Step {
-    world.wait_grace_period().await?;
-    world.judge_call(|frames, calls| match seen::result_card(frames, calls) {
-        Some(_) => card::inherits(frames, calls, &member),
-        None => Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls))),
+#[then(expr = "the tool.result card{if_any} inherits {string}")]
+async fn inherits(world: &mut World, if_any: IfAny, member: String) -> Step {
+    match if_any {
+        IfAny::MustBeThere => world.answered().await?,
+        IfAny::MayBeMissing => world.wait_grace_period().await?,
+    }
+    world.judge_each_card(move |frames, calls| match seen::result_card(frames, calls) {
+        None if if_any == IfAny::MayBeMissing => {
+            Err(Alternative::NoRefusalCard.seen_in(seen::life_after(frames, calls)))
+        }
+        _ => card::inherits(frames, calls, &member),
     })
 }
 
@@ -83,8 +83,8 @@ async fn overrides(world: &mut World, after_execution: String) -> Step {
     world.judge_call(|frames, calls| card::keeps_control(frames, calls, &after_execution))
 }
 
-#[then("it is noted whether the result overrides")]
-async fn note_override(world: &mut World) -> Step {
+/// Notes what a rule leaves open.
+pub(super) async fn note_override(world: &mut World) -> Step {
     world.answered().await?;
     let overrides = seen::saved_cards(&world.frames())
         .any(|(_, card)| card.pointer("/content/result/__cg_control/after_execution").is_some());
@@ -100,7 +100,7 @@ async fn has_one_effect(world: &mut World) -> Step {
 
 #[then("the call has one tool.result card")]
 fn has_one_card(world: &mut World) -> Step {
-    world.judge_call(repeat::has_one_card)
+    world.judge_each_call(repeat::has_one_card)
 }
 
 #[then("the call of the other turn is answered on its own")]

@@ -6,34 +6,14 @@ use callmark_reports::record::Direction;
 use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
-use super::arrange::keep_card;
 use crate::engine::judge::Cause;
-use crate::engine::parameters::Json;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{card, upstream};
-use crate::families::utp::tool::{Role, Tool};
 use crate::families::utp::upstream::{Key, ResponseMode, Variable};
 use crate::families::utp::world::World;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
-
-/// `search` or `reader`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "mode", regex = "search|reader")]
-struct Mode(Tool);
-
-impl FromStr for Mode {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "search" => Ok(Self(Tool::Search)),
-            "reader" => Ok(Self(Tool::Reader)),
-            other => Err(format!("`{other}` is no mode")),
-        }
-    }
-}
 
 /// One of the variables that hold keys.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -78,32 +58,9 @@ impl FromStr for UpstreamMode {
 /// A literal that looks like a key; no environment holds it.
 const LITERAL: &str = "literal-key";
 
-#[given("an OpenAPI executor")]
-fn executor(world: &mut World) -> Step {
-    world.open_scene(Role::OpenApi)
-}
-
-#[given("a live OpenAPI executor")]
-async fn live_executor(world: &mut World) -> Step {
-    world.open_scene(Role::OpenApi)?;
-    world.alive().await
-}
-
-#[given(expr = "a {mode} command")]
-fn command(world: &mut World, mode: Mode) -> Step {
-    world.prepare_own(mode.0)
-}
-
-#[given(expr = "a {mode} command was answered")]
-async fn answered_command(world: &mut World, mode: Mode) -> Step {
-    world.prepare_own(mode.0)?;
-    world.send().await?;
-    world.answered().await
-}
-
-#[given(expr = "its row's {string} is {json}")]
-fn row_option(world: &mut World, pointer: String, value: Json) -> Step {
-    let value = match value.0 {
+/// Sets an option of the row of the call.
+pub(super) fn set_row_option(world: &mut World, pointer: &str, value: Value) -> Step {
+    let value = match value {
         Value::String(text) => Value::from(filled(world, &text)?),
         other => other,
     };
@@ -113,12 +70,12 @@ fn row_option(world: &mut World, pointer: String, value: Json) -> Step {
     {
         world.scene()?.project.upstream.watch(&host);
     }
-    world.scene()?.configure(|options| put(options, &pointer, value));
+    world.scene()?.configure(|options| put(options, pointer, value));
     Ok(())
 }
 
-#[given(expr = "its row lacks {string}")]
-fn row_lacks(world: &mut World, pointer: String) -> Step {
+/// Takes an option out of the row of the call.
+pub(super) fn remove_row_option(world: &mut World, pointer: &str) -> Step {
     let (parent, member) = pointer.rsplit_once('/').unwrap_or_default();
     world.scene()?.configure(|options| {
         if let Some(members) = options.pointer_mut(parent).and_then(Value::as_object_mut) {
@@ -126,13 +83,6 @@ fn row_lacks(world: &mut World, pointer: String) -> Step {
         }
     });
     Ok(())
-}
-
-#[given(expr = "the tool.call card's argument {string} is {string}")]
-fn card_argument(world: &mut World, name: String, text: String) -> Step {
-    let text = filled(world, &text)?;
-    world.call()?.card["content"]["arguments"][name] = Value::from(text);
-    keep_card(world)
 }
 
 #[given(expr = "the upstream {manner}")]
@@ -160,16 +110,10 @@ fn upstream_does(world: &mut World, mode: UpstreamMode) -> Step {
     Ok(())
 }
 
-#[then(expr = "{string} is asked for it")]
-async fn is_asked(world: &mut World, host: String) -> Step {
+#[then(regex = r#"^"([^"]*)" is asked for it(, if any host is)?$"#)]
+async fn is_asked(world: &mut World, host: String, if_any: String) -> Step {
     world.answered().await?;
-    world.judge_call(|frames, calls| upstream::asks(frames, calls, &host, true))
-}
-
-#[then(expr = "{string} is asked for it, if any host is")]
-async fn is_asked_if_any(world: &mut World, host: String) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| upstream::asks(frames, calls, &host, false))
+    world.judge_call(|frames, calls| upstream::asks(frames, calls, &host, if_any.is_empty()))
 }
 
 #[then(expr = "the call reaches {string} and succeeds")]
@@ -255,8 +199,8 @@ async fn follows_nothing(world: &mut World) -> Step {
     world.judge_later(LateCheck::FollowsNothing(landing))
 }
 
-#[then("it is noted whether the service's own configuration takes part")]
-async fn note_service_configuration(world: &mut World) -> Step {
+/// Notes what a rule leaves open.
+pub(super) async fn note_service_configuration(world: &mut World) -> Step {
     world.answered().await?;
     let session = world.session()?;
     let service = session.upstream().and_then(|upstream| upstream.plan.keys.of(Variable::Service).cloned());
@@ -273,7 +217,7 @@ async fn note_service_configuration(world: &mut World) -> Step {
 }
 
 /// Fills in what differs from call to call.
-fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
+pub(super) fn filled(world: &mut World, text: &str) -> Result<String, Abort> {
     let token = world.call()?.token.clone();
     Ok(text
         .replace("{landing}", &format!("landed-{token}"))

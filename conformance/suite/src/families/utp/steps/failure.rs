@@ -2,47 +2,36 @@
 
 use cucumber::then;
 
+use super::IfAny;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::{errors, seen, upstream};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
 
-#[then(expr = "the failed card has {string}")]
-async fn has_member(world: &mut World, member: String) -> Step {
-    world.answered().await?;
-    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+#[then(expr = "the failed card{if_any} has {string}")]
+async fn has_member(world: &mut World, if_any: IfAny, member: String) -> Step {
+    failed_card_unless_optional(world, if_any).await?;
+    world.judge_each_card(move |frames, calls| errors::has_member(frames, calls, &member))
 }
 
-#[then(expr = "the failed card, if there is one, has {string}")]
-async fn any_has_member(world: &mut World, member: String) -> Step {
-    any_failed_card(world).await?;
-    world.judge_call(|frames, calls| errors::has_member(frames, calls, &member))
+#[then(expr = "the failed card{if_any} has its detail in place")]
+async fn has_detail(world: &mut World, if_any: IfAny) -> Step {
+    failed_card_unless_optional(world, if_any).await?;
+    world.judge_each_card(errors::has_detail_in_place)
 }
 
-#[then("the failed card has its detail in place")]
-async fn has_detail(world: &mut World) -> Step {
-    world.answered().await?;
-    world.judge_call(errors::has_detail_in_place)
+async fn failed_card_unless_optional(world: &mut World, if_any: IfAny) -> Step {
+    match if_any {
+        IfAny::MayBeMissing => any_failed_card(world).await,
+        IfAny::MustBeThere => world.answered().await,
+    }
 }
 
-#[then("the failed card, if there is one, has its detail in place")]
-async fn any_has_detail(world: &mut World) -> Step {
-    any_failed_card(world).await?;
-    world.judge_call(errors::has_detail_in_place)
-}
-
-#[then(expr = "the call fails with code {string}")]
-async fn fails_with(world: &mut World, code: String) -> Step {
-    fails_with_one_of(world, &[&code]).await
-}
-
-#[then(expr = "the call fails with code {string} or {string}")]
-async fn fails_with_either(world: &mut World, code: String, other: String) -> Step {
-    fails_with_one_of(world, &[&code, &other]).await
-}
-
-async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
+/// The second code is empty where one is named.
+#[then(regex = r#"^the call fails with code "([^"]*)"(?: or "([^"]*)")?$"#)]
+async fn fails_with(world: &mut World, code: String, other: String) -> Step {
+    let codes: Vec<&str> = [code.as_str(), &other].into_iter().filter(|code| !code.is_empty()).collect();
     // Who throws, or asks an upstream, was called validly, so its answer is waited for; a refusal may never come.
     let call = world.call()?;
     if call.obstructed && call.tool.asks_upstream() {
@@ -55,7 +44,7 @@ async fn fails_with_one_of(world: &mut World, codes: &[&str]) -> Step {
     }
     let mut own = None;
     world.judge_call(|frames, calls| {
-        own = errors::has_code(frames, calls, codes)?;
+        own = errors::has_code(frames, calls, &codes)?;
         Ok(())
     })?;
     if let Some(note) = own {
@@ -79,7 +68,7 @@ async fn all_refused(world: &mut World) -> Step {
     let session = world.session()?;
     let both = |frames: &[Frame]| (errors::failed_cards(frames) >= 2).then_some(());
     // None need come, so that none came is not judged here.
-    let _ = world.scene()?.project.transcript.linger(session.pace.late, both).await;
+    let _ = world.scene()?.project.transcript.linger(session.timeouts.late, both).await;
     Ok(())
 }
 

@@ -19,24 +19,80 @@ mod wakeup;
 use std::convert::Infallible;
 use std::str::FromStr;
 
-use cucumber::Parameter;
+use cucumber::{Parameter, then};
 
-use super::manifest::ProbeName;
+use super::manifest::{Builtin, ProbeName};
+use super::tool::{Role, Tool};
+use super::world::World;
+use crate::engine::parameters::vocabulary;
+use crate::engine::world::Step;
 
-/// `echo`, `count`, `fail` or `ctl`.
+vocabulary! {
+    /// What executes tool calls.
+    enum Executor "executor" {
+        "Tool Service" => ToolService,
+        "OpenAPI executor" => OpenApi,
+        "PMO" => Pmo,
+    }
+}
+
+impl Executor {
+    fn role(self) -> Role {
+        match self {
+            Self::ToolService => Role::ToolService,
+            Self::OpenApi => Role::OpenApi,
+            Self::Pmo => Role::Pmo,
+        }
+    }
+}
+
+/// A tool that is called.
 #[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "probe", regex = "echo|count|fail|ctl")]
-pub(crate) struct Probe(pub ProbeName);
+#[param(
+    name = "called_tool",
+    regex = "the (?:echo|count|fail|ctl) probe|the (?:search|reader) tool|a built-in|provision_agent|delegate_async|\
+             launch_principal|ask_expert|fork_join"
+)]
+enum CalledTool {
+    One(Tool),
+    /// One that the PMO has.
+    AnyBuiltin,
+}
 
-impl FromStr for Probe {
+impl FromStr for CalledTool {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
-        ProbeName::ALL
-            .into_iter()
-            .find(|probe| probe.name() == text)
-            .map(Self)
-            .ok_or_else(|| format!("`{text}` is no probe"))
+        let builtin = || Builtin::ALL.into_iter().find(|builtin| builtin.name() == text).map(Tool::from);
+        let probe = || {
+            let name = text.strip_prefix("the ")?.strip_suffix(" probe")?;
+            ProbeName::ALL.into_iter().find(|probe| probe.name() == name).map(Tool::from)
+        };
+        match text {
+            "a built-in" => Ok(Self::AnyBuiltin),
+            "the search tool" => Ok(Self::One(Tool::Search)),
+            "the reader tool" => Ok(Self::One(Tool::Reader)),
+            _ => probe().or_else(builtin).map(Self::One).ok_or_else(|| format!("`{text}` is no tool")),
+        }
+    }
+}
+
+vocabulary! {
+    /// Whether what a step judges need be there.
+    enum IfAny "if_any" {
+        ", if there is one," => MayBeMissing,
+        "" => MustBeThere,
+    }
+}
+
+vocabulary! {
+    /// What a rule leaves open, so that it is noted.
+    enum Noted "noted" {
+        "whether the callback has a tracestate" => Tracestate,
+        "which extension fields there are" => Extensions,
+        "whether the result overrides" => Override,
+        "whether the service's own configuration takes part" => OwnConfiguration,
+        "whether the tool ran" => Run,
     }
 }
 
@@ -50,5 +106,16 @@ impl FromStr for Status {
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(text.to_owned()))
+    }
+}
+
+#[then(expr = "it is noted {noted}")]
+async fn is_noted(world: &mut World, noted: Noted) -> Step {
+    match noted {
+        Noted::Tracestate => callback::note_tracestate(world).await,
+        Noted::Extensions => captured::note_extensions(world),
+        Noted::Override => card::note_override(world).await,
+        Noted::OwnConfiguration => executor::note_service_configuration(world).await,
+        Noted::Run => refusal::note_run(world).await,
     }
 }

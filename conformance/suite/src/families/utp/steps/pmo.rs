@@ -11,28 +11,12 @@ use crate::engine::world::Step;
 use crate::families::utp::judge::children;
 use crate::families::utp::judge::seen;
 use crate::families::utp::judge::seen::STATUSES;
-use crate::families::utp::manifest::Builtin;
 use crate::families::utp::platform::{ChildOutcome, Order};
-use crate::families::utp::tool::Role;
 use crate::families::utp::world::World;
 use crate::transcript::Frame;
 
 /// Children of one call that are ended one by one; a PMO that starts more is given up.
 const MAX_CHILDREN: usize = 32;
-
-/// `delegate_async` and so on.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "builtin", regex = "provision_agent|delegate_async|launch_principal|ask_expert|fork_join")]
-struct BuiltinName(Builtin);
-
-impl FromStr for BuiltinName {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        let known = Builtin::ALL.into_iter().find(|builtin| builtin.name() == text);
-        known.map(Self).ok_or_else(|| format!("`{text}` is no built-in"))
-    }
-}
 
 /// What the platform does with what a built-in asks for.
 #[derive(Clone, Copy, Debug, Parameter)]
@@ -58,35 +42,6 @@ impl FromStr for ChildOrder {
     fn from_str(text: &str) -> Result<Self, Self::Err> {
         Ok(Self(if text == "first" { Order::FirstStarted } else { Order::LastStarted }))
     }
-}
-
-#[given("a PMO")]
-fn pmo(world: &mut World) -> Step {
-    world.open_scene(Role::Pmo)
-}
-
-#[given("a live PMO")]
-async fn live_pmo(world: &mut World) -> Step {
-    world.open_scene(Role::Pmo)?;
-    world.alive().await
-}
-
-#[given("a command for a built-in")]
-async fn command(world: &mut World) -> Step {
-    let sentinel = world.session()?.sentinel();
-    world.prepare(sentinel).await
-}
-
-#[given("a command for a built-in was answered")]
-async fn answered_command(world: &mut World) -> Step {
-    command(world).await?;
-    world.send().await?;
-    world.answered().await
-}
-
-#[given(expr = "a command for {builtin}")]
-async fn command_for(world: &mut World, builtin: BuiltinName) -> Step {
-    world.prepare(builtin.0.into()).await
 }
 
 #[given(expr = "the platform {obstacle} what the built-in asks for")]
@@ -121,12 +76,13 @@ async fn send_and_end_children(world: &mut World, order: ChildOrder) -> Step {
     let began = Instant::now();
     for _ in 0..MAX_CHILDREN {
         let one_waits = |frames: &[Frame]| reported(frames).or_else(|| project.child_waits().then_some(()));
-        let waiting =
-            session.test_environment.unless_ended(project.transcript.wait(session.pace.answer, one_waits));
+        let waiting = session
+            .test_environment
+            .unless_ended(project.transcript.wait(session.timeouts.answer, one_waits));
         let one = async { waiting.await.is_some() };
         let waiting = project.transcript.record_external_async("a child waits", one).await;
         // The others of them, and an answer that does not wait, are given the time to come.
-        let window = session.pace.quiet_after(began.elapsed());
+        let window = session.timeouts.settle_window_after(began.elapsed());
         let early = project.transcript.linger(window, reported).await;
         let end = || session.test_environment.platform_service.end_child(&project, order.0);
         if !waiting || early.is_some() || !project.transcript.record_external("a child ends", end) {

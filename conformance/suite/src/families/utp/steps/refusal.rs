@@ -43,8 +43,8 @@ async fn leaves_state_alone(world: &mut World) -> Step {
     world.judge_later(LateCheck::LeavesStateAlone)
 }
 
-#[then("it is noted whether the tool ran")]
-async fn note_run(world: &mut World) -> Step {
+/// Notes what a rule leaves open.
+pub(super) async fn note_run(world: &mut World) -> Step {
     world.settled().await?;
     let mut ran = false;
     world.judge_call(|frames, calls| {

@@ -13,6 +13,9 @@ use crate::families::utp::token::tokens;
 use crate::net::wire::{CALL, SCENARIO};
 use crate::transcript::{Kind, Message};
 
+/// The two hosts that an executor may ask (Guide §4).
+pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];
+
 /// A request as it arrived.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct ReceivedRequest {

@@ -100,7 +100,7 @@ impl Keys {
     }
 
     /// As the manifest says; what it does not say is not known.
-    pub fn told(environment: &BTreeMap<String, String>) -> Self {
+    pub fn declared(environment: &BTreeMap<String, String>) -> Self {
         let told = |variable: Variable| {
             let value = environment.get(variable.name()).filter(|value| value.len() >= 4)?;
             Some(Key::new(variable, value.clone()))
@@ -110,7 +110,7 @@ impl Keys {
 
     /// As the manifest says, the others made up.
     pub fn completed(environment: &BTreeMap<String, String>) -> Self {
-        let told = Self::told(environment);
+        let told = Self::declared(environment);
         let made = Self::made_up();
         Self(made.0.into_iter().map(|key| told.of(key.variable).cloned().unwrap_or(key)).collect())
     }

@@ -21,11 +21,9 @@ use super::platform::PlatformService;
 use crate::net::http_connections;
 use crate::transcript::lock;
 
+pub use asked::ALLOWED;
 pub use keys::{Key, Keys, Variable};
 pub use script::{ResponseMode, Script};
-
-/// The two hosts that an executor may ask (Guide §4).
-pub const ALLOWED: [&str; 2] = ["s.jina.ai", "r.jina.ai"];
 
 /// What an upstream is started with, and what is known of the executor before it.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]

@@ -10,8 +10,7 @@ use hyper::body::Incoming;
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-use super::ALLOWED;
-use super::asked::ReceivedRequest;
+use super::asked::{ALLOWED, ReceivedRequest};
 use super::script::ResponseMode;
 use crate::families::utp::platform::{PlatformService, Project};
 use crate::net::http_connections;

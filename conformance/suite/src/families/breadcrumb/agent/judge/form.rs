@@ -1,12 +1,10 @@
 //! The form of an invocation (Universal Tool Invocation L5-26).
 
-use std::str::FromStr;
-
-use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::ledger::belongs;
 use crate::families::breadcrumb::crumb::INVOCATION;
@@ -17,42 +15,19 @@ const TAG: &str = "agent:response";
 const SESSION: &str = "session:";
 const PLACEHOLDER: &str = "session:SESSION_ID";
 
-/// A part of an invocation, as features name it.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "part",
-    regex = "JSON|action|breadcrumb|schema name|title|tag|session|list of calls|kind of message|message"
-)]
-pub(in crate::families::breadcrumb::agent) enum Part {
-    Json,
-    Action,
-    Breadcrumb,
-    SchemaName,
-    Title,
-    Tag,
-    Session,
-    Calls,
-    KindOfMessage,
-    Message,
-}
-
-impl FromStr for Part {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "JSON" => Self::Json,
-            "action" => Self::Action,
-            "breadcrumb" => Self::Breadcrumb,
-            "schema name" => Self::SchemaName,
-            "title" => Self::Title,
-            "tag" => Self::Tag,
-            "session" => Self::Session,
-            "list of calls" => Self::Calls,
-            "kind of message" => Self::KindOfMessage,
-            "message" => Self::Message,
-            _ => return Err(format!("`{text}` is no part of an invocation")),
-        })
+vocabulary! {
+    /// A part of an invocation, as features name it.
+    pub(in crate::families::breadcrumb::agent) enum Part "part" {
+        "JSON" => Json,
+        "action" => Action,
+        "breadcrumb" => Breadcrumb,
+        "schema name" => SchemaName,
+        "title" => Title,
+        "tag" => Tag,
+        "session" => Session,
+        "list of calls" => Calls,
+        "kind of message" => KindOfMessage,
+        "message" => Message,
     }
 }
 

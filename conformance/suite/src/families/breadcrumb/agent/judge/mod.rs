@@ -46,9 +46,9 @@ impl<'a> Seen<'a> {
         self.invocations()?.into_iter().try_for_each(&judgement)?;
         let others = self.utterances.iter().filter(|utterance| utterance.requests().is_empty());
         others.map(judgement).find(Result::is_err).unwrap_or(Ok(())).map_err(|trouble| match trouble {
-            CheckFailure::Broken(finding) => {
-                finding.recommended("the standard shows a last word by its examples only").into()
-            }
+            CheckFailure::Broken(finding) => finding
+                .recommended("the standard shows a last word by its examples only (ambiguity A27)")
+                .into(),
             other => other,
         })
     }

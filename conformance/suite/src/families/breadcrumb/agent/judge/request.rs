@@ -1,41 +1,25 @@
 //! The members of a call (Universal Tool Invocation, field definitions, L28-44).
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::str::FromStr;
 
-use cucumber::Parameter;
 use serde_json::Value;
 
 use super::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::engine::parameters::vocabulary;
 use crate::families::breadcrumb::agent::agent_output::{ToolRequest, Utterance};
 use crate::families::breadcrumb::agent::seed_data::{TOOLS, meant, misfit};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::reason::Alternative;
 
-/// A member of a call, as features name it.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "member", regex = "tool|input|request id|form of request id|flag")]
-pub(in crate::families::breadcrumb::agent) enum Member {
-    Tool,
-    Input,
-    RequestId,
-    FormOfRequestId,
-    Flag,
-}
-
-impl FromStr for Member {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "tool" => Self::Tool,
-            "input" => Self::Input,
-            "request id" => Self::RequestId,
-            "form of request id" => Self::FormOfRequestId,
-            "flag" => Self::Flag,
-            _ => return Err(format!("`{text}` is no member of a call")),
-        })
+vocabulary! {
+    /// A member of a call, as features name it.
+    pub(in crate::families::breadcrumb::agent) enum Member "member" {
+        "tool" => Tool,
+        "input" => Input,
+        "request id" => RequestId,
+        "form of request id" => FormOfRequestId,
+        "flag" => Flag,
     }
 }
 

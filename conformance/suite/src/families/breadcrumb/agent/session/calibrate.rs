@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::{CrumbAgentError, CrumbAgentSession};
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::breadcrumb::agent::agent_output::Utterance;
 use crate::families::breadcrumb::agent::driver::Way;
 use crate::families::breadcrumb::agent::ledger::Ledger;
@@ -40,7 +40,7 @@ impl CrumbAgentSession {
             let _ = tokio::time::timeout(LISTENING.min(within), someone).await;
         }
         let (noted, first) = self.first_word("first", within).await?;
-        self.pace = Timeouts::calibrated(first, limits);
+        self.timeouts = Timeouts::calibrated(first, limits);
         let mut second = None;
         if noted {
             second = self.try_once(UserRequest::Memo, "second", self.deadline()).await?.called;
@@ -50,7 +50,7 @@ impl CrumbAgentSession {
             }
         }
         if let Some(second) = second {
-            self.pace = Timeouts::calibrated(first.max(second), limits);
+            self.timeouts = Timeouts::calibrated(first.max(second), limits);
             self.works = true;
         }
         Ok(())

@@ -10,8 +10,8 @@ use tokio::task::JoinSet;
 
 use super::{CrumbAgentError, CrumbAgentSession};
 use crate::engine::digest::nonce;
-use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, Log, OpenContext, Pipes, Port, SharedProcess};
+use crate::engine::timing::Timeouts;
 use crate::families::breadcrumb::agent::driver::{Courier, Driver, Way, line};
 use crate::families::breadcrumb::agent::manifest::{Capture, CrumbAgentTable};
 use crate::families::breadcrumb::agent::model::Model;
@@ -97,7 +97,7 @@ pub(super) async fn set_up(
         processes.push(first.on(port));
     }
     Ok(CrumbAgentSession {
-        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
+        timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
         around: Arc::new(Around { router, driver: Driver { store, way }, model }),
         states,
         further_tools: names(&held),

@@ -2,29 +2,34 @@
 
 use cucumber::{given, when};
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::agent::task::UserRequest;
 use crate::families::breadcrumb::agent::world::World;
+
+vocabulary! {
+    /// Who wants something: each request adds to the task of the scenario.
+    enum Who "who" {
+        "a user who wants" => First,
+        "another user, who wants" => Other,
+        "the user then asks for" => Same,
+    }
+}
 
 #[given("an agent")]
 fn agent(world: &mut World) -> Step {
     world.open()
 }
 
-#[given(expr = "a user who wants {user_request}")]
-fn user(world: &mut World, user_request: UserRequest) -> Step {
+#[given(expr = "{who} {user_request}")]
+fn wants(world: &mut World, who: Who, user_request: UserRequest) -> Step {
+    // Whoever wants it, it is one more request of the scenario; who asks when is for the step that asks.
+    let _ = who;
     world.scene()?.want(user_request);
     Ok(())
 }
 
-#[given(expr = "the user then asks for {user_request}")]
-#[given(expr = "another user, who wants {user_request}")]
-fn more(world: &mut World, user_request: UserRequest) -> Step {
-    user(world, user_request)
-}
-
-#[when("the user asks")]
-#[when("the user asks for one after the other")]
+#[when(regex = "^the user asks(?: for one after the other)?$")]
 async fn asks(world: &mut World) -> Step {
     let asked = world.scene()?.ask().await;
     world.reached(asked)

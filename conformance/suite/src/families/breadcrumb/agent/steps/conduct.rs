@@ -2,18 +2,22 @@
 
 use cucumber::then;
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::agent::judge::conduct;
 use crate::families::breadcrumb::agent::world::World;
 
-#[then("the result is to come back to the agent")]
-fn result_returns_to_agent(world: &mut World) -> Step {
-    world.judge_all(|seen| conduct::returns(seen, true))
+vocabulary! {
+    /// Where the agent asks for the result to be sent.
+    enum Destination "destination" {
+        "come back to the agent" => Agent,
+        "go to the user" => User,
+    }
 }
 
-#[then("the result is to go to the user")]
-fn result_goes_to_user(world: &mut World) -> Step {
-    world.judge_all(|seen| conduct::returns(seen, false))
+#[then(expr = "the result is to {destination}")]
+fn result_is_routed(world: &mut World, destination: Destination) -> Step {
+    world.judge_all(|seen| conduct::returns(seen, destination == Destination::Agent))
 }
 
 #[then("each answer is reported as that of its call")]
@@ -23,7 +27,7 @@ async fn answers_are_paired_with_calls(world: &mut World) -> Step {
 
 #[then("nothing of the failure is reported or used as a result")]
 async fn failure_is_not_used(world: &mut World) -> Step {
-    world.scene()?.quiet().await;
+    world.scene()?.wait_settle_window().await;
     world.judge_all(conduct::heeds_the_status)
 }
 

@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use serde_json::json;
 
 use super::RunnerSession;
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::breadcrumb::crumb::{INVOCATION, REQUEST};
 use crate::families::breadcrumb::manifest::Dispatch;
 use crate::families::breadcrumb::router::ScenarioChannel;
@@ -59,7 +59,7 @@ impl RunnerSession {
                         .await;
                     if let Some(works) = answered {
                         self.works = works;
-                        self.pace = Timeouts::calibrated(asked.elapsed(), limits);
+                        self.timeouts = Timeouts::calibrated(asked.elapsed(), limits);
                         if works {
                             self.settle(limits).await;
                         }
@@ -90,13 +90,13 @@ impl RunnerSession {
             let answered = |frames: &[Frame]| Answer::of(frames, &call).map(|_| ());
             // Who answers the first call only is the scenarios' business.
             if self.first_call(&scenario_channel, &unique, &call).await.is_err()
-                || scenario_channel.transcript.wait(self.pace.answer, answered).await.is_none()
+                || scenario_channel.transcript.wait(self.timeouts.answer, answered).await.is_none()
             {
                 return;
             }
             slowest = slowest.max(asked.elapsed());
         }
-        self.pace = self.pace.usually(slowest, limits);
+        self.timeouts = self.timeouts.usually(slowest, limits);
     }
 
     /// Makes first calls until one is answered, by whatever.

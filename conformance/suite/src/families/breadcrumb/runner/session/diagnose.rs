@@ -18,8 +18,10 @@ impl RunnerSession {
                            `breadcrumb.inputs` if the tool takes another input";
             return vec![Check::bad("runner", Cause::Implementation, message)];
         }
-        let mut checks =
-            vec![Check::good("runner", "executes a call, and answers it by its id"), Check::pace(&self.pace)];
+        let mut checks = vec![
+            Check::good("runner", "executes a call, and answers it by its id"),
+            Check::timeouts(&self.timeouts),
+        ];
         for tool in &self.table.catalog {
             checks.push(match self.try_tool(tool).await {
                 Some(Ok(told)) => Check::good(tool, told),

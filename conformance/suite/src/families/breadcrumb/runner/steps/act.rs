@@ -2,62 +2,52 @@
 
 use cucumber::when;
 
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::breadcrumb::runner::world::World;
 
-#[when(regex = "^the agent makes the calls?$")]
-async fn makes(world: &mut World) -> Step {
-    let made = world.scene()?.make().await;
-    world.reached(made)?;
-    world.scene()?.wait().await;
-    Ok(())
+vocabulary! {
+    /// How calls are made, and what follows them.
+    enum Manner "manner" {
+        " one by one" => OneByOne,
+        ", each after the answer to the one before" => InTurn,
+        " at the same time" => AtTheSameTime,
+        " and waits for one more answer" => WaitsForMore,
+        " and says nothing more" => IsSilent,
+        ", and then one for the user" => ShowsAnother,
+        "" => Plain,
+    }
 }
 
-#[when("the agent makes the calls one by one")]
-async fn makes_each(world: &mut World) -> Step {
-    let made = world.scene()?.make_each().await;
-    world.reached(made)
+#[when(expr = "the agent makes the call(s){manner}")]
+async fn makes(world: &mut World, manner: Manner) -> Step {
+    let scene = world.scene()?;
+    let made = match manner {
+        Manner::OneByOne => scene.make_each().await,
+        Manner::InTurn => scene.make_in_turn().await,
+        Manner::AtTheSameTime => scene.make_side_by_side().await,
+        _ => scene.make().await,
+    };
+    world.reached(made)?;
+    if matches!(manner, Manner::OneByOne | Manner::InTurn | Manner::AtTheSameTime) {
+        return Ok(());
+    }
+    world.scene()?.wait().await;
+    let window = world.session()?.window();
+    let scene = world.scene()?;
+    let followed = match manner {
+        Manner::WaitsForMore => scene.wait_settle_window(window).await,
+        Manner::IsSilent => scene.prove_alive().await,
+        Manner::ShowsAnother => scene.show_another().await,
+        _ => Ok(()),
+    };
+    world.reached(followed)
 }
 
 #[when(regex = "^the agent makes the (odd|failing) calls? between two harmless ones$")]
 async fn makes_between(world: &mut World, which: String) -> Step {
     let made = world.scene()?.make_between(which == "failing").await;
     world.reached(made)
-}
-
-#[when("the agent makes the calls and waits for one more answer")]
-async fn makes_and_waits(world: &mut World) -> Step {
-    let made = world.scene()?.make().await;
-    world.reached(made)?;
-    world.scene()?.wait().await;
-    let window = world.session()?.window();
-    let quiet = world.scene()?.quiet(window).await;
-    world.reached(quiet)
-}
-
-#[when("the agent makes the calls at the same time")]
-async fn makes_side_by_side(world: &mut World) -> Step {
-    let made = world.scene()?.make_side_by_side().await;
-    world.reached(made)
-}
-
-#[when("the agent makes the call, and then one for the user")]
-async fn makes_and_shows(world: &mut World) -> Step {
-    let made = world.scene()?.make().await;
-    world.reached(made)?;
-    world.scene()?.wait().await;
-    let shown = world.scene()?.show_another().await;
-    world.reached(shown)
-}
-
-#[when("the agent makes the calls and says nothing more")]
-async fn makes_and_is_silent(world: &mut World) -> Step {
-    let made = world.scene()?.make().await;
-    world.reached(made)?;
-    world.scene()?.wait().await;
-    let quiet = world.scene()?.prove_alive().await;
-    world.reached(quiet)
 }
 
 #[when(expr = "the call stands in a breadcrumb of schema {word}")]

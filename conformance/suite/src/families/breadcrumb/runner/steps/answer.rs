@@ -1,64 +1,30 @@
 //! What an answer is.
 
-use std::str::FromStr;
+use cucumber::then;
 
-use cucumber::{Parameter, then};
-
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::runner::judge::{answer, outcome};
 use crate::families::breadcrumb::runner::world::World;
 
-/// What is said of an answer.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "answer_predicate",
-    regex = "is a breadcrumb of schema tool.response.v1|has its members in its context|spells its id request_id|\
-             repeats the id of the request|repeats the name of the tool|has success or error as its status"
-)]
-enum AnswerPredicate {
-    Schema,
-    Context,
-    Spelling,
-    Id,
-    Tool,
-    Status,
-}
-
-impl FromStr for AnswerPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "is a breadcrumb of schema tool.response.v1" => Self::Schema,
-            "has its members in its context" => Self::Context,
-            "spells its id request_id" => Self::Spelling,
-            "repeats the id of the request" => Self::Id,
-            "repeats the name of the tool" => Self::Tool,
-            "has success or error as its status" => Self::Status,
-            other => return Err(format!("`{other}` is not said of answers")),
-        })
+vocabulary! {
+    /// What is said of an answer.
+    enum AnswerPredicate "answer_predicate" {
+        "is a breadcrumb of schema tool.response.v1" => Schema,
+        "has its members in its context" => Context,
+        "spells its id request_id" => Spelling,
+        "repeats the id of the request" => Id,
+        "repeats the name of the tool" => Tool,
+        "has success or error as its status" => Status,
     }
 }
 
-/// What is said of a success or a failure.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "part", regex = "an object as its output|no error|a text as its error")]
-enum AnswerPart {
-    Output,
-    NoError,
-    Error,
-}
-
-impl FromStr for AnswerPart {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "an object as its output" => Self::Output,
-            "no error" => Self::NoError,
-            "a text as its error" => Self::Error,
-            other => return Err(format!("`{other}` is not said of answers")),
-        })
+vocabulary! {
+    /// What is said of a success or a failure.
+    enum AnswerPart "part" {
+        "an object as its output" => Output,
+        "no error" => NoError,
+        "a text as its error" => Error,
     }
 }
 
@@ -77,8 +43,7 @@ fn is(world: &mut World, answer_predicate: AnswerPredicate) -> Step {
     })
 }
 
-#[then(expr = "the success has {part}")]
-#[then(expr = "the failure has {part}")]
+#[then(expr = "the success/failure has {part}")]
 fn has(world: &mut World, part: AnswerPart) -> Step {
     world.judge_answers(|call, given| match part {
         AnswerPart::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),

@@ -1,89 +1,41 @@
 //! What is given.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, given};
+use cucumber::given;
 use serde_json::{Value, json};
 
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::{Call, filled};
 use crate::families::breadcrumb::runner::world::World;
 
-/// A call that cannot succeed.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "failing",
-    regex = "an expression that breaks off|an open bracket|words for an expression|a word for seconds|an update of nothing|\
-             a tool that nobody has|no expression|another name for the expression"
-)]
-pub(super) enum Failing {
-    BreaksOff,
-    OpenBracket,
-    Words,
-    Seconds,
-    Update,
-    Unknown,
-    NoExpression,
-    OtherName,
-}
-
-impl FromStr for Failing {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "an expression that breaks off" => Self::BreaksOff,
-            "an open bracket" => Self::OpenBracket,
-            "words for an expression" => Self::Words,
-            "a word for seconds" => Self::Seconds,
-            "an update of nothing" => Self::Update,
-            "a tool that nobody has" => Self::Unknown,
-            "no expression" => Self::NoExpression,
-            "another name for the expression" => Self::OtherName,
-            other => return Err(format!("`{other}` is no way to fail")),
-        })
+vocabulary! {
+    /// A call that cannot succeed.
+    pub(super) enum Failing "failing" {
+        "an expression that breaks off" => BreaksOff,
+        "an open bracket" => OpenBracket,
+        "words for an expression" => Words,
+        "a word for seconds" => Seconds,
+        "an update of nothing" => Update,
+        "a tool that nobody has" => Unknown,
+        "no expression" => NoExpression,
+        "another name for the expression" => OtherName,
     }
 }
 
-/// What a `requestId` looks like.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "form",
-    regex = "llm-001|calc-1|search-abc|s1|a UUID|one with a colon|one in capitals|one with other letters|one of 120 signs|\
-             one like a path"
-)]
-pub(super) enum CallForm {
-    Llm,
-    Calc,
-    Search,
-    Short,
-    Uuid,
-    Colon,
-    Capitals,
-    Letters,
-    Long,
-    Path,
-}
-
-impl FromStr for CallForm {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "llm-001" => Self::Llm,
-            "calc-1" => Self::Calc,
-            "search-abc" => Self::Search,
-            "s1" => Self::Short,
-            "a UUID" => Self::Uuid,
-            "one with a colon" => Self::Colon,
-            "one in capitals" => Self::Capitals,
-            "one with other letters" => Self::Letters,
-            "one of 120 signs" => Self::Long,
-            "one like a path" => Self::Path,
-            other => return Err(format!("`{other}` is no form of an id")),
-        })
+vocabulary! {
+    /// What a `requestId` looks like.
+    pub(super) enum CallForm "form" {
+        "llm-001" => Llm,
+        "calc-1" => Calc,
+        "search-abc" => Search,
+        "s1" => Short,
+        "a UUID" => Uuid,
+        "one with a colon" => Colon,
+        "one in capitals" => Capitals,
+        "one with other letters" => Letters,
+        "one of 120 signs" => Long,
+        "one like a path" => Path,
     }
 }
 
@@ -105,22 +57,32 @@ impl CallForm {
     }
 }
 
+vocabulary! {
+    /// Whom the result is for.
+    enum ForTheUser "for_the_user" {
+        " for the user" => Yes,
+        "" => No,
+    }
+}
+
+impl ForTheUser {
+    fn aim(self, call: Call) -> Call {
+        match self {
+            Self::Yes => Call { return_to_llm: Some(false), ..call },
+            Self::No => call,
+        }
+    }
+}
+
 #[given("a tool runner")]
 fn runner(world: &mut World) -> Step {
     world.open()
 }
 
-#[given(expr = "a call of {word}")]
-async fn call(world: &mut World, tool: String) -> Step {
+#[given(expr = "a call of {word}{for_the_user}")]
+async fn call(world: &mut World, tool: String, for_the_user: ForTheUser) -> Step {
     let call = usual(world, &tool).await?;
-    world.scene()?.calls.push(call);
-    Ok(())
-}
-
-#[given(expr = "a call of {word} for the user")]
-async fn call_for_the_user(world: &mut World, tool: String) -> Step {
-    let call = usual(world, &tool).await?;
-    world.scene()?.calls.push(Call { return_to_llm: Some(false), ..call });
+    world.scene()?.calls.push(for_the_user.aim(call));
     Ok(())
 }
 
@@ -159,15 +121,10 @@ async fn further(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "a call with {failing}")]
-async fn bad_call(world: &mut World, failing: Failing) -> Step {
-    bad_calls(world, 1, failing).await
-}
-
-#[given(expr = "a call with {failing} for the user")]
-async fn bad_call_for_the_user(world: &mut World, failing: Failing) -> Step {
+#[given(expr = "a call with {failing}{for_the_user}")]
+async fn bad_call(world: &mut World, failing: Failing, for_the_user: ForTheUser) -> Step {
     let call = failing_call(world, failing).await?;
-    world.scene()?.calls.push(Call { return_to_llm: Some(false), ..call });
+    world.scene()?.calls.push(for_the_user.aim(call));
     Ok(())
 }
 

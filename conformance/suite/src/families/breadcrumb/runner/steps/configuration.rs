@@ -1,55 +1,29 @@
 //! Which configuration a tool runs with.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, given, then, when};
+use cucumber::{given, then};
 
 use crate::engine::judge::{Cause, Judgement};
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::fixtures::{Act, NOTHING};
 use crate::families::breadcrumb::runner::judge::config;
 use crate::families::breadcrumb::runner::judge::config::Known;
 use crate::families::breadcrumb::runner::world::World;
 
-/// What stands where a configuration should.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(name = "stand_in", regex = "no breadcrumb|a note")]
-enum StandIn {
-    Nothing,
-    Note,
-}
-
-impl FromStr for StandIn {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "no breadcrumb" => Ok(Self::Nothing),
-            "a note" => Ok(Self::Note),
-            other => Err(format!("`{other}` stands in for nothing")),
-        }
+vocabulary! {
+    /// What stands where a configuration should.
+    enum StandIn "stand_in" {
+        "no breadcrumb" => Nothing,
+        "a note" => Note,
     }
 }
 
-/// What a provider gets of a configuration.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(name = "part", regex = "key|model|custom setting")]
-enum ConfigurationPredicate {
-    Key,
-    Model,
-    Custom,
-}
-
-impl FromStr for ConfigurationPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        match text {
-            "key" => Ok(Self::Key),
-            "model" => Ok(Self::Model),
-            "custom setting" => Ok(Self::Custom),
-            other => Err(format!("`{other}` is no part of a configuration")),
-        }
+vocabulary! {
+    /// What a provider gets of a configuration.
+    enum ConfigurationPredicate "part" {
+        "key" => Key,
+        "model" => Model,
+        "custom setting" => Custom,
     }
 }
 
@@ -74,12 +48,6 @@ async fn unconfigured(world: &mut World, act: Act, stand_in: StandIn) -> Step {
     let call = world.reached(call)?;
     world.scene()?.calls.push(call);
     Ok(())
-}
-
-#[when("the agent makes one call after the other")]
-async fn in_turn(world: &mut World) -> Step {
-    let made = world.scene()?.make_in_turn().await;
-    world.reached(made)
 }
 
 #[then(expr = "the provider gets the {part} of the configuration of each")]

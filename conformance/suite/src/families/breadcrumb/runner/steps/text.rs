@@ -1,59 +1,31 @@
 //! Inputs that are easily altered on their way.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, given, then};
+use cucumber::{given, then};
 use serde_json::{Value, json};
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
 use crate::families::breadcrumb::runner::call::filled;
 use crate::families::breadcrumb::runner::judge::outcome;
 use crate::families::breadcrumb::runner::world::World;
 
-/// A text that is easily altered.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "text",
-    regex = "many scripts|two normal forms|quotes and backslashes|a variable|digits|a zero|a truth value|JSON|blanks around it|\
-             blank lines|control characters|markup|20 kB"
-)]
-pub(super) enum Text {
-    Scripts,
-    NormalForms,
-    Quotes,
-    Variable,
-    Digits,
-    Zero,
-    Truth,
-    Json,
-    Blanks,
-    Lines,
-    Controls,
-    Markup,
-    Long,
-}
-
-impl FromStr for Text {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "many scripts" => Self::Scripts,
-            "two normal forms" => Self::NormalForms,
-            "quotes and backslashes" => Self::Quotes,
-            "a variable" => Self::Variable,
-            "digits" => Self::Digits,
-            "a zero" => Self::Zero,
-            "a truth value" => Self::Truth,
-            "JSON" => Self::Json,
-            "blanks around it" => Self::Blanks,
-            "blank lines" => Self::Lines,
-            "control characters" => Self::Controls,
-            "markup" => Self::Markup,
-            "20 kB" => Self::Long,
-            other => return Err(format!("`{other}` is no text of the suite")),
-        })
+vocabulary! {
+    /// A text that is easily altered.
+    pub(super) enum Text "text" {
+        "many scripts" => Scripts,
+        "two normal forms" => NormalForms,
+        "quotes and backslashes" => Quotes,
+        "a variable" => Variable,
+        "digits" => Digits,
+        "a zero" => Zero,
+        "a truth value" => Truth,
+        "JSON" => Json,
+        "blanks around it" => Blanks,
+        "blank lines" => Lines,
+        "control characters" => Controls,
+        "markup" => Markup,
+        "20 kB" => Long,
     }
 }
 

@@ -1,12 +1,12 @@
 //! What tools are asked, and what they bring.
 
-use std::str::FromStr;
 use std::time::Duration;
 
-use cucumber::{Parameter, given, then};
+use cucumber::{given, then};
 use serde_json::{Value, json};
 
 use crate::engine::judge::Judgement;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;
@@ -15,64 +15,30 @@ use crate::families::breadcrumb::runner::pages::Page;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::families::breadcrumb::runner::world::World;
 
-/// What a tool's output is.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "output_predicate",
-    regex = "has the members of its schema|has the text of the reply|names the model|has the number of tokens|has a cost that is an amount|has a cost|has a number|is the message|says how long it waited|comes when the time is over|names a breadcrumb that the store holds|is a success|has the version of the store|has all that was stored|counts its results|is the page|has the text of the page|says that it clicked|names the file of an image|has the title of the page|is the work of the tool that was named"
-)]
-enum OutputPredicate {
-    Schema,
-    Content,
-    Model,
-    Tokens,
-    CostIsAmount,
-    Cost,
-    Number,
-    Message,
-    Waited,
-    OnTime,
-    Created,
-    Success,
-    Version,
-    Found,
-    Counted,
-    Page,
-    PageText,
-    Clicked,
-    Image,
-    PageTitle,
-    Named,
-}
-
-impl FromStr for OutputPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "has the members of its schema" => Self::Schema,
-            "has the text of the reply" => Self::Content,
-            "names the model" => Self::Model,
-            "has the number of tokens" => Self::Tokens,
-            "has a cost that is an amount" => Self::CostIsAmount,
-            "has a cost" => Self::Cost,
-            "has a number" => Self::Number,
-            "is the message" => Self::Message,
-            "says how long it waited" => Self::Waited,
-            "comes when the time is over" => Self::OnTime,
-            "names a breadcrumb that the store holds" => Self::Created,
-            "is a success" => Self::Success,
-            "has the version of the store" => Self::Version,
-            "has all that was stored" => Self::Found,
-            "counts its results" => Self::Counted,
-            "is the page" => Self::Page,
-            "has the text of the page" => Self::PageText,
-            "says that it clicked" => Self::Clicked,
-            "names the file of an image" => Self::Image,
-            "has the title of the page" => Self::PageTitle,
-            "is the work of the tool that was named" => Self::Named,
-            other => return Err(format!("`{other}` is nothing that an output is")),
-        })
+vocabulary! {
+    /// What a tool's output is.
+    enum OutputPredicate "output_predicate" {
+        "has the members of its schema" => Schema,
+        "has the text of the reply" => Content,
+        "names the model" => Model,
+        "has the number of tokens" => Tokens,
+        "has a cost that is an amount" => CostIsAmount,
+        "has a cost" => Cost,
+        "has a number" => Number,
+        "is the message" => Message,
+        "says how long it waited" => Waited,
+        "comes when the time is over" => OnTime,
+        "names a breadcrumb that the store holds" => Created,
+        "is a success" => Success,
+        "has the version of the store" => Version,
+        "has all that was stored" => Found,
+        "counts its results" => Counted,
+        "is the page" => Page,
+        "has the text of the page" => PageText,
+        "says that it clicked" => Clicked,
+        "names the file of an image" => Image,
+        "has the title of the page" => PageTitle,
+        "is the work of the tool that was named" => Named,
     }
 }
 
@@ -121,16 +87,6 @@ async fn search(world: &mut World, number: usize) -> Step {
     let call = world.scene()?.search_of(number).await;
     let call = world.reached(call)?;
     push(world, call)
-}
-
-#[given("a call of each further tool")]
-fn further(world: &mut World) -> Step {
-    let scene = world.scene()?;
-    for (name, extra) in scene.session.table.extra.clone() {
-        let call = Call::new(&name, extra.input, scene.request_id(&name));
-        scene.calls.push(call);
-    }
-    Ok(())
 }
 
 #[given(expr = "the provider answers with status {int}")]
@@ -214,7 +170,7 @@ async fn look(world: &mut World, output_predicate: OutputPredicate) -> Step {
             scene
                 .scenario_channel
                 .transcript
-                .wait(Duration::from_secs(1).min(scene.session.pace.answer), told)
+                .wait(Duration::from_secs(1).min(scene.session.timeouts.answer), told)
                 .await;
         }
         _ => {}

@@ -4,9 +4,10 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use cucumber::gherkin;
-use cucumber::{Parameter, given, then, when};
+use cucumber::{Parameter, given, then};
 
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::judge;
@@ -17,40 +18,18 @@ use crate::families::breadcrumb::runner::world::World;
 /// From two timers of a second each to this long after the call, they ran side by side.
 const SIDE_BY_SIDE: Duration = Duration::from_millis(1_800);
 
-/// What a workflow does.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Parameter)]
-#[param(
-    name = "workflow_predicate",
-    regex = "completes every step|lists its results by step|brings the outputs of the tools|names each step once in its order|lists every step after its dependencies|reports trouble|has no errors|leaves no reference in the input of a step|is answered once"
-)]
-enum WorkflowPredicate {
-    Completes,
-    Results,
-    Outputs,
-    Order,
-    Ordered,
-    CheckFailure,
-    NoErrors,
-    Unresolved,
-    Once,
-}
-
-impl FromStr for WorkflowPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "completes every step" => Self::Completes,
-            "lists its results by step" => Self::Results,
-            "brings the outputs of the tools" => Self::Outputs,
-            "names each step once in its order" => Self::Order,
-            "lists every step after its dependencies" => Self::Ordered,
-            "reports trouble" => Self::CheckFailure,
-            "has no errors" => Self::NoErrors,
-            "leaves no reference in the input of a step" => Self::Unresolved,
-            "is answered once" => Self::Once,
-            other => return Err(format!("`{other}` is nothing that a workflow does")),
-        })
+vocabulary! {
+    /// What a workflow does.
+    enum WorkflowPredicate "workflow_predicate" {
+        "completes every step" => Completes,
+        "lists its results by step" => Results,
+        "brings the outputs of the tools" => Outputs,
+        "names each step once in its order" => Order,
+        "lists every step after its dependencies" => Ordered,
+        "reports trouble" => CheckFailure,
+        "has no errors" => NoErrors,
+        "leaves no reference in the input of a step" => Unresolved,
+        "is answered once" => Once,
     }
 }
 
@@ -101,15 +80,6 @@ fn beside(world: &mut World) -> Step {
     let call = scene.workflow_of(&[first, second]);
     scene.calls.push(call);
     Ok(())
-}
-
-#[when("the agent makes the call, and nothing more comes")]
-async fn and_nothing(world: &mut World) -> Step {
-    let made = world.scene()?.make().await;
-    world.reached(made)?;
-    world.scene()?.wait().await;
-    let quiet = world.scene()?.prove_alive().await;
-    world.reached(quiet)
 }
 
 #[then(expr = "the workflow {workflow_predicate}")]

@@ -278,11 +278,16 @@ pub fn are_those_of_the_call(frame: &Frame, call_record: &CallRecord<'_>) -> Jud
     Ok(())
 }
 
-/// Whether a text is what an array of texts comes to.
+/// Whether a text is what an array of texts comes to: all of them in their order, and between them nothing but
+/// separators, quotes and brackets.
 fn is_joined(text: &str, texts: &Value) -> bool {
     let Some(texts) = texts.as_array() else { return false };
-    let words: Vec<&str> = text.split([',', ';']).map(str::trim).collect();
-    words.len() == texts.len() && words.iter().zip(texts).all(|(word, own)| own == word)
+    let separates = |between: &str| !between.contains(char::is_alphanumeric);
+    let rest = texts.iter().try_fold(text, |rest, own| {
+        let (between, rest) = rest.split_once(own.as_str()?)?;
+        separates(between).then_some(rest)
+    });
+    rest.is_some_and(separates)
 }
 
 /// Values that say what leaving them out says too.
@@ -326,6 +331,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::families::hub::agent::call::Call;
+    use crate::families::hub::agent::judge::Made;
     use crate::families::hub::contract;
     use crate::families::hub::contract::Subjects;
 
@@ -371,5 +378,36 @@ mod tests {
         assert_eq!(check(json!({"thread_id": 1})), Some(("/inputs/thread_id".to_owned(), None)));
         let warned = Some(callmark_reports::record::Level::Should);
         assert_eq!(check(json!({"tracking_ids": []})), Some(("/inputs/tracking_ids".to_owned(), warned)));
+    }
+
+    #[test]
+    fn a_list_that_is_sent_as_a_string_arrives_in_another_form() {
+        let all = json!(["ada@orchid.example", "bo@orchid.example"]);
+        let check = |sent: Value, arrives: bool| {
+            let inputs = json!({"to": all, "subject": "s"});
+            let call = Call { tool: "email_send".to_owned(), inputs, user_id: None };
+            let made = Made { call, customer_id: String::new(), number: 1 };
+            let body = json!({"tool": "email_send", "inputs": {"to": sent, "subject": "s"}});
+            let frames = [crate::families::hub::agent::judge::request_frame(body)];
+            let record = CallRecord { made: &made, frames: &frames };
+            assert_eq!(are_those_of_the_call(&frames[0], &record).is_ok(), arrives, "{sent}");
+            // Who sends a string breaks the rule on types.
+            assert_eq!(are_typed(&frames[0], "email_send").is_ok(), sent.is_array(), "{sent}");
+        };
+        check(all.clone(), true);
+        for sent in [
+            "ada@orchid.example, bo@orchid.example",
+            "ada@orchid.example;bo@orchid.example",
+            "ada@orchid.example bo@orchid.example",
+            r#"["ada@orchid.example","bo@orchid.example"]"#,
+            "['ada@orchid.example', 'bo@orchid.example']",
+        ] {
+            check(json!(sent), true);
+        }
+        for sent in ["ada@orchid.example", "bo@orchid.example, ada@orchid.example", "all@orchid.example", ""]
+        {
+            check(json!(sent), false);
+        }
+        check(json!(["ada@orchid.example"]), false);
     }
 }

@@ -16,6 +16,13 @@ use crate::engine::judge::{CheckFailure, Finding};
 use crate::net::wire;
 use crate::transcript::{Frame, Kind};
 
+/// Header of an outcome that says how the agent was driven.
+pub const DRIVEN_BY: &str = "driven-by";
+/// Its value where the suite played the model.
+pub const CHAT: &str = "chat";
+/// In place of a status where no answer came.
+pub const LOST: &str = "lost";
+
 /// A call that the agent was asked to make.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Made {
@@ -69,11 +76,11 @@ impl<'a> CallRecord<'a> {
     }
 
     /// What the hook or the chat answered, in a sentence.
-    pub fn told(&self) -> String {
+    pub fn summary(&self) -> String {
         let Some(frame) = self.own(Kind::Outcome).last() else { return "no answer came".to_owned() };
-        let party = if frame.headers.contains_key(outcome::DRIVEN_BY) { "chat" } else { "hook" };
+        let party = if frame.headers.contains_key(DRIVEN_BY) { "chat" } else { "hook" };
         let reply = frame.body.get("reply");
-        let status = frame.headers.get(wire::STATUS).filter(|status| *status != outcome::LOST);
+        let status = frame.headers.get(wire::STATUS).filter(|status| *status != LOST);
         if status.is_none() && party == "hook" && frame.headers.contains_key(wire::STATUS) {
             // How long was waited differs from run to run.
             return format!("the {party} gave no answer");

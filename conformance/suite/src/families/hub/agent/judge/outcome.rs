@@ -3,19 +3,12 @@
 
 use serde_json::Value;
 
-use super::CallRecord;
 use super::words::{hides_failure, is_empty, means, parsed, says_failure};
+use super::{CHAT, CallRecord, DRIVEN_BY, LOST};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::agent::mock::results;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind, shorten};
-
-/// Header of an outcome that says how the agent was driven.
-pub const DRIVEN_BY: &str = "driven-by";
-/// Its value where the suite played the model.
-pub const CHAT: &str = "chat";
-/// In place of a status where no answer came.
-pub const LOST: &str = "lost";
 
 /// What became of a call, as the agent reports it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -97,7 +90,7 @@ fn gather(value: &Value, all: &mut String) {
 }
 
 /// What the model or the user was sent, in lower case: the outcome and, in a chat, the reply.
-fn told_to_anyone(call_record: &CallRecord<'_>) -> String {
+fn reported_to_anyone(call_record: &CallRecord<'_>) -> String {
     let mut all = String::new();
     let reply = call_record
         .own(Kind::Outcome)
@@ -284,7 +277,7 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
 pub fn tells_why(call_record: &CallRecord<'_>, code: &str) -> Judgement {
     is_a_failure(call_record)?;
     let told = Reported::of(call_record);
-    if means(&told_to_anyone(call_record), code) {
+    if means(&reported_to_anyone(call_record), code) {
         return Ok(());
     }
     Err(call_record
@@ -306,7 +299,7 @@ pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
     {
         return Err(untold(call_record, &told).into());
     }
-    let text = told_to_anyone(call_record);
+    let text = reported_to_anyone(call_record);
     let speaks = ["integration", "expired", "reconnect", "google", "calendar", "mailbox", "gmail"];
     if speaks.into_iter().any(|word| text.contains(word)) {
         return Ok(());
@@ -325,7 +318,7 @@ pub fn blames_the_integration(call_record: &CallRecord<'_>) -> Judgement {
 /// The link under which a customer connects the integration reaches the user.
 pub fn passes_the_link_on(call_record: &CallRecord<'_>) -> Judgement {
     let told = Reported::of(call_record);
-    if told_to_anyone(call_record).contains(results::SETUP_URL) {
+    if reported_to_anyone(call_record).contains(results::SETUP_URL) {
         return Ok(());
     }
     Err(call_record

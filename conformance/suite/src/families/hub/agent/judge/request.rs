@@ -250,7 +250,7 @@ fn user(frame: &Frame, expected: Option<&str>) -> Judgement {
                 .actual(Some(&Value::Null))
                 .at("/user_id")
                 .frame(frame)
-                .recommended("`user_id` may be null (ambiguity A3)")
+                .recommended("the contract allows null for `user_id`")
                 .into())
         }
         (Some(Value::String(_) | Value::Null), _) => Ok(()),

@@ -217,7 +217,7 @@ pub fn is_made_once(call_record: &CallRecord<'_>) -> Judgement {
         .expected("one request")
         .actual(Some(&Value::from("another one after the success")))
         .frame(again)
-        .recommended("how often an agent may try again is not said (ambiguity A26)")
+        .recommended("whether a call that succeeded may be sent again is not said")
         .into())
 }
 

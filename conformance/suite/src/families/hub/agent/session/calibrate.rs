@@ -4,7 +4,7 @@
 use std::time::{Duration, Instant};
 
 use super::{AgentError, AgentSession, Liveness};
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::hub::agent::call::{Call, Choice, chosen};
 use crate::families::hub::agent::driver::{DriverResponse, Unanswered};
 use crate::families::hub::agent::judge::{CallRecord, Made, outcome};
@@ -35,7 +35,7 @@ impl AgentSession {
                 break;
             }
         }
-        self.pace = Timeouts::calibrated(slowest, limits);
+        self.timeouts = Timeouts::calibrated(slowest, limits);
         Ok(())
     }
 

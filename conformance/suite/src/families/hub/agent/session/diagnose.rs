@@ -18,10 +18,10 @@ impl AgentSession {
             let message = "it was told to call a Hub tool, and either asked the mock Hub nothing or did not give back \
                            what the Hub answered: check `hub.agent.drive`, and that the agent takes its Hub from \
                            `CALLMARK_HUB_URL`";
-            return vec![Check::bad("agent", Cause::Fixture, format!("{message}; {}", self.told()))];
+            return vec![Check::bad("agent", Cause::Fixture, format!("{message}; {}", self.summary()))];
         }
         let found = format!("calls `{}` at the mock Hub and gives back its result", self.hub_tool());
-        let mut checks = vec![Check::good("agent", found), Check::pace(&self.pace)];
+        let mut checks = vec![Check::good("agent", found), Check::timeouts(&self.timeouts)];
         for tool in &self.table.tools {
             checks.push(match self.try_tool(tool).await {
                 Ok(told) => Check::good(tool, told),
@@ -47,11 +47,11 @@ impl AgentSession {
         let frames = scene.frames();
         let call_record = CallRecord { made: &scene.made[0], frames: &frames };
         if !call_record.executions().iter().any(|frame| frame.text("/tool") == Some(tool)) {
-            return Err(format!("it does not call it at the mock Hub: {}", call_record.told()));
+            return Err(format!("it does not call it at the mock Hub: {}", call_record.summary()));
         }
         match outcome::is_a_success(&call_record, &scene.scenario_channel.mark) {
             Ok(()) => Ok("calls it at the mock Hub and gives back its result".to_owned()),
-            Err(_) => Err(format!("it calls it, and gives back no success: {}", call_record.told())),
+            Err(_) => Err(format!("it calls it, and gives back no success: {}", call_record.summary())),
         }
     }
 }

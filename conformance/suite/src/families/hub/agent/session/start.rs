@@ -11,8 +11,8 @@ use tokio::sync::Semaphore;
 
 use super::{AgentError, AgentSession, Liveness, uuid};
 use crate::engine::digest::{hash, nonce};
-use crate::engine::pace::Timeouts;
 use crate::engine::target::{ChildProcess, Handing, Launch, OpenContext, Pipes, Port};
+use crate::engine::timing::Timeouts;
 use crate::families::hub::agent::call::filled;
 use crate::families::hub::agent::driver::{Driver, Endpoint, Hook};
 use crate::families::hub::agent::manifest::{AgentTable, ENV_PLACEHOLDERS};
@@ -200,7 +200,7 @@ pub(super) async fn set_up(
     };
     let is_told = is_embedded || table.start.is_some() || table.drive.command.is_some();
     Ok(AgentSession {
-        pace: Timeouts::calibrated(Duration::from_secs(1), &limits),
+        timeouts: Timeouts::calibrated(Duration::from_secs(1), &limits),
         driver,
         router,
         secret,

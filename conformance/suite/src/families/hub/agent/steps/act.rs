@@ -2,9 +2,19 @@
 
 use cucumber::when;
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::agent::session::AgentSession;
 use crate::families::hub::agent::world::World;
+
+vocabulary! {
+    /// The call that follows.
+    enum NextCall "next_call" {
+        "another for a second customer" => ForAnother,
+        "another when the Hub answers as it should" => Recovered,
+        "later another when the Hub answers as it should" => RecoveredLater,
+    }
+}
 
 #[when("the agent makes the call")]
 async fn make(world: &mut World) -> Step {
@@ -22,45 +32,35 @@ async fn make_between(world: &mut World) -> Step {
     Ok(())
 }
 
-#[when("the agent makes the call and time passes")]
-async fn make_and_listen(world: &mut World) -> Step {
-    world.make().await?;
-    world.scene()?.listen().await;
-    Ok(())
-}
-
-#[when("the agent makes the call and a long time passes")]
-async fn make_and_wait(world: &mut World) -> Step {
-    world.make().await?;
-    world.scene()?.listen_long().await;
-    Ok(())
-}
-
-#[when("the agent makes the call, and later another when the Hub answers as it should")]
-async fn make_and_go_on_later(world: &mut World) -> Step {
+#[when(regex = "^the agent makes the call and (a long )?time passes$")]
+async fn make_and_listen(world: &mut World, long: String) -> Step {
     world.make().await?;
     let scene = world.scene()?;
-    scene.hub_recovers();
-    scene.pause().await;
-    world.make_a_hub_call(None).await?;
-    world.scene()?.rest();
+    if long.is_empty() {
+        scene.listen().await;
+    } else {
+        scene.listen_long().await;
+    }
     Ok(())
 }
 
-#[when("the agent makes the call, and another when the Hub answers as it should")]
-async fn make_and_go_on(world: &mut World) -> Step {
+#[when(expr = "the agent makes the call, and {next_call}")]
+async fn make_and_go_on(world: &mut World, next: NextCall) -> Step {
     world.make().await?;
-    world.scene()?.hub_recovers();
-    world.make_a_hub_call(None).await?;
-    world.scene()?.rest();
-    Ok(())
-}
-
-#[when("the agent makes the call, and another for a second customer")]
-async fn make_for_two(world: &mut World) -> Step {
-    world.make().await?;
-    let other = AgentSession::other_customer(&world.scene()?.scenario_channel.unique);
-    world.make_a_hub_call(Some(&other)).await?;
+    let scene = world.scene()?;
+    let customer = match next {
+        NextCall::ForAnother => Some(AgentSession::other_customer(&scene.scenario_channel.unique)),
+        NextCall::Recovered => {
+            scene.hub_recovers();
+            None
+        }
+        NextCall::RecoveredLater => {
+            scene.hub_recovers();
+            scene.pause().await;
+            None
+        }
+    };
+    world.make_a_hub_call(customer.as_deref()).await?;
     world.scene()?.rest();
     Ok(())
 }

@@ -3,7 +3,7 @@
 use cucumber::given;
 use serde_json::json;
 
-use super::{Called, Code, OddAnswer};
+use super::{Called, HubAnswer};
 use crate::engine::world::Step;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
 use crate::families::hub::agent::world::World;
@@ -26,20 +26,11 @@ fn no_end_user(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the Hub answers it with {code}")]
-fn hub_refuses(world: &mut World, code: Code) -> Step {
-    hub_answers(world, code.answer())
-}
-
-#[given(expr = "the Hub answers it with {odd}")]
-fn hub_misbehaves(world: &mut World, odd: OddAnswer) -> Step {
-    hub_answers(world, odd.0)
-}
-
-fn hub_answers(world: &mut World, answer: ScriptAnswer) -> Step {
+#[given(expr = "the Hub answers it with {hub_answer}")]
+fn hub_answers(world: &mut World, answer: HubAnswer) -> Step {
     let scene = world.scene()?;
     let tool = scene.call.as_ref().map(|call| call.tool.clone());
-    scene.hub_answers(tool.as_deref(), answer);
+    scene.hub_answers(tool.as_deref(), answer.0);
     Ok(())
 }
 

@@ -67,15 +67,15 @@ impl Code {
     }
 }
 
-/// An answer outside the contract.
+/// An answer of the Hub: one of the six codes, or one outside the contract.
 #[derive(Clone, Debug, Parameter)]
 #[param(
-    name = "odd",
-    regex = "a page of HTML|an empty body|an empty list|half a document|a closed connection"
+    name = "hub_answer",
+    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|an empty body|an empty list|half a document|a closed connection"
 )]
-pub(super) struct OddAnswer(pub ScriptAnswer);
+pub(super) struct HubAnswer(pub ScriptAnswer);
 
-impl FromStr for OddAnswer {
+impl FromStr for HubAnswer {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, Self::Err> {
@@ -91,7 +91,7 @@ impl FromStr for OddAnswer {
             "an empty list" => raw(200, json!([]), "application/json"),
             "half a document" => raw(200, json!(r#"{"success":true,"result":{"sta"#), "application/json"),
             "a closed connection" => ScriptAnswer::Close,
-            other => return Err(format!("`{other}` is no answer")),
+            code => code.parse::<Code>()?.answer(),
         }))
     }
 }

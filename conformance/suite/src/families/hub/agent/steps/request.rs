@@ -4,10 +4,19 @@ use cucumber::then;
 
 use super::RequestPart;
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::hub::agent::judge::{inputs, request, status, traffic};
 use crate::families::hub::agent::world::World;
 use crate::families::hub::reason::Alternative;
+
+vocabulary! {
+    /// What an agent may do or leave.
+    enum Habit "habit" {
+        "a context is sent" => SendsContext,
+        "the agent asks for the status" => AsksForStatus,
+    }
+}
 
 #[then(expr = "every execute request has the right {part}")]
 fn has_part(world: &mut World, part: RequestPart) -> Step {
@@ -78,25 +87,17 @@ fn status_of_the_customer(world: &mut World) -> Step {
     })
 }
 
-#[then("it is noted whether the agent asks for the status")]
-fn note_on_status(world: &mut World) -> Step {
+#[then(expr = "it is noted whether {habit}")]
+fn habit_is_noted(world: &mut World, habit: Habit) -> Step {
     let mut note = None;
     world.judge_call(|call_record| {
-        call_record.asked()?;
-        note = Some(traffic::note_on_status(call_record));
-        Ok(())
-    })?;
-    if let Some(note) = note {
-        world.note(note);
-    }
-    Ok(())
-}
-
-#[then("it is noted whether a context is sent")]
-fn note_on_context(world: &mut World) -> Step {
-    let mut note = None;
-    world.judge_call(|call_record| {
-        note = Some(traffic::note_on_context(call_record)?);
+        note = Some(match habit {
+            Habit::SendsContext => traffic::note_on_context(call_record)?,
+            Habit::AsksForStatus => {
+                call_record.asked()?;
+                traffic::note_on_status(call_record)
+            }
+        });
         Ok(())
     })?;
     if let Some(note) = note {

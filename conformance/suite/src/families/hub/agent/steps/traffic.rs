@@ -8,12 +8,15 @@ use crate::families::hub::agent::judge::traffic;
 use crate::families::hub::agent::judge::traffic::UnexpectedTraffic;
 use crate::families::hub::agent::world::World;
 
-#[then("the Hub is asked to execute it")]
+#[then(regex = "^the Hub is (not )?asked to execute it$")]
+fn hub_is_asked_or_not(world: &mut World, not: String) -> Step {
+    if not.is_empty() { hub_is_asked(world) } else { hub_is_left_out(world) }
+}
+
 fn hub_is_asked(world: &mut World) -> Step {
     world.judge_call(traffic::the_hub_is_asked)
 }
 
-#[then("the Hub is not asked to execute it")]
 fn hub_is_left_out(world: &mut World) -> Step {
     world.judge_all(|call_records, subject| {
         let sentinels: Vec<_> = call_records

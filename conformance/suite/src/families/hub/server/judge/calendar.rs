@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::envelope;
 use super::envelope::Empty;
-use super::shape::moment;
+use super::shape::{Shape, moment};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::server::reply::Reply;
 
@@ -210,18 +210,24 @@ pub fn has_the_event(reply: &Reply<'_>, [from, to]: [&str; 2]) -> Judgement {
 }
 
 /// The event that was made before is listed. An empty list has the form that the contract asks for, so it is a
-/// recommendation.
+/// recommendation; what is listed in its place has that form as well.
 pub fn lists_the_event(reply: &Reply<'_>, times: [&str; 2]) -> Judgement {
-    has_the_event(reply, times).map_err(|trouble| match trouble {
-        CheckFailure::NotObserved(message) => reply
-            .finding(message, "list all busy times of the range, those of events that were just made as well")
-            .expected(times.join(" to "))
-            .actual(reply.body().pointer("/result/busy_periods"))
-            .at("/result/busy_periods")
-            .recommended("an empty list has the form that the contract asks for")
-            .into(),
-        other => other,
-    })
+    let message = match has_the_event(reply, times) {
+        Err(CheckFailure::NotObserved(message)) => message,
+        judgement => return judgement,
+    };
+    if !envelope::items(reply, "busy_periods")?.is_empty() {
+        for name in ["start", "end", "calendar"] {
+            envelope::each_has(reply, "busy_periods", name, Shape::Text, Empty::Surprising)?;
+        }
+    }
+    Err(reply
+        .finding(message, "list all busy times of the range, those of events that were just made as well")
+        .expected(times.join(" to "))
+        .actual(reply.body().pointer("/result/busy_periods"))
+        .at("/result/busy_periods")
+        .recommended("an empty list has the form that the contract asks for")
+        .into())
 }
 
 /// What the provider said is busy is listed.

@@ -22,7 +22,7 @@ pub fn is_executed(reply: &Reply<'_>) -> Judgement {
          request it varies or leaves out"
     };
     Err(reply
-        .finding(format!("the request for `{}` is not executed: {}", reply.tool(), reply.told()), hint)
+        .finding(format!("the request for `{}` is not executed: {}", reply.tool(), reply.summary()), hint)
         .expected("HTTP 200 with `success` true")
         .actual(Some(reply.body()))
         .into())
@@ -40,7 +40,7 @@ pub fn is_served(reply: &Reply<'_>) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("nothing serves this path as it is written: {}", reply.told()),
+            format!("nothing serves this path as it is written: {}", reply.summary()),
             "serve `POST /api/internal/tools/execute/` with its final slash, without a redirect",
         )
         .actual(reply.status().map(Value::from).as_ref())
@@ -55,7 +55,7 @@ pub fn takes_the_secret(reply: &Reply<'_>) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("the right secret is refused: {}", reply.told()),
+            format!("the right secret is refused: {}", reply.summary()),
             "take `Authorization: ServiceSecret <secret>`; a Hub that the suite starts gets the secret in \
              `CALLMARK_HUB_SECRET`",
         )
@@ -69,7 +69,7 @@ pub fn is_success_over_http(reply: &Reply<'_>) -> Judgement {
         return Err(CheckFailure::NotObserved(format!(
             "`{}` did not succeed: {}",
             reply.tool(),
-            reply.told()
+            reply.summary()
         )));
     }
     if reply.is_2xx() && reply.body().is_object() {
@@ -77,7 +77,7 @@ pub fn is_success_over_http(reply: &Reply<'_>) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("a success is not HTTP 2xx with the success envelope: {}", reply.told()),
+            format!("a success is not HTTP 2xx with the success envelope: {}", reply.summary()),
             "answer a success with status 200 and the envelope as the body",
         )
         .actual(Some(reply.body()))
@@ -89,7 +89,7 @@ pub fn has_result(reply: &Reply<'_>) -> Judgement {
     if reply.is_executed() {
         return Ok(());
     }
-    Err(CheckFailure::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.told())))
+    Err(CheckFailure::NotObserved(format!("`{}` did not succeed: {}", reply.tool(), reply.summary())))
 }
 
 /// The gate of rules on the error envelope.
@@ -98,7 +98,7 @@ pub fn has_error(reply: &Reply<'_>) -> Judgement {
     if says_or_shows(reply, says_so) {
         return Ok(());
     }
-    Err(CheckFailure::NotObserved(format!("`{}` did not fail: {}", reply.tool(), reply.told())))
+    Err(CheckFailure::NotObserved(format!("`{}` did not fail: {}", reply.tool(), reply.summary())))
 }
 
 fn says_or_shows(reply: &Reply<'_>, says_so: bool) -> bool {
@@ -256,7 +256,7 @@ pub fn is_error(reply: &Reply<'_>, code: &str) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("this is not {status} `{code}`: {}", reply.told()),
+            format!("this is not {status} `{code}`: {}", reply.summary()),
             format!("answer with status {status} and `error.code` `{code}`"),
         )
         .expected(format!("HTTP {status} with `error.code` `{code}`"))

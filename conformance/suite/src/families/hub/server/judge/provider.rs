@@ -19,7 +19,7 @@ fn reached<'a>(reply: &Reply<'_>, seen: &[&'a Frame], effect: &str) -> Result<&'
         return Err(CheckFailure::NotObserved(format!(
             "`{}` did not succeed: {}",
             reply.tool(),
-            reply.told()
+            reply.summary()
         )));
     }
     let asked = reply.request.body.pointer("/inputs/to");
@@ -139,7 +139,7 @@ fn lines(text: &str) -> Vec<&str> {
 }
 
 /// Attendees are notified, or not.
-pub fn is_told_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
+pub fn is_asked_to_notify(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> Judgement {
     let effect = if reply.tool() == "calendar_delete_event" { "delete" } else { "event" };
     let frame = reached(reply, seen, effect)?;
     // Without a word the provider notifies nobody.
@@ -194,7 +194,7 @@ pub fn is_marked_as_read(reply: &Reply<'_>, seen: &[&Frame], expected: bool) -> 
         return Err(CheckFailure::NotObserved(format!(
             "`{}` did not succeed: {}",
             reply.tool(),
-            reply.told()
+            reply.summary()
         )));
     }
     let hides = |frame: &&&Frame| {

@@ -16,7 +16,7 @@ fn is_alive(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     }
     Err(CheckFailure::NotObserved(format!(
         "a valid request after it is refused as well, so this shows nothing: {}",
-        after.told()
+        after.summary()
     )))
 }
 
@@ -42,7 +42,7 @@ pub fn is_refused(reply: &Reply<'_>, after: Option<&Reply<'_>>) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("the request is not refused with a status of the 400s: {}", reply.told()),
+            format!("the request is not refused with a status of the 400s: {}", reply.summary()),
             "tell the caller that the request is at fault, with a status of the 400s",
         )
         .expected("HTTP 4xx")
@@ -79,7 +79,7 @@ pub fn is_refused_for_its_secret(reply: &Reply<'_>, after: Option<&Reply<'_>>) -
         .finding("a wrong secret is refused with another status than 401 or 403", "answer 401 or 403")
         .expected("401 or 403")
         .actual(reply.status().map(Value::from).as_ref())
-        .recommended("the form of a refused authorization is not settled (ambiguity A5)")
+        .recommended("no status is named for a wrong secret")
         .into())
 }
 

@@ -13,7 +13,7 @@ pub fn is_given(reply: &Reply<'_>) -> Judgement {
     }
     Err(reply
         .finding(
-            format!("the status of a customer's integrations is not given: {}", reply.told()),
+            format!("the status of a customer's integrations is not given: {}", reply.summary()),
             "answer `GET /api/internal/integrations/status/{customer_id}/` with 200",
         )
         .expected(200)
@@ -77,7 +77,7 @@ fn observed(reply: &Reply<'_>) -> Judgement {
     if reply.is_2xx() && reply.body().is_object() {
         return Ok(());
     }
-    Err(CheckFailure::NotObserved(format!("there is no status to look at: {}", reply.told())))
+    Err(CheckFailure::NotObserved(format!("there is no status to look at: {}", reply.summary())))
 }
 
 /// The entries of the two integrations that are connected, or not. Others are the Hub's own affair.
@@ -138,7 +138,7 @@ pub fn agrees_with(status: &Reply<'_>, execution: &Reply<'_>, slug: &str) -> Jud
         "the status says that `{slug}` is {}, and `{}` is answered otherwise: {}",
         if connected { "connected" } else { "not connected" },
         execution.tool(),
-        execution.told()
+        execution.summary()
     );
     let hint = "take both answers from the same place: not connected goes with `INTEGRATION_NOT_CONNECTED`";
     let finding = status

@@ -47,7 +47,6 @@ use bytes::Bytes;
 use flate2::read::GzDecoder;
 use hyper::body::Incoming;
 use jiff::Timestamp;
-use serde::{Deserialize, Serialize};
 use tokio::task::JoinSet;
 
 use self::request::ProviderRequest;
@@ -59,41 +58,11 @@ use crate::net::http_connections::Closed;
 use crate::net::wire::Wire;
 use crate::transcript::{Transcript, lock};
 
+pub use self::seed::{FILE, FILE_SIZE, SUBJECT, Subjects, TEXT};
+pub use self::state::Delivered;
+
 /// Bytes of a body that are read, so that one that is too large is refused with a reason.
 const MAX_READ: usize = 64 * 1024 * 1024;
-
-/// Subject of the message that `Provider::fixtures` names.
-pub const SUBJECT: &str = "First thoughts on the harvest";
-/// What stands in it.
-pub const TEXT: &str = "the first field is ready on Monday";
-/// What is attached to the message with an attachment.
-pub const FILE: &str = "plan.ods";
-/// Its size in bytes.
-pub const FILE_SIZE: u64 = 2_048;
-
-/// A message that was put into the mailbox.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Delivered {
-    /// Its id.
-    pub message_id: String,
-    /// The thread that it began.
-    pub thread_id: String,
-}
-
-/// Subjects of the seeded mails; each stands in one mail, or in one thread.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Subjects {
-    /// Of the message without attachments.
-    pub message: &'static str,
-    /// Of the message with one.
-    pub message_with_attachment: &'static str,
-    /// Of the thread with replies.
-    pub thread: &'static str,
-    /// Of the thread without.
-    pub thread_without_replies: &'static str,
-    /// Of the second thread with replies.
-    pub other_thread: &'static str,
-}
 
 /// The provider, listening.
 pub struct Provider {

@@ -10,9 +10,32 @@ use sha2::{Digest as _, Sha256};
 use super::context::{Account, base32_id, hex_id};
 use super::events::{Event, Events, Identity};
 use super::mailbox::Mailbox;
-use super::{FILE, FILE_SIZE, SUBJECT, Subjects};
 use crate::families::hub::contract::PEOPLE;
 use crate::families::hub::manifest::{Customer, FixturesTable};
+
+/// Subject of the message that `Provider::fixtures` names.
+pub const SUBJECT: &str = "First thoughts on the harvest";
+/// What stands in it.
+pub const TEXT: &str = "the first field is ready on Monday";
+/// What is attached to the message with an attachment.
+pub const FILE: &str = "plan.ods";
+/// Its size in bytes.
+pub const FILE_SIZE: u64 = 2_048;
+
+/// Subjects of the seeded mails; each stands in one mail, or in one thread.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Subjects {
+    /// Of the message without attachments.
+    pub message: &'static str,
+    /// Of the message with one.
+    pub message_with_attachment: &'static str,
+    /// Of the thread with replies.
+    pub thread: &'static str,
+    /// Of the thread without.
+    pub thread_without_replies: &'static str,
+    /// Of the second thread with replies.
+    pub other_thread: &'static str,
+}
 
 /// What stands in the subject of three mails.
 const WORD: &str = "harvest";

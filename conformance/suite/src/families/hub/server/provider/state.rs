@@ -5,9 +5,9 @@ use std::sync::Arc;
 
 use callmark_reports::record::Direction;
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::Delivered;
 use super::context::{Account, IdGenerator, RequestContext};
 use super::correlation::Correlation;
 use super::enclosed::{Enclosed, enclosed};
@@ -18,6 +18,15 @@ use super::{calendar, mail, seed};
 use crate::families::hub::manifest::Customer;
 use crate::net::wire::SCENARIO;
 use crate::transcript::{Kind, Message, Transcript};
+
+/// A message that was put into the mailbox.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Delivered {
+    /// Its id.
+    pub message_id: String,
+    /// The thread that it began.
+    pub thread_id: String,
+}
 
 /// Everything behind one lock.
 pub(super) struct ProviderState {

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use super::{HubError, HubSession};
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::hub::contract;
 use crate::families::hub::contract::Subjects;
 use crate::families::hub::manifest::Customer;
@@ -63,7 +63,7 @@ impl HubSession {
         }
         self.check_manifest(&signatures)?;
         self.works = signatures.windows(2).any(|pair| pair[0] != pair[1]);
-        self.pace = Timeouts::calibrated(slowest, limits);
+        self.timeouts = Timeouts::calibrated(slowest, limits);
         self.expiry_told = self.learn_token_owners(&agent, began).await;
         self.find_fixtures(&agent).await;
         Ok(())
@@ -135,7 +135,7 @@ impl HubSession {
         let inputs =
             json!({"query": format!("subject:\"{subject}\""), "max_results": 5, "include_body": false});
         let request = self.request("email_search", Customer::Connected, &inputs);
-        let call = self.client.send(agent, &request, self.pace.answer).await;
+        let call = self.client.send(agent, &request, self.timeouts.answer).await;
         agent.transcript.with(|frames| {
             let reply = Reply::of(frames, call)?;
             let messages = reply.result().ok()?.get("messages")?.as_array()?;
@@ -160,10 +160,10 @@ impl HubSession {
             let [calendar, mail] = self.known();
             if self.missing.contains(calendar) { mail } else { calendar }
         };
-        let call = self.client.send(&agent, &self.plain(tool, customer), self.pace.answer).await;
+        let call = self.client.send(&agent, &self.plain(tool, customer), self.timeouts.answer).await;
         agent.transcript.with(|frames| {
             let Some(reply) = Reply::of(frames, call) else { return Err("it was not asked".to_owned()) };
-            let told = format!("`{tool}`: {}", reply.told());
+            let told = format!("`{tool}`: {}", reply.summary());
             let expected = match customer {
                 Customer::Connected | Customer::Refreshable | Customer::Other => None,
                 Customer::NotConnected => Some("INTEGRATION_NOT_CONNECTED"),
@@ -195,7 +195,7 @@ impl HubSession {
             let call = self.client.send(agent, &request, deadline).await;
             let (status, told) = agent.transcript.with(|frames| {
                 let reply = Reply::of(frames, call);
-                (reply.and_then(|reply| reply.status()), reply.map(|reply| reply.told()))
+                (reply.and_then(|reply| reply.status()), reply.map(|reply| reply.summary()))
             });
             let is_warming_up = matches!(status, Some(502..=504));
             if status.is_some() && !is_warming_up {
@@ -255,7 +255,7 @@ impl HubSession {
             for tool in self.known() {
                 if began.elapsed() < CALIBRATION {
                     let request = self.plain(tool, customer);
-                    let call = self.client.send(agent, &request, self.pace.answer).await;
+                    let call = self.client.send(agent, &request, self.timeouts.answer).await;
                     is_told |= customer == Customer::Expired
                         && agent.transcript.with(|frames| {
                             Reply::of(frames, call).is_some_and(|reply| {

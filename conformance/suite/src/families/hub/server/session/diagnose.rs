@@ -14,7 +14,7 @@ impl HubSession {
             let text = format!("it gives one answer to two tools and to a tool that does not exist; {told}");
             return vec![Check::bad("hub", Cause::Implementation, text)];
         }
-        let mut checks = vec![Check::good("hub", "tells requests apart"), Check::pace(&self.pace)];
+        let mut checks = vec![Check::good("hub", "tells requests apart"), Check::timeouts(&self.timeouts)];
         for tool in contract::TOOLS {
             checks.push(if self.missing().contains(tool) {
                 Check::bad(tool, Cause::Implementation, "the Hub answers `TOOL_NOT_FOUND`")

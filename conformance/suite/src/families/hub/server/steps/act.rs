@@ -5,6 +5,7 @@ use serde_json::Value;
 
 use super::{Customer, Secret};
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::hub::contract;
 use crate::families::hub::manifest;
@@ -14,6 +15,15 @@ use crate::families::hub::server::reply::Reply;
 use crate::families::hub::server::scene::inputs;
 use crate::families::hub::server::session::absent;
 use crate::families::hub::server::world::World;
+
+vocabulary! {
+    /// What follows a question about the status.
+    enum AndThen "and_then" {
+        " and sends the request" => Sends,
+        " and calls both integrations" => CallsBoth,
+        "" => Nothing,
+    }
+}
 
 fn drafted(world: &mut World) -> Result<Request, Abort> {
     world.draft().cloned()
@@ -91,7 +101,7 @@ async fn sends_for_both(world: &mut World, customer: Customer) -> Step {
     let scene = world.scene()?;
     scene.customer = customer.0;
     let call = if is_about_limits {
-        session.client.send(&scene.agent, &other, session.pace.answer).await
+        session.client.send(&scene.agent, &other, session.timeouts.answer).await
     } else {
         session.exchange(&scene.agent, &other).await
     };
@@ -150,7 +160,29 @@ async fn sends_for_both_threads(world: &mut World) -> Step {
     Ok(())
 }
 
-#[when("the agent asks for the status")]
+#[when(expr = "the agent asks for the status {secret}")]
+async fn asks_with(world: &mut World, secret: Secret) -> Step {
+    let session = world.session()?;
+    let right = session.secret().to_owned();
+    let scene = world.scene()?;
+    let status = session.status_request(scene.customer);
+    let bad = Request { authorization: secret.authorization(&right), ..status.clone() };
+    let call = session.client.send(&scene.agent, &bad, session.timeouts.answer).await;
+    scene.made.push(call);
+    scene.sentinel = Some(session.exchange(&scene.agent, &status).await);
+    Ok(())
+}
+
+#[when(expr = "the agent asks for the status{and_then}")]
+async fn asks_and(world: &mut World, and_then: AndThen) -> Step {
+    asks(world).await?;
+    match and_then {
+        AndThen::Nothing => Ok(()),
+        AndThen::Sends => sends(world).await,
+        AndThen::CallsBoth => calls_both(world).await,
+    }
+}
+
 async fn asks(world: &mut World) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
@@ -160,28 +192,7 @@ async fn asks(world: &mut World) -> Step {
     Ok(())
 }
 
-#[when(expr = "the agent asks for the status {secret}")]
-async fn asks_with(world: &mut World, secret: Secret) -> Step {
-    let session = world.session()?;
-    let right = session.secret().to_owned();
-    let scene = world.scene()?;
-    let status = session.status_request(scene.customer);
-    let bad = Request { authorization: secret.authorization(&right), ..status.clone() };
-    let call = session.client.send(&scene.agent, &bad, session.pace.answer).await;
-    scene.made.push(call);
-    scene.sentinel = Some(session.exchange(&scene.agent, &status).await);
-    Ok(())
-}
-
-#[when("the agent asks for the status and sends the request")]
-async fn asks_and_sends(world: &mut World) -> Step {
-    asks(world).await?;
-    sends(world).await
-}
-
-#[when("the agent asks for the status and calls both integrations")]
-async fn asks_and_calls_both(world: &mut World) -> Step {
-    asks(world).await?;
+async fn calls_both(world: &mut World) -> Step {
     for tool in ["calendar_get_availability", "email_search"] {
         let scene = world.scene()?;
         let inputs = contract::full_inputs(tool, &scene.subjects);

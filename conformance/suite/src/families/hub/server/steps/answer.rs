@@ -1,11 +1,10 @@
 //! What any answer of a Hub must be like.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, then};
+use cucumber::then;
 
 use super::Code;
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::judge::envelope;
@@ -13,36 +12,16 @@ use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::judge::shape::Shape;
 use crate::families::hub::server::world::World;
 
-/// A property of one answer.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "property",
-    regex = "shows that the path is served|takes the secret|is a success over HTTP|repeats the tool|is JSON|has a code that fits its status|names the integration"
-)]
-enum AnswerPredicate {
-    Served,
-    TakesSecret,
-    Success,
-    RepeatsTool,
-    Json,
-    CodeFits,
-    NamesIntegration,
-}
-
-impl FromStr for AnswerPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "shows that the path is served" => Self::Served,
-            "takes the secret" => Self::TakesSecret,
-            "is a success over HTTP" => Self::Success,
-            "repeats the tool" => Self::RepeatsTool,
-            "is JSON" => Self::Json,
-            "has a code that fits its status" => Self::CodeFits,
-            "names the integration" => Self::NamesIntegration,
-            other => return Err(format!("`{other}` is no property of an answer")),
-        })
+vocabulary! {
+    /// A property of one answer.
+    enum AnswerPredicate "property" {
+        "shows that the path is served" => Served,
+        "takes the secret" => TakesSecret,
+        "is a success over HTTP" => Success,
+        "repeats the tool" => RepeatsTool,
+        "is JSON" => Json,
+        "has a code that fits its status" => CodeFits,
+        "names the integration" => NamesIntegration,
     }
 }
 
@@ -51,14 +30,9 @@ fn executes(world: &mut World) -> Step {
     world.judge_replies(|replies| replies.iter().try_for_each(envelope::is_executed))
 }
 
-#[then("the Hub answers with a result")]
-fn has_result(world: &mut World) -> Step {
-    world.judge_reply(envelope::has_result)
-}
-
-#[then("the Hub answers with an error")]
-fn has_error(world: &mut World) -> Step {
-    world.judge_reply(envelope::has_error)
+#[then(regex = "^the Hub answers with (a result|an error)$")]
+fn answers(world: &mut World, with: String) -> Step {
+    world.judge_reply(if with == "a result" { envelope::has_result } else { envelope::has_error })
 }
 
 #[then(expr = "the answer {property}")]
@@ -79,7 +53,7 @@ fn has_property(world: &mut World, property: AnswerPredicate) -> Step {
 
 #[then(expr = "the answer is the error {code}")]
 fn is_error(world: &mut World, code: Code) -> Step {
-    let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.told_of_expiry();
+    let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.has_reported_expiry();
     world.judge_reply(|reply| {
         let is_forgotten = may_be_forgotten && reply.code() == Some("INTEGRATION_NOT_CONNECTED");
         envelope::is_error(reply, if is_forgotten { "INTEGRATION_NOT_CONNECTED" } else { code.0 })

@@ -1,69 +1,35 @@
 //! What there is before the exchange under test.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, given};
+use cucumber::given;
 use jiff::ToSpan as _;
 use jiff::civil::Date;
 use serde_json::Value;
 
 use super::{Code, Customer};
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::manifest;
 use crate::families::hub::reason::Undeclared;
 use crate::families::hub::server::world::World;
 
-/// Something in the mailbox of the customer `connected`.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "fixture", regex = "message with an attachment|thread without replies|other thread|thread")]
-enum Fixture {
-    Attachment,
-    Quiet,
-    OtherThread,
-    Thread,
-}
-
-impl FromStr for Fixture {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "message with an attachment" => Self::Attachment,
-            "thread without replies" => Self::Quiet,
-            "other thread" => Self::OtherThread,
-            "thread" => Self::Thread,
-            other => return Err(format!("`{other}` is not in a mailbox")),
-        })
+vocabulary! {
+    /// Something in the mailbox of the customer `connected`.
+    enum Fixture "fixture" {
+        "message with an attachment" => Attachment,
+        "thread without replies" => Quiet,
+        "other thread" => OtherThread,
+        "thread" => Thread,
     }
 }
 
-/// What a search is for.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "search",
-    regex = "mails of the sender|mails of who sent the attachment|mails with the subject word|a mail that is there|nothing"
-)]
-enum Search {
-    Sender,
-    Attachment,
-    Subject,
-    Known,
-    Nothing,
-}
-
-impl FromStr for Search {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "mails of the sender" => Self::Sender,
-            "mails of who sent the attachment" => Self::Attachment,
-            "mails with the subject word" => Self::Subject,
-            "a mail that is there" => Self::Known,
-            "nothing" => Self::Nothing,
-            other => return Err(format!("`{other}` is nothing to search for")),
-        })
+vocabulary! {
+    /// What a search is for.
+    enum Search "search" {
+        "mails of the sender" => Sender,
+        "mails of who sent the attachment" => Attachment,
+        "mails with the subject word" => Subject,
+        "a mail that is there" => Known,
+        "nothing" => Nothing,
     }
 }
 

@@ -1,70 +1,33 @@
 //! What the calendar tools answer.
 
-use std::str::FromStr;
+use cucumber::then;
 
-use cucumber::{Parameter, then};
-
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::contract;
 use crate::families::hub::server::judge::calendar;
 use crate::families::hub::server::judge::envelope::Empty;
 use crate::families::hub::server::world::World;
 
-/// A property of the busy periods.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "busy",
-    regex = "start before they end|overlap the range|are in the time zone asked for|list what the calendar holds"
-)]
-enum FreeBusyPredicate {
-    Ordered,
-    Overlap,
-    Zone,
-    Complete,
-}
-
-impl FromStr for FreeBusyPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "start before they end" => Self::Ordered,
-            "overlap the range" => Self::Overlap,
-            "are in the time zone asked for" => Self::Zone,
-            "list what the calendar holds" => Self::Complete,
-            other => return Err(format!("`{other}` is no property of busy periods")),
-        })
+vocabulary! {
+    /// A property of the busy periods.
+    enum FreeBusyPredicate "busy" {
+        "start before they end" => Ordered,
+        "overlap the range" => Overlap,
+        "are in the time zone asked for" => Zone,
+        "list what the calendar holds" => Complete,
     }
 }
 
-/// A property of the suggestions.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "suggested",
-    regex = "last as long as asked for|lie in the range of dates|have scores of at most 1|have conflicts of attendees|avoid Mondays|keep the preferred hours"
-)]
-enum SuggestionPredicate {
-    Duration,
-    Range,
-    Scores,
-    Conflicts,
-    NoMondays,
-    Hours,
-}
-
-impl FromStr for SuggestionPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "last as long as asked for" => Self::Duration,
-            "lie in the range of dates" => Self::Range,
-            "have scores of at most 1" => Self::Scores,
-            "have conflicts of attendees" => Self::Conflicts,
-            "avoid Mondays" => Self::NoMondays,
-            "keep the preferred hours" => Self::Hours,
-            other => return Err(format!("`{other}` is no property of suggestions")),
-        })
+vocabulary! {
+    /// A property of the suggestions.
+    enum SuggestionPredicate "suggested" {
+        "last as long as asked for" => Duration,
+        "lie in the range of dates" => Range,
+        "have scores of at most 1" => Scores,
+        "have conflicts of attendees" => Conflicts,
+        "avoid Mondays" => NoMondays,
+        "keep the preferred hours" => Hours,
     }
 }
 

@@ -1,82 +1,39 @@
 //! What the mail tools answer.
 
-use std::str::FromStr;
+use cucumber::then;
 
-use cucumber::{Parameter, then};
-
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::contract::PEOPLE;
 use crate::families::hub::server::judge::{calendar, mail};
 use crate::families::hub::server::provider;
 use crate::families::hub::server::world::World;
 
-/// A property of the messages that a search lists.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "listed",
-    regex = "are no more than asked for|are no more than the total|are of the sender|have the subject word|match the query|are none|have no body|have a body|list their attachments"
-)]
-enum ListingPredicate {
-    Limited,
-    Total,
-    Sender,
-    Subject,
-    None,
-    Known,
-    NoBody,
-    Body,
-    Attachments,
-}
-
-impl FromStr for ListingPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "are no more than asked for" => Self::Limited,
-            "are no more than the total" => Self::Total,
-            "are of the sender" => Self::Sender,
-            "have the subject word" => Self::Subject,
-            "match the query" => Self::Known,
-            "are none" => Self::None,
-            "have no body" => Self::NoBody,
-            "have a body" => Self::Body,
-            "list their attachments" => Self::Attachments,
-            other => return Err(format!("`{other}` is no property of messages")),
-        })
+vocabulary! {
+    /// A property of the messages that a search lists.
+    enum ListingPredicate "listed" {
+        "are no more than asked for" => Limited,
+        "are no more than the total" => Total,
+        "are of the sender" => Sender,
+        "have the subject word" => Subject,
+        "match the query" => Known,
+        "are none" => None,
+        "have no body" => NoBody,
+        "have a body" => Body,
+        "list their attachments" => Attachments,
     }
 }
 
-/// A property of one answer about mails.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "found",
-    regex = "is the message asked for|has no attachments|has attachments|says whether there are new replies|lists replies|lists no replies|lists only newer replies"
-)]
-enum SearchPredicate {
-    Message,
-    NoAttachments,
-    Attachments,
-    Says,
-    Replies,
-    NoReplies,
-    Newer,
-}
-
-impl FromStr for SearchPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "is the message asked for" => Self::Message,
-            "has no attachments" => Self::NoAttachments,
-            "has attachments" => Self::Attachments,
-            "says whether there are new replies" => Self::Says,
-            "lists replies" => Self::Replies,
-            "lists no replies" => Self::NoReplies,
-            "lists only newer replies" => Self::Newer,
-            other => return Err(format!("`{other}` is no property of an answer about mails")),
-        })
+vocabulary! {
+    /// A property of one answer about mails.
+    enum SearchPredicate "found" {
+        "is the message asked for" => Message,
+        "has no attachments" => NoAttachments,
+        "has attachments" => Attachments,
+        "says whether there are new replies" => Says,
+        "lists replies" => Replies,
+        "lists no replies" => NoReplies,
+        "lists only newer replies" => Newer,
     }
 }
 

@@ -14,6 +14,7 @@ use std::str::FromStr;
 
 use cucumber::Parameter;
 
+use crate::engine::parameters::vocabulary;
 use crate::families::hub::contract;
 use crate::families::hub::manifest;
 
@@ -48,34 +49,15 @@ impl FromStr for Code {
     }
 }
 
-/// What an `Authorization` has in place of the right secret.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "secret",
-    regex = "without a secret|with another secret|with one character more|with one character less|with another last character|with an empty secret"
-)]
-enum Secret {
-    None,
-    Other,
-    Longer,
-    Shorter,
-    OtherEnd,
-    Empty,
-}
-
-impl FromStr for Secret {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "without a secret" => Self::None,
-            "with another secret" => Self::Other,
-            "with one character more" => Self::Longer,
-            "with one character less" => Self::Shorter,
-            "with another last character" => Self::OtherEnd,
-            "with an empty secret" => Self::Empty,
-            other => return Err(format!("`{other}` is no kind of secret")),
-        })
+vocabulary! {
+    /// What an `Authorization` has in place of the right secret.
+    enum Secret "secret" {
+        "without a secret" => None,
+        "with another secret" => Other,
+        "with one character more" => Longer,
+        "with one character less" => Shorter,
+        "with another last character" => OtherEnd,
+        "with an empty secret" => Empty,
     }
 }
 

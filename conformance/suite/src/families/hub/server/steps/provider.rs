@@ -14,14 +14,10 @@ async fn gets(world: &mut World, name: String) -> Step {
     world.judge_provider(true, |draft, reply, seen| provider::gets(draft, reply, seen, &name)).await
 }
 
-#[then("the attendees are notified")]
-async fn notified(world: &mut World) -> Step {
-    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, true)).await
-}
-
-#[then("the attendees are not notified")]
-async fn not_notified(world: &mut World) -> Step {
-    world.judge_provider(true, |_, reply, seen| provider::is_told_to_notify(reply, seen, false)).await
+#[then(regex = "^the attendees are (not )?notified$")]
+async fn notified(world: &mut World, not: String) -> Step {
+    let is_notified = not.is_empty();
+    world.judge_provider(true, |_, reply, seen| provider::is_asked_to_notify(reply, seen, is_notified)).await
 }
 
 #[then(expr = "the event keeps its {string}")]
@@ -32,12 +28,15 @@ async fn keeps(world: &mut World, name: String) -> Step {
     world.judge_provider(true, |_, reply, seen| provider::keeps(reply, seen, &name, &expected)).await
 }
 
-#[then("the message becomes read")]
+#[then(regex = "^the message (becomes read|stays unread)$")]
+async fn message_is(world: &mut World, what: String) -> Step {
+    if what == "becomes read" { read(world).await } else { unread(world).await }
+}
+
 async fn read(world: &mut World) -> Step {
     world.judge_provider(true, |_, reply, seen| provider::is_marked_as_read(reply, seen, true)).await
 }
 
-#[then("the message stays unread")]
 async fn unread(world: &mut World) -> Step {
     world.judge_provider(false, |_, reply, seen| provider::is_marked_as_read(reply, seen, false)).await?;
     let mut request = world.draft()?.clone();

@@ -1,40 +1,21 @@
 //! What must not be executed.
 
-use std::str::FromStr;
-
-use cucumber::{Parameter, then};
+use cucumber::then;
 
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::server::judge::refusal;
 use crate::families::hub::server::world::World;
 
-/// How a request ends that should not be executed.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "refusal",
-    regex = "is refused for its secret|is refused|does not succeed at all|does not succeed|is not answered 2xx"
-)]
-enum RefusalPredicate {
-    ForItsSecret,
-    Refused,
-    NoSuccess,
-    NoSuccessAtAll,
-    Not2xx,
-}
-
-impl FromStr for RefusalPredicate {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "is refused for its secret" => Self::ForItsSecret,
-            "is refused" => Self::Refused,
-            "does not succeed" => Self::NoSuccess,
-            "does not succeed at all" => Self::NoSuccessAtAll,
-            "is not answered 2xx" => Self::Not2xx,
-            other => return Err(format!("`{other}` is no end of a request")),
-        })
+vocabulary! {
+    /// How a request ends that should not be executed.
+    enum RefusalPredicate "refusal" {
+        "is refused for its secret" => ForItsSecret,
+        "is refused" => Refused,
+        "does not succeed at all" => NoSuccessAtAll,
+        "does not succeed" => NoSuccess,
+        "is not answered 2xx" => Not2xx,
     }
 }
 

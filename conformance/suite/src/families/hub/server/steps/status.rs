@@ -1,31 +1,26 @@
 //! What the status of integrations is like.
 
-use std::str::FromStr;
+use cucumber::then;
 
-use cucumber::{Parameter, then};
-
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::server::judge::shape::Shape;
 use crate::families::hub::server::judge::status;
 use crate::families::hub::server::world::World;
 
-/// One of the two integrations.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(name = "integration", regex = "calendar|email")]
-enum Integration {
-    Calendar,
-    Email,
+vocabulary! {
+    /// One of the two integrations.
+    enum Integration "integration" {
+        "calendar" => Calendar,
+        "email" => Email,
+    }
 }
 
-impl FromStr for Integration {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "calendar" => Self::Calendar,
-            "email" => Self::Email,
-            other => return Err(format!("`{other}` is no integration")),
-        })
+vocabulary! {
+    /// An integration, by its connection.
+    enum Connection "connection" {
+        "connected integration" => Connected,
+        "integration that is not connected" => NotConnected,
     }
 }
 
@@ -51,18 +46,12 @@ fn connection_is_shown(world: &mut World, integration: Integration) -> Step {
     world.judge_reply(|reply| status::has_integration(reply, &slug))
 }
 
-#[then(expr = "each connected integration has {string}, {shape}")]
-fn connected(world: &mut World, name: String, shape: Shape) -> Step {
+#[then(expr = "each {connection} has {string}, {shape}")]
+fn each_has(world: &mut World, connection: Connection, name: String, shape: Shape) -> Step {
     let slugs = world.session()?.table.integrations.clone();
     let slugs = [slugs.calendar.as_str(), &slugs.email];
-    world.judge_reply(|reply| status::each_has(reply, slugs, true, &name, shape))
-}
-
-#[then(expr = "each integration that is not connected has {string}, {shape}")]
-fn not_connected(world: &mut World, name: String, shape: Shape) -> Step {
-    let slugs = world.session()?.table.integrations.clone();
-    let slugs = [slugs.calendar.as_str(), &slugs.email];
-    world.judge_reply(|reply| status::each_has(reply, slugs, false, &name, shape))
+    let is_connected = connection == Connection::Connected;
+    world.judge_reply(|reply| status::each_has(reply, slugs, is_connected, &name, shape))
 }
 
 #[then("status and execution agree")]

@@ -3,9 +3,17 @@
 use cucumber::given;
 
 use super::Writing;
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::registry::world::World;
+
+vocabulary! {
+    /// What a definition is given instead of its own.
+    enum Aimed "aimed" {
+        "for the subject" => Subject,
+        "named" => Name,
+    }
+}
 
 #[given("the definition of a tool")]
 fn definition(world: &mut World) -> Step {
@@ -24,15 +32,13 @@ fn has_no(world: &mut World, name: String) -> Step {
     Ok(())
 }
 
-#[given(expr = "the definition is for the subject {string}")]
-fn is_for(world: &mut World, rest: String) -> Step {
-    world.scene()?.retarget(&rest);
-    Ok(())
-}
-
-#[given(expr = "the definition is named {string}")]
-fn is_named(world: &mut World, name: String) -> Step {
-    world.scene()?.rename(&name);
+#[given(expr = "the definition is {aimed} {string}")]
+fn is_aimed(world: &mut World, aimed: Aimed, text: String) -> Step {
+    let scene = world.scene()?;
+    match aimed {
+        Aimed::Subject => scene.retarget(&text),
+        Aimed::Name => scene.rename(&text),
+    }
     Ok(())
 }
 

@@ -2,18 +2,21 @@
 
 use cucumber::then;
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::utp::registry::judge;
 use crate::families::utp::registry::world::World;
 
-#[then("the registry accepts it and can give it back")]
-fn accepts(world: &mut World) -> Step {
-    world.judge_upload(judge::is_accepted)
-}
-
-#[then("the registry has every member of it")]
-fn has_all(world: &mut World) -> Step {
-    world.judge_upload(judge::has_all)
+vocabulary! {
+    /// What the registry does with a definition.
+    enum RegistryReaction "registry_reaction" {
+        "accepts it and can give it back" => Accepts,
+        "has every member of it" => HasAll,
+        "files it under the project of the path" => InItsProject,
+        "rejects it and stores nothing" => Rejects,
+        "rejects it, or stores the value that is meant" => RejectsOrNormalises,
+        "keeps the old version" => KeepsTheOld,
+    }
 }
 
 #[then(expr = "the row's {string} is as uploaded")]
@@ -21,22 +24,14 @@ fn as_uploaded(world: &mut World, name: String) -> Step {
     world.judge_upload(|seen| judge::is_as_uploaded(seen, &name))
 }
 
-#[then("the row belongs to the project of the path")]
-fn of_its_project(world: &mut World) -> Step {
-    world.judge_upload(judge::is_of_its_project)
-}
-
-#[then("the registry rejects it and stores nothing")]
-fn rejects(world: &mut World) -> Step {
-    world.judge_upload(judge::is_rejected)
-}
-
-#[then("the registry rejects it, or stores the value that is meant")]
-fn rejects_or_normalises(world: &mut World) -> Step {
-    world.judge_upload(judge::is_rejected_or_normalised)
-}
-
-#[then("the registry keeps the old version")]
-fn keeps(world: &mut World) -> Step {
-    world.judge_upload(judge::is_kept)
+#[then(expr = "the registry {registry_reaction}")]
+fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
+    world.judge_upload(match reaction {
+        RegistryReaction::Accepts => judge::is_accepted,
+        RegistryReaction::HasAll => judge::has_all,
+        RegistryReaction::InItsProject => judge::is_of_its_project,
+        RegistryReaction::Rejects => judge::is_rejected,
+        RegistryReaction::RejectsOrNormalises => judge::is_rejected_or_normalised,
+        RegistryReaction::KeepsTheOld => judge::is_kept,
+    })
 }

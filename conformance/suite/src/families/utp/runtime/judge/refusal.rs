@@ -24,7 +24,7 @@ pub fn is_not_consumed(frames: &[Frame], view: View<'_>) -> Judgement {
     let hint = "validate a callback before it is applied: its required members, and a pointer to the tool.result card of \
                 the call; refuse it, or fail the call visibly";
     for request in seen::nexts(frames, view.turn).filter(|frame| frame.n > since) {
-        let messages = seen::told(request, view.turn, view.call);
+        let messages = seen::results_of(request, view.turn, view.call);
         // A turn that goes on without a word on the call took it for answered as well.
         let consumed = messages.iter().find(|message| succeeds(message, &view.call.token));
         if let Some(message) = consumed {

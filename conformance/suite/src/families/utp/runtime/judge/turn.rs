@@ -152,9 +152,9 @@ pub fn asks_once(frames: &[Frame], view: View<'_>, usual: usize) -> Judgement {
 }
 
 /// In no request to the model a call is answered twice.
-pub fn told_once(frames: &[Frame], view: View<'_>) -> Judgement {
+pub fn receives_result_once(frames: &[Frame], view: View<'_>) -> Judgement {
     let twice =
-        seen::asked(frames, view.turn).find(|frame| seen::told(frame, view.turn, view.call).len() > 1);
+        seen::asked(frames, view.turn).find(|frame| seen::results_of(frame, view.turn, view.call).len() > 1);
     match twice {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -168,12 +168,12 @@ pub fn told_once(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// The model was sent the result of the call.
-pub fn told(frames: &[Frame], view: View<'_>) -> Judgement {
-    told_text(frames, view, &view.call.token)
+pub fn receives_result(frames: &[Frame], view: View<'_>) -> Judgement {
+    receives_text(frames, view, &view.call.token)
 }
 
 /// The model was sent something as the outcome of the call.
-pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
+pub fn receives_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
     let hint =
         "give the model a message of the role `tool` with the call's id and what the tool.result card holds";
     let last = seen::nexts(frames, view.turn).last();
@@ -182,7 +182,7 @@ pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
             .expected(format!("a tool message with `{text}`"));
         return Err(with(finding, seen::report(frames, view.call, 0)).into());
     };
-    let messages = seen::told(request, view.turn, view.call);
+    let messages = seen::results_of(request, view.turn, view.call);
     if messages.iter().any(|message| mentions(message, text)) {
         return Ok(());
     }
@@ -195,7 +195,7 @@ pub fn told_text(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
 }
 
 /// Nowhere in the conversation stands this text.
-pub fn never_told(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
+pub fn never_receives(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
     match seen::asked(frames, view.turn).find(|frame| mentions(&frame.body["messages"], text)) {
         None => Ok(()),
         Some(frame) => Err(Finding::new(
@@ -213,7 +213,7 @@ pub fn never_told(frames: &[Frame], view: View<'_>, text: &str) -> Judgement {
 pub fn tells_failure(frames: &[Frame], view: View<'_>) -> Judgement {
     let since = seen::report(frames, view.call, 0).map_or(0, |frame| frame.n);
     if let Some(request) = seen::nexts(frames, view.turn).find(|frame| frame.n > since) {
-        let messages = seen::told(request, view.turn, view.call);
+        let messages = seen::results_of(request, view.turn, view.call);
         let failed =
             |message: &&Value| mentions(message, "quota_exceeded") || mentions(message, "no more today");
         if messages.iter().any(failed) {
@@ -323,8 +323,9 @@ pub fn timeout_code(frames: &[Frame], view: View<'_>) -> Judgement {
     let saved = saved_cards(frames)
         .filter(|(_, card)| card_type(card) == Some("tool.result") && call_id(card) == Some(id))
         .last();
-    let told =
-        seen::nexts(frames, view.turn).last().map(|frame| (frame, seen::told(frame, view.turn, view.call)));
+    let told = seen::nexts(frames, view.turn)
+        .last()
+        .map(|frame| (frame, seen::results_of(frame, view.turn, view.call)));
     let own = saved.and_then(|(frame, card)| Some((frame, card.pointer("/content/error/code")?.as_str()?)));
     let hint = "fail a call that is not answered in time with a tool.result card whose `error.code` is `tool_timeout`";
     if let Some((frame, code)) = own {

@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use super::{Baseline, RuntimeSession};
-use crate::engine::pace::{TimeoutLimits, Timeouts};
+use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
 use crate::families::utp::runtime::scene::Scene;
 use crate::families::utp::runtime::seen;
@@ -95,7 +95,7 @@ impl RuntimeSession {
         let ((suspend, asks, keeps_consumed), (terminate, ..)) = (suspend, terminate);
         self.baseline = Baseline { suspend, terminate, asks, parallel, keeps_consumed };
         let slowest = if suspend == Behaviour::Stays { Duration::ZERO } else { began.elapsed() };
-        self.pace = Timeouts::calibrated(slowest, limits);
+        self.timeouts = Timeouts::calibrated(slowest, limits);
     }
 
     async fn plain(&self, after_execution: &str) -> (Behaviour, usize, bool) {
@@ -109,7 +109,7 @@ impl RuntimeSession {
         let behaviour = scene.behaviour(self, call).await;
         let mut keeps_consumed = true;
         if behaviour == Behaviour::Next {
-            scene.quiet(self).await;
+            scene.wait_settle_window(self).await;
             if self.capabilities.contains("inbox") && scene.read_inbox(self, 0).await.is_some() {
                 let own = &scene.calls[call];
                 keeps_consumed =
@@ -128,18 +128,18 @@ impl RuntimeSession {
         let mut scene = Scene::bare(self, self.test_environment.project("two calls of one answer"));
         scene.plan_call(self, "suspend");
         scene.plan_call(self, "suspend");
-        scene.start_turn(self, 0, self.pace.answer).await.ok()?;
-        if !scene.await_command(self, 0, self.pace.answer).await {
+        scene.start_turn(self, 0, self.timeouts.answer).await.ok()?;
+        if !scene.await_command(self, 0, self.timeouts.answer).await {
             return None;
         }
-        if scene.await_command(self, 1, self.pace.answer.min(Duration::from_secs(2))).await {
+        if scene.await_command(self, 1, self.timeouts.answer.min(Duration::from_secs(2))).await {
             return Some(true);
         }
         if !self.resumes() {
             return Some(false);
         }
         scene.report(self, 0).await;
-        let comes_then = scene.await_command(self, 1, self.pace.answer).await;
+        let comes_then = scene.await_command(self, 1, self.timeouts.answer).await;
         // One that makes the first call only says so to the model.
         (comes_then || scene.behaviour(self, 0).await == Behaviour::Next).then_some(false)
     }

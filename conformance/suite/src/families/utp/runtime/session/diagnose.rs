@@ -19,7 +19,7 @@ impl RuntimeSession {
         let makes_calls = self.calls() || self.resumes();
         let found =
             if makes_calls { "turns a tool call of its model into a command" } else { "takes a report" };
-        let mut checks = vec![Check::good("runtime", found), Check::pace(&self.pace)];
+        let mut checks = vec![Check::good("runtime", found), Check::timeouts(&self.timeouts)];
         if self.resumes() {
             for (name, behaviour) in
                 [("suspend", self.baseline.suspend), ("terminate", self.baseline.terminate)]

@@ -4,11 +4,21 @@ use cucumber::{given, when};
 use serde_json::json;
 
 use crate::engine::judge::{Cause, CheckFailure};
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::World;
+
+vocabulary! {
+    /// How the first call is reported once more.
+    enum SecondReport "second_report" {
+        " twice" => Same,
+        ", again with other members and another card," => Otherwise,
+        "" => Never,
+    }
+}
 
 #[when("the model calls the tool")]
 async fn calls(world: &mut World) -> Step {
@@ -48,7 +58,7 @@ async fn run_to_end(world: &mut World) -> Step {
     let turn = scene.turns[0].clone();
     // What does not come is for the judgement to report.
     scene.wait(&session, |frames| seen::end(frames, &turn).is_some()).await;
-    scene.quiet(&session).await;
+    scene.wait_settle_window(&session).await;
     Ok(())
 }
 
@@ -65,20 +75,23 @@ async fn reports_twice(world: &mut World) -> Step {
     world.settled().await
 }
 
-#[when("the first call is reported twice, then the second")]
-async fn first_twice(world: &mut World) -> Step {
+#[when(expr = "the first call is reported{second_report} and then the second")]
+async fn first_and_second(world: &mut World, second: SecondReport) -> Step {
     report(world, 0).await?;
-    report(world, 0).await?;
+    match second {
+        SecondReport::Never => {}
+        SecondReport::Same => report(world, 0).await?,
+        SecondReport::Otherwise => report_otherwise(world).await?,
+    }
     report(world, 1).await?;
     followed(world, 1).await
 }
 
-#[when("the first call is reported, then again with other members and another card, then the second")]
-async fn first_again_otherwise(world: &mut World) -> Step {
-    report(world, 0).await?;
+/// Reports the first call again, with other members and another card.
+async fn report_otherwise(world: &mut World) -> Step {
     let call = world.call(0)?;
     let unique = call.card["card_id"].as_str().unwrap_or_default().to_owned();
-    let told = call.clone();
+    let reported = call.clone();
     call.card["card_id"] = json!(format!("{unique}_b"));
     call.card["content"]["result"] = json!({"high_water": "another one"});
     call.callback.insert("tool_result_card_id".to_owned(), json!(format!("{unique}_b")));
@@ -86,16 +99,8 @@ async fn first_again_otherwise(world: &mut World) -> Step {
     call.card["content"]["status"] = json!("partial");
     call.callback.insert("x_note".to_owned(), json!("told again"));
     report(world, 0).await?;
-    *world.call(0)? = told;
-    report(world, 1).await?;
-    followed(world, 1).await
-}
-
-#[when("the first call is reported and then the second")]
-async fn both(world: &mut World) -> Step {
-    report(world, 0).await?;
-    report(world, 1).await?;
-    followed(world, 1).await
+    *world.call(0)? = reported;
+    Ok(())
 }
 
 #[given("the second call was reported")]
@@ -106,7 +111,7 @@ async fn second_reported(world: &mut World) -> Step {
     let (call, own) = (scene.calls[1].clone(), scene.turns[0].clone());
     // Its wakeup is not the one that is judged.
     scene.wait(&session, |frames| seen::wakeups(frames, &own, &call).next().is_some()).await;
-    scene.quiet(&session).await;
+    scene.wait_settle_window(&session).await;
     Ok(())
 }
 
@@ -123,8 +128,8 @@ async fn next_turn(world: &mut World) -> Step {
     // The further turn comes after the first one; it is planned already.
     let second = scene.turns.len() - 1;
     let own: Vec<usize> = (0..scene.calls.len()).filter(|call| scene.calls[*call].turn == second).collect();
-    scene.start_turn(&session, 0, session.pace.answer).await.ok();
-    scene.await_command(&session, 0, session.pace.answer).await;
+    scene.start_turn(&session, 0, session.timeouts.answer).await.ok();
+    scene.await_command(&session, 0, session.timeouts.answer).await;
     report(world, 0).await?;
     followed(world, 0).await?;
     let scene = world.scene()?;
@@ -141,7 +146,7 @@ async fn next_turn(world: &mut World) -> Step {
 #[when("the deadline of the call passes")]
 async fn deadline(world: &mut World) -> Step {
     let session = world.session()?;
-    let patience = session.deadline.unwrap_or_default() + session.pace.answer;
+    let patience = session.deadline.unwrap_or_default() + session.timeouts.answer;
     let scene = world.scene()?;
     let turn = scene.turns[0].clone();
     let passed = |frames: &[crate::transcript::Frame]| {

@@ -1,63 +1,82 @@
 //! Given: what is unusual about the tool's answer, its card and its callback.
 
-use cucumber::{Parameter, given};
+use cucumber::given;
 use serde_json::{Value, json};
 
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::world::World;
 
-/// What can be wrong with a tool.result card.
-#[derive(Clone, Copy, Debug, Parameter)]
-#[param(
-    name = "result_defect",
-    regex = "is missing|is of another type|belongs to another call|holds plain text|holds an arbitrary object"
-)]
-enum Defect {
-    Missing,
-    OtherType,
-    OtherCall,
-    Text,
-    Object,
-}
-
-impl std::str::FromStr for Defect {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, Self::Err> {
-        Ok(match text {
-            "is missing" => Self::Missing,
-            "is of another type" => Self::OtherType,
-            "belongs to another call" => Self::OtherCall,
-            "holds plain text" => Self::Text,
-            "holds an arbitrary object" => Self::Object,
-            other => return Err(format!("a card cannot be `{other}`")),
-        })
+vocabulary! {
+    /// What can be wrong with a tool.result card.
+    enum Defect "result_defect" {
+        "is missing" => Missing,
+        "is of another type" => OtherType,
+        "belongs to another call" => OtherCall,
+        "holds plain text" => Text,
+        "holds an arbitrary object" => Object,
     }
 }
 
-#[given(expr = "the result overrides with {json}")]
-fn overrides(world: &mut World, value: Json) -> Step {
-    world.call(0)?.card["content"]["result"]["__cg_control"] = json!({"after_execution": value.0});
+vocabulary! {
+    /// What a scenario chooses of the result.
+    enum ResultPart "result_part" {
+        "the result's control" => Control,
+        "the result's override" => Override,
+        "the result" => All,
+    }
+}
+
+vocabulary! {
+    /// What a scenario alters before the tool reports.
+    enum Altered "altered" {
+        "callback" => Callback,
+        "card" => Card,
+        "report's header" => Header,
+    }
+}
+
+vocabulary! {
+    /// What says how the call ended.
+    enum AccordingTo "according_to" {
+        ", but only the card says so" => Card,
+        "" => Both,
+    }
+}
+
+#[given(expr = "{result_part} is {json}")]
+fn result(world: &mut World, part: ResultPart, value: Json) -> Step {
+    let result = &mut world.call(0)?.card["content"]["result"];
+    match part {
+        ResultPart::All => *result = value.0,
+        ResultPart::Control => result["__cg_control"] = value.0,
+        ResultPart::Override => result["__cg_control"] = json!({"after_execution": value.0}),
+    }
     Ok(())
 }
 
-#[given(expr = "the result's control is {json}")]
-fn control(world: &mut World, value: Json) -> Step {
-    world.call(0)?.card["content"]["result"]["__cg_control"] = value.0;
-    Ok(())
-}
-
-#[given(expr = "the result is {json}")]
-fn result(world: &mut World, value: Json) -> Step {
-    world.call(0)?.card["content"]["result"] = value.0;
-    Ok(())
-}
-
-#[given(expr = "the card says {string} at {string}")]
-fn card_says(world: &mut World, value: String, pointer: String) -> Step {
+#[given(expr = "the {altered}('s) {string} is {json}")]
+fn member(world: &mut World, altered: Altered, name: String, value: Json) -> Step {
     let call = world.call(0)?;
-    put(&mut call.card, &pointer, Value::from(value));
+    match altered {
+        Altered::Callback => {
+            call.callback.insert(name, value.0);
+        }
+        Altered::Card => put(&mut call.card, &name, value.0),
+        Altered::Header => {
+            call.headers.insert(name, value.0.as_str().unwrap_or_default().to_owned());
+        }
+    }
+    Ok(())
+}
+
+#[given(expr = "the call ended as {string}{according_to}")]
+fn ended_as(world: &mut World, status: String, according_to: AccordingTo) -> Step {
+    let call = world.call(0)?;
+    match according_to {
+        AccordingTo::Both => call.set_status(&status),
+        AccordingTo::Card => call.set_card_status(&status),
+    }
     Ok(())
 }
 
@@ -75,27 +94,9 @@ fn same_step(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the callback's {string} is {json}")]
-fn callback_member(world: &mut World, member: String, value: Json) -> Step {
-    world.call(0)?.callback.insert(member, value.0);
-    Ok(())
-}
-
 #[given(expr = "the callback lacks {string}")]
 fn callback_lacks(world: &mut World, member: String) -> Step {
     world.call(0)?.callback.remove(&member);
-    Ok(())
-}
-
-#[given(expr = "the call ended as {string}")]
-fn ended_as(world: &mut World, status: String) -> Step {
-    world.call(0)?.set_status(&status);
-    Ok(())
-}
-
-#[given(expr = "the card says that the call ended as {string}")]
-fn card_ended_as(world: &mut World, status: String) -> Step {
-    world.call(0)?.set_card_status(&status);
     Ok(())
 }
 
@@ -115,12 +116,6 @@ fn card_defect(world: &mut World, defect: Defect) -> Step {
         Defect::Text => call.card["content"] = json!(format!("High water: {token}")),
         Defect::Object => call.card["content"] = json!({"high_water": token, "z": 1}),
     }
-    Ok(())
-}
-
-#[given(expr = "the report has the header {string} = {string}")]
-fn header(world: &mut World, name: String, value: String) -> Step {
-    world.call(0)?.headers.insert(name, value);
     Ok(())
 }
 

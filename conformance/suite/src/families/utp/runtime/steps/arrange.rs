@@ -4,12 +4,21 @@ use cucumber::given;
 use serde_json::{Value, json};
 
 use super::CallKind;
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::turn::Row;
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
+
+vocabulary! {
+    /// Where an argument of the call comes from.
+    enum Giver "giver" {
+        "tool has the default" => Default,
+        "tool fixes" => Fixed,
+        "model gives" => Model,
+    }
+}
 
 #[given("an agent runtime")]
 fn runtime(world: &mut World) -> Step {
@@ -46,14 +55,16 @@ fn registered_on(world: &mut World, tool_name: String, target: String) -> Step {
     Ok(())
 }
 
-#[given(expr = "the tool has the default {string} = {json}")]
-fn default(world: &mut World, name: String, value: Json) -> Step {
-    option(world, "defaults", &name, value.0)
-}
-
-#[given(expr = "the tool fixes {string} = {json}")]
-fn fixed(world: &mut World, name: String, value: Json) -> Step {
-    option(world, "fixed", &name, value.0)
+#[given(expr = "the {giver} {string} = {json}")]
+fn argument(world: &mut World, giver: Giver, name: String, value: Json) -> Step {
+    property(world, &name, &value.0)?;
+    let call = world.call(0)?;
+    match giver {
+        Giver::Default => call.row.options["args"]["defaults"][name] = value.0,
+        Giver::Fixed => call.row.options["args"]["fixed"][name] = value.0,
+        Giver::Model => call.arguments[name] = value.0,
+    }
+    Ok(())
 }
 
 #[given(expr = "the tool takes {string} from the environment variable {string}")]
@@ -66,13 +77,6 @@ fn from_environment(world: &mut World, name: String, variable: String) -> Step {
 #[given(expr = "the tool requires {string}")]
 fn requires(world: &mut World, name: String) -> Step {
     world.call(0)?.row.required.push(name);
-    Ok(())
-}
-
-#[given(expr = "the model gives {string} = {json}")]
-fn gives(world: &mut World, name: String, value: Json) -> Step {
-    property(world, &name, &value.0)?;
-    world.call(0)?.arguments[name] = value.0;
     Ok(())
 }
 
@@ -129,7 +133,7 @@ async fn second_agent(world: &mut World) -> Step {
     let scene = world.scene()?;
     let turn = scene.add_turn(&session);
     "ag_second".clone_into(&mut scene.turns[turn].agent_id);
-    scene.project.assign("ag_second", &session.worker_target);
+    scene.assign("ag_second", &session.worker_target);
     scene.plan_call(&session, "suspend");
     world.called().await
 }
@@ -148,20 +152,12 @@ async fn served_by(world: &mut World, target: String) -> Step {
     let session = world.session()?;
     let scene = world.scene()?;
     let agent = scene.turns[0].agent_id.clone();
-    scene.project.assign(&agent, &target);
+    scene.assign(&agent, &target);
     scene.is_served = false;
     if scene.project.transcript.with(|frames| frames.iter().any(|frame| frame.kind == Kind::Report)) {
         // A wakeup for an earlier report, looked up before this moment, may be on its way.
-        scene.quiet(&session).await;
+        scene.wait_settle_window(&session).await;
     }
-    Ok(())
-}
-
-/// Sets a member of `options.args`, and makes it a parameter.
-fn option(world: &mut World, which: &str, name: &str, value: Value) -> Step {
-    property(world, name, &value)?;
-    let row = &mut world.call(0)?.row;
-    row.options["args"][which][name] = value;
     Ok(())
 }
 

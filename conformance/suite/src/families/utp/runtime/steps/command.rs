@@ -23,7 +23,7 @@ fn on_subject(world: &mut World) -> Step {
 #[then("nothing of the call goes anywhere else")]
 async fn nowhere_else(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.quiet(&session).await;
+    world.scene()?.wait_settle_window(&session).await;
     let calls = world.scene()?.calls.clone();
     world.judge_calls(|frames, view| command::is_nowhere_else(frames, view, &calls))
 }
@@ -86,7 +86,7 @@ fn names_variable(world: &mut World, name: String, variable: String) -> Step {
 #[then("no card holds the variable's value")]
 async fn secret_in_no_card(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.quiet(&session).await;
+    world.scene()?.wait_settle_window(&session).await;
     let secret = session.secret.clone().unwrap_or_default();
     world.judge_call(0, |frames, view| arguments::is_in_no_card(frames, view, &secret))
 }
@@ -117,19 +117,10 @@ async fn ends_submitted(world: &mut World) -> Step {
     world.judge(crate::families::utp::runtime::judge::turn::is_submitted(&frames, &turn))
 }
 
-#[then("it is noted whether the command names its tool")]
-fn note_tool_name(world: &mut World) -> Step {
-    note_member(world, "tool_name")
-}
-
-#[then("it is noted whether the command names its context box")]
-fn note_context_box(world: &mut World) -> Step {
-    note_member(world, "context_box_id")
-}
-
-fn note_member(world: &mut World, member: &str) -> Step {
+#[then(expr = "it is noted whether the command carries {string}")]
+fn note_member(world: &mut World, member: String) -> Step {
     let command = world.call(0)?.command.clone().unwrap_or_default();
-    let there = command.get(member).is_some_and(|value| !value.is_null());
+    let there = command.get(&member).is_some_and(|value| !value.is_null());
     world.note(format!("the command {} `{member}`", if there { "carries" } else { "leaves out" }));
     Ok(())
 }

@@ -2,6 +2,7 @@
 
 use cucumber::{Parameter, then, when};
 
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::inbox;
@@ -34,6 +35,14 @@ impl std::str::FromStr for Trace {
     }
 }
 
+vocabulary! {
+    /// What a record of an Inbox must be.
+    enum RecordKind "record_kind" {
+        "a tool_result message" => ToolResult,
+        "addressed to the agent of the callback" => Addressed,
+    }
+}
+
 #[then("the agent is woken")]
 async fn woken(world: &mut World) -> Step {
     wait_for_wakeup(world).await?;
@@ -60,16 +69,16 @@ async fn keeps(world: &mut World, member: String) -> Step {
     world.judge_call(0, |frames, view| inbox::keeps(frames, view, &member))
 }
 
-#[then("the Inbox record is a tool_result message")]
-async fn tool_result(world: &mut World) -> Step {
+#[then(expr = "the Inbox record is {record_kind}")]
+async fn record_is(world: &mut World, kind: RecordKind) -> Step {
     read(world).await?;
-    world.judge_call(0, inbox::is_tool_result)
-}
-
-#[then("the Inbox record is addressed to the agent of the callback")]
-async fn addressed(world: &mut World) -> Step {
-    read(world).await?;
-    world.judge_call(0, inbox::is_addressed)
+    world.judge_call(
+        0,
+        match kind {
+            RecordKind::ToolResult => inbox::is_tool_result,
+            RecordKind::Addressed => inbox::is_addressed,
+        },
+    )
 }
 
 #[then("the wakeup names the agent of the callback")]
@@ -87,7 +96,7 @@ async fn woken_on(world: &mut World, target: String) -> Step {
 #[then(expr = "it is woken nowhere but on {string}")]
 async fn woken_nowhere_but(world: &mut World, target: String) -> Step {
     let session = world.session()?;
-    world.scene()?.quiet(&session).await;
+    world.scene()?.wait_settle_window(&session).await;
     world.judge_call(0, |frames, view| wakeup::goes_nowhere_but(frames, view, &target))
 }
 
@@ -143,7 +152,7 @@ async fn read(world: &mut World) -> Step {
         if scene.project.transcript.with(|frames| !seen::records(frames, &call).is_empty()) {
             return Ok(());
         }
-        scene.quiet(&session).await;
+        scene.wait_settle_window(&session).await;
     }
     let is_served = scene.is_served;
     world.unless_ended().await?;

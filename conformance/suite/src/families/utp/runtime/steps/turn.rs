@@ -6,6 +6,7 @@ use cucumber::then;
 
 use super::CallKind;
 use crate::engine::judge::CheckFailure;
+use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
@@ -13,22 +14,28 @@ use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::world::{View, World};
 
-#[then("the turn goes on")]
-async fn goes_on(world: &mut World) -> Step {
-    let seen = behaviour(world, 0).await?;
-    world.judge_call(0, |frames, view| turn::does(frames, view, Behaviour::Next, seen))
+vocabulary! {
+    /// What a turn does after a result.
+    enum Continuation "continuation" {
+        "goes on" => GoesOn,
+        "ends" => Ends,
+    }
 }
 
-#[then("the turn ends")]
-async fn turn_ends(world: &mut World) -> Step {
+#[then(expr = "the turn {continuation}")]
+async fn continues(world: &mut World, continuation: Continuation) -> Step {
     let seen = behaviour(world, 0).await?;
-    world.judge_call(0, |frames, view| turn::does(frames, view, Behaviour::End, seen))
+    let expected = match continuation {
+        Continuation::GoesOn => Behaviour::Next,
+        Continuation::Ends => Behaviour::End,
+    };
+    world.judge_call(0, |frames, view| turn::does(frames, view, expected, seen))
 }
 
 #[then("the model is not asked again")]
 async fn asked_no_more(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.quiet(&session).await;
+    world.scene()?.wait_settle_window(&session).await;
     world.judge_call(0, turn::asks_no_more)
 }
 
@@ -47,7 +54,8 @@ pub(super) async fn ended_for_good(world: &mut World) -> Step {
     let both = |frames: &[crate::transcript::Frame]| {
         (seen::task(frames, &own).is_some() && seen::deliverable(frames, &own).is_some()).then_some(())
     };
-    let _ = scene.project.transcript.wait(session.pace.late.max(session.pace.quiet), both).await;
+    let _ =
+        scene.project.transcript.wait(session.timeouts.late.max(session.timeouts.settle_window), both).await;
     Ok(())
 }
 
@@ -70,7 +78,7 @@ async fn not_terminated(world: &mut World) -> Step {
     }
     world.settled().await?;
     let scene = world.scene()?;
-    let seen = scene.behaviour_within(&session, 0, session.pace.quiet).await;
+    let seen = scene.behaviour_within(&session, 0, session.timeouts.settle_window).await;
     // Refusing such a card is fine too, and so a turn that ended for it as failed.
     let own = scene.turns[0].clone();
     let failed = scene.project.transcript.with(|frames| seen::task(frames, &own).is_some_and(seen::failed));
@@ -85,7 +93,7 @@ async fn not_terminated(world: &mut World) -> Step {
 #[then("the next call of the model comes out as a command")]
 async fn second_command(world: &mut World) -> Step {
     let session = world.session()?;
-    if world.scene()?.await_command(&session, 1, session.pace.answer).await {
+    if world.scene()?.await_command(&session, 1, session.timeouts.answer).await {
         return Ok(());
     }
     let seen = behaviour(world, 0).await?;
@@ -121,7 +129,24 @@ async fn waits_for_first(world: &mut World) -> Step {
     Ok(())
 }
 
-#[then("the model receives the result")]
+vocabulary! {
+    /// What the model is given of the results.
+    enum Received "received" {
+        "the result once" => Once,
+        "the result" => TheResult,
+        "both results" => Both,
+    }
+}
+
+#[then(expr = "the model receives {received}")]
+async fn model_receives(world: &mut World, received: Received) -> Step {
+    match received {
+        Received::TheResult => model_receives_result(world).await,
+        Received::Both => model_receives_both_results(world),
+        Received::Once => model_receives_result_once(world).await,
+    }
+}
+
 async fn model_receives_result(world: &mut World) -> Step {
     behaviour(world, 0).await?;
     receives_result_of(world, 0)
@@ -130,7 +155,7 @@ async fn model_receives_result(world: &mut World) -> Step {
 /// A runtime that does not go on after a plain call reports nothing.
 fn receives_result_of(world: &mut World, call: usize) -> Step {
     goes_on_at_all(world)?;
-    world.judge_call(call, turn::told)
+    world.judge_call(call, turn::receives_result)
 }
 
 /// A runtime that never goes on shows nothing by not going on.
@@ -142,18 +167,16 @@ fn goes_on_at_all(world: &mut World) -> Step {
     Err(world.abort(CheckFailure::NotObserved(message)))
 }
 
-#[then("the model receives both results")]
 fn model_receives_both_results(world: &mut World) -> Step {
     receives_result_of(world, 0)?;
     receives_result_of(world, 1)
 }
 
-#[then("the model receives the result once")]
 async fn model_receives_result_once(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.quiet(&session).await;
+    world.scene()?.wait_settle_window(&session).await;
     receives_result_of(world, 0)?;
-    world.judge_call(0, turn::told_once)?;
+    world.judge_call(0, turn::receives_result_once)?;
     world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))
 }
 
@@ -170,7 +193,7 @@ async fn override_once(world: &mut World, kind: CallKind) -> Step {
     world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))?;
     if expected == Behaviour::Next {
         world.judge_call(0, |frames, view| turn::asks_once(frames, view, session.baseline.asks))?;
-        return world.judge_call(0, turn::told_once);
+        return world.judge_call(0, turn::receives_result_once);
     }
     world.judge_call(0, turn::ends_once)
 }
@@ -203,7 +226,7 @@ async fn recovers(world: &mut World) -> Step {
 async fn inline_not_used(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     world.settled().await?;
-    world.judge_call(0, |frames, view| turn::never_told(frames, view, "inline-result"))
+    world.judge_call(0, |frames, view| turn::never_receives(frames, view, "inline-result"))
 }
 
 #[then("the turn marks the call as failed")]

@@ -15,7 +15,7 @@ pub struct Timeouts {
     /// For an answer that must come.
     pub answer: Duration,
     /// After the sentinel's answer, for what must not come.
-    pub quiet: Duration,
+    pub settle_window: Duration,
     /// After the last such check, before they are made again at the end of the run.
     pub late: Duration,
     /// Scenarios at a time that the target is worth, beside those that were asked for.
@@ -31,7 +31,7 @@ pub struct TimeoutLimits {
     /// Longest deadline for an answer, before scaling, unless the target itself took longer in the calibration.
     pub answer_ceiling: Duration,
     /// Shortest quiet window.
-    pub quiet_floor: Duration,
+    pub settle_floor: Duration,
     /// Shortest time between the last check of what must not come and the second look at the end.
     pub late_floor: Duration,
     /// `--timeout-scale`.
@@ -55,7 +55,7 @@ impl Default for TimeoutLimits {
         Self {
             answer_floor: Duration::from_secs(8),
             answer_ceiling: Duration::from_secs(120),
-            quiet_floor: Duration::from_millis(25),
+            settle_floor: Duration::from_millis(25),
             late_floor: Duration::from_millis(1500),
             scale: 1.0,
         }
@@ -63,7 +63,7 @@ impl Default for TimeoutLimits {
 }
 
 /// Longest quiet window, before scaling.
-const QUIET_CEILING: Duration = Duration::from_secs(5);
+const SETTLE_CEILING: Duration = Duration::from_secs(5);
 
 /// From this latency on a target is slow.
 const SLOW: Duration = Duration::from_millis(500);
@@ -71,14 +71,16 @@ const SLOW: Duration = Duration::from_millis(500);
 const SLOW_JOBS: usize = 64;
 
 impl Timeouts {
-    /// The pace for a target whose slowest calibrated round trip took `latency`.
+    /// The waiting times for a target whose slowest calibrated round trip took `latency`.
     pub fn calibrated(latency: Duration, limits: &TimeoutLimits) -> Self {
         let ceiling = limits.answer_ceiling.max(limits.answer_floor).max(latency * 4);
         let scaled = |time: Duration| limits.scaled(time);
         Self {
             answer: scaled((latency * 100).clamp(limits.answer_floor, ceiling)),
-            quiet: scaled((latency * 4).clamp(limits.quiet_floor, QUIET_CEILING.max(limits.quiet_floor))),
-            late: scaled((latency * 8).clamp(limits.late_floor, QUIET_CEILING.max(limits.late_floor))),
+            settle_window: scaled(
+                (latency * 4).clamp(limits.settle_floor, SETTLE_CEILING.max(limits.settle_floor)),
+            ),
+            late: scaled((latency * 8).clamp(limits.late_floor, SETTLE_CEILING.max(limits.late_floor))),
             jobs: 1,
             scale: limits.scale,
         }
@@ -92,11 +94,11 @@ impl Timeouts {
         Self { jobs: if slow { SLOW_JOBS } else { 1 }, ..self }
     }
 
-    /// The pace of a target whose first round trip was a slow one: later ones take no more than `latency`.
+    /// The waiting times of a target whose first round trip was a slow one: later ones take no more than `latency`.
     #[must_use]
     pub fn usually(self, latency: Duration, limits: &TimeoutLimits) -> Self {
         let usual = Self::calibrated(latency, limits);
-        Self { quiet: usual.quiet, late: usual.late, ..self }
+        Self { settle_window: usual.settle_window, late: usual.late, ..self }
     }
 
     /// A time that the manifest gives, as `--timeout-scale` stretches it.
@@ -105,8 +107,8 @@ impl Timeouts {
     }
 
     /// The quiet window after a sentinel that took `latency`: longer when the target is slower just now.
-    pub fn quiet_after(&self, latency: Duration) -> Duration {
-        self.quiet.max(self.scaled((latency * 2).min(QUIET_CEILING)))
+    pub fn settle_window_after(&self, latency: Duration) -> Duration {
+        self.settle_window.max(self.scaled((latency * 2).min(SETTLE_CEILING)))
     }
 }
 
@@ -121,7 +123,7 @@ mod tests {
         let slow = Timeouts::calibrated(Duration::from_millis(500), &limits);
         assert_eq!(fast.answer, Duration::from_secs(8));
         assert_eq!(slow.answer, Duration::from_secs(50));
-        assert_eq!(slow.quiet, Duration::from_secs(2));
+        assert_eq!(slow.settle_window, Duration::from_secs(2));
     }
 
     #[test]
@@ -141,16 +143,19 @@ mod tests {
     #[test]
     fn a_slow_start_stretches_deadlines_and_no_quiet_window() {
         let limits = TimeoutLimits::default();
-        let pace = Timeouts::calibrated(Duration::from_millis(500), &limits)
+        let timeouts = Timeouts::calibrated(Duration::from_millis(500), &limits)
             .usually(Duration::from_millis(10), &limits);
-        assert_eq!((pace.answer, pace.quiet), (Duration::from_secs(50), Duration::from_millis(40)));
+        assert_eq!(
+            (timeouts.answer, timeouts.settle_window),
+            (Duration::from_secs(50), Duration::from_millis(40))
+        );
     }
 
     #[test]
     fn scale_stretches_everything() {
         let limits = TimeoutLimits { scale: 3.0, ..TimeoutLimits::default() };
-        let pace = Timeouts::calibrated(Duration::from_millis(1), &limits);
-        assert_eq!(pace.answer, Duration::from_secs(24));
-        assert_eq!(pace.quiet, Duration::from_millis(75));
+        let timeouts = Timeouts::calibrated(Duration::from_millis(1), &limits);
+        assert_eq!(timeouts.answer, Duration::from_secs(24));
+        assert_eq!(timeouts.settle_window, Duration::from_millis(75));
     }
 }

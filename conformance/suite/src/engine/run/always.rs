@@ -1,0 +1,129 @@
+//! The scenarios that send nothing: they judge every exchange of the others, once all of those have ended.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::scenario_result::ScenarioResult;
+use super::writer::{Facts, StepPlace};
+use crate::engine::invariant::{ALWAYS, Invariant};
+use crate::engine::judge::{CheckFailure, Finding};
+use crate::engine::world::ScenarioArtifacts;
+use crate::spec::catalog::{Case, Place};
+use crate::transcript::Frame;
+
+/// Whether a scenario judges what others send and receive.
+pub(super) fn is_always(case: &Case) -> bool {
+    case.tags.contains(ALWAYS)
+}
+
+/// What an invariant has come to so far.
+struct Watched<'a> {
+    case: &'a Case,
+    invariant: Arc<dyn Invariant>,
+    exchanges: usize,
+    broken: Option<Broken>,
+}
+
+impl Watched<'_> {
+    /// Whether nothing worse can be found.
+    fn is_settled(&self) -> bool {
+        self.broken.as_ref().is_some_and(|broken| broken.finding.level().is_none())
+    }
+}
+
+/// What breaks it, and where that stands.
+struct Broken {
+    /// Number of the judgement.
+    check: usize,
+    finding: Box<Finding>,
+    scenario: String,
+    frames: Vec<Frame>,
+}
+
+/// Judges every exchange of the scenarios that ran, those of a profile by what holds for it.
+pub(super) fn judge(
+    cases: &[&Case],
+    facts: &mut BTreeMap<Place, Facts>,
+    results: &mut BTreeMap<String, ScenarioResult>,
+) {
+    let mut by_profile: BTreeMap<&str, Vec<Watched<'_>>> = BTreeMap::new();
+    for case in cases.iter().filter(|case| is_always(case)) {
+        let invariant = results.get(&case.id).and_then(|own| own.invariant.clone());
+        // One that could not be set up says so itself.
+        let is_set_up = facts.get(&case.at).is_some_and(|facts| facts.trouble.is_none());
+        if let Some(invariant) = invariant.filter(|_| is_set_up) {
+            let own = Watched { case, invariant, exchanges: 0, broken: None };
+            by_profile.entry(&case.profile).or_default().push(own);
+        }
+    }
+    for case in cases.iter().filter(|case| !is_always(case)) {
+        let Some(watched) = by_profile.get_mut(case.profile.as_str()) else { continue };
+        let Some(transcript) = results.get(&case.id).and_then(|own| own.artifacts.transcript.as_ref()) else {
+            continue;
+        };
+        transcript.with(|frames| judge_in(case, frames, watched));
+    }
+    for own in by_profile.into_values().flatten() {
+        settle(own, facts, results);
+    }
+}
+
+/// Judges the exchanges of one scenario.
+fn judge_in(case: &Case, frames: &[Frame], watched: &mut [Watched<'_>]) {
+    let mut waiting: Vec<&mut Watched<'_>> = watched.iter_mut().filter(|own| !own.is_settled()).collect();
+    while let Some(first) = waiting.first() {
+        let all: Vec<&dyn Invariant> = waiting.iter().map(|own| &*own.invariant).collect();
+        let judged = first.invariant.judge(&all, frames);
+        let mut others = Vec::new();
+        for (own, judged) in waiting.into_iter().zip(judged) {
+            let Some(judged) = judged else {
+                others.push(own);
+                continue;
+            };
+            own.exchanges += judged.exchanges;
+            let Some((check, finding)) = judged.broken else { continue };
+            // A second one that is against a recommendation only adds nothing.
+            if own.broken.is_none() || finding.level().is_none() {
+                own.broken =
+                    Some(Broken { check, finding, scenario: case.id.clone(), frames: frames.to_vec() });
+            }
+        }
+        waiting = others;
+    }
+}
+
+/// Puts down what an invariant has come to.
+fn settle(
+    own: Watched<'_>,
+    facts: &mut BTreeMap<Place, Facts>,
+    results: &mut BTreeMap<String, ScenarioResult>,
+) {
+    let Watched { case, invariant, exchanges, broken } = own;
+    let Some(facts) = facts.get_mut(&case.at) else { return };
+    let Some(broken) = broken else {
+        if exchanges == 0 {
+            facts.trouble = Some(CheckFailure::NotObserved("no exchange of the run shows it".to_owned()));
+        }
+        return;
+    };
+    facts.step = step(case, broken.check, invariant.checks());
+    facts.trouble = Some(CheckFailure::Broken(broken.finding));
+    let home = results.get(&broken.scenario).map(|home| ScenarioArtifacts {
+        // Its messages are written down with it.
+        transcript: None,
+        ..home.artifacts.clone()
+    });
+    if let Some(own) = results.get_mut(&case.id) {
+        own.artifacts = home.unwrap_or_default();
+        own.judged = Some(broken.frames);
+        own.found_in = Some(broken.scenario);
+    }
+}
+
+/// The step that makes a judgement; the last one where steps make several.
+fn step(case: &Case, check: usize, checks: usize) -> Option<StepPlace> {
+    let is_judging = |step: &&gherkin::Step| step.ty == gherkin::StepType::Then;
+    let steps: Vec<&gherkin::Step> = case.scenario().steps.iter().filter(is_judging).collect();
+    let own = if steps.len() == checks { steps.get(check) } else { steps.last() };
+    own.copied().map(StepPlace::of)
+}

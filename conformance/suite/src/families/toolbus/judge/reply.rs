@@ -1,0 +1,104 @@
+//! A call with what came back from it, and whether that is a success: what all other judgements rest on.
+
+use serde_json::Value;
+
+use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::toolbus::answer;
+use crate::families::toolbus::answer::Answer;
+use crate::families::toolbus::scene::Made;
+use crate::transcript::{Frame, shorten};
+
+/// A call, what came back from it, and where things are in the envelope.
+#[derive(Clone, Debug)]
+pub struct Reply<'a> {
+    /// The call.
+    pub made: &'a Made,
+    /// All messages of the scenario.
+    pub frames: &'a [Frame],
+    /// What came back.
+    pub answer: Answer,
+    /// JSON Pointer to the results.
+    pub result_pointer: &'a str,
+    /// JSON Pointer to the correlation ids.
+    pub trace_pointer: &'a str,
+}
+
+impl<'a> Reply<'a> {
+    /// Observations for the answer of a call.
+    pub fn of(frames: &'a [Frame], made: &'a Made, result_pointer: &'a str, trace_pointer: &'a str) -> Self {
+        Self { made, frames, answer: answer::of(frames, made.id), result_pointer, trace_pointer }
+    }
+
+    /// A finding with the frames of the call.
+    pub fn finding(&self, message: impl Into<String>, hint: impl Into<String>) -> Finding {
+        let mut finding = Finding::new(message, hint);
+        if let Some(request) = answer::request(self.frames, self.made.id) {
+            finding = finding.about(request).frame(request);
+        }
+        if let Some(answer) = answer::frame(self.frames, self.made.id) {
+            finding = finding.frame(answer);
+        }
+        finding
+    }
+
+    /// The envelope, for rules that are not about its form.
+    pub fn envelope(&self) -> Result<Value, CheckFailure> {
+        succeeds(self)?;
+        self.answer.readable().map_err(|why| {
+            CheckFailure::NotObserved(format!(
+                "the envelope of `{}` cannot be read: {why}",
+                self.made.call.tool
+            ))
+        })
+    }
+
+    /// The results; nothing when they are not in the envelope.
+    pub fn result(&self) -> Result<Option<Value>, CheckFailure> {
+        Ok(self.envelope()?.pointer(self.result_pointer).cloned())
+    }
+
+    /// The tool's name, for messages.
+    pub fn tool(&self) -> &str {
+        &self.made.call.tool
+    }
+
+    /// What came, short.
+    pub fn shown(&self) -> Value {
+        shorten(&self.answer.shown())
+    }
+}
+
+/// The call is answered by a result that is no error.
+pub fn succeeds(reply: &Reply<'_>) -> Judgement {
+    let tool = reply.tool();
+    let finding = match &reply.answer {
+        Answer::Success(_) => return Ok(()),
+        Answer::Error(_) | Answer::ToolError(_) => reply.finding(
+            format!("the call of `{tool}` is refused"),
+            "serve this call: the semantic arguments are optional, and every tool takes them; if the arguments are not \
+             those that your tool knows, correct the probe in the manifest",
+        ),
+        answer => return Err(unanswered(reply, answer)),
+    };
+    Err(finding.expected("a result").actual(Some(&reply.shown())).into())
+}
+
+/// No answer in the form of JSON-RPC.
+pub(super) fn unanswered(reply: &Reply<'_>, answer: &Answer) -> CheckFailure {
+    let tool = reply.tool();
+    let finding = match answer {
+        Answer::Closed(_) => reply.finding(
+            format!("the server ends while `{tool}` is called"),
+            "answer the call with an MCP error and go on serving",
+        ),
+        Answer::Other(..) => reply.finding(
+            format!("the call of `{tool}` is answered by something that is no JSON-RPC response"),
+            "answer each request with one JSON-RPC message that has its `id`, and `result` or `error`",
+        ),
+        _ => reply.finding(
+            format!("the call of `{tool}` is not answered"),
+            "answer each `tools/call` with a result or an error that has its `id`",
+        ),
+    };
+    finding.expected("a JSON-RPC response").actual(Some(&reply.shown())).into()
+}

@@ -1,0 +1,184 @@
+//! Calls as the messages of a scenario show them, whoever made them: what `@always` scenarios judge.
+
+use callmark_reports::record::Direction;
+use serde_json::Value;
+
+use super::call::Call;
+use super::judge::callback::AFTER_EXECUTION;
+use super::judge::seen;
+use super::judge::seen::Calls;
+use super::message;
+use super::tool::Tool;
+use super::trace::Traceparent;
+use crate::engine::invariant::ExchangeKind;
+use crate::transcript::{Frame, Kind};
+
+/// Every command to a Tool Service, an executor or a PMO that says whom it is from, with what came of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EveryCall {
+    /// Whatever becomes of it: a callback that there is has its form also where the command is refused.
+    Named,
+    /// Those that are valid in all, with their card: nothing keeps their tool from being run.
+    Valid,
+}
+
+/// A call, and the messages of the scenario in which it was made.
+pub(super) struct ObservedCall<'a> {
+    /// All messages of that scenario.
+    pub frames: &'a [Frame],
+    command: &'a Frame,
+    call: Call,
+    others: Vec<String>,
+}
+
+impl ObservedCall<'_> {
+    /// The call as judgements know it.
+    pub(super) fn calls(&self) -> Calls<'_> {
+        Calls { subject: &self.call, others: &self.others }
+    }
+
+    /// Whether its tool.result card is known to be its own: the callback points to it, or it names the call.
+    pub(super) fn has_own_card(&self) -> bool {
+        let pointed =
+            seen::report(self.frames, &self.calls()).and_then(|report| seen::card_of(self.frames, report));
+        let id = Some(self.call.tool_call_id.as_str());
+        pointed.is_some() || seen::result_cards(self.frames).any(|(_, card)| message::call_id(card) == id)
+    }
+}
+
+impl ExchangeKind for EveryCall {
+    type Exchange<'a> = ObservedCall<'a>;
+
+    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedCall<'a>> {
+        let commands: Vec<&Frame> = frames
+            .iter()
+            .filter(|frame| frame.kind == Kind::Command && frame.direction == Direction::ToTarget)
+            .collect();
+        let mut different: Vec<&Frame> = Vec::new();
+        for command in &commands {
+            if !different.iter().any(|other| other.body == command.body) {
+                different.push(command);
+            }
+        }
+        let id = |command: &'a Frame| command.text("/tool_call_id");
+        // Of an id that stands for several calls it is not known which of them a message is about.
+        let is_one = |own: &&&'a Frame| different.iter().filter(|other| id(other) == id(own)).count() == 1;
+        let unanswered = different.iter().filter(|command| !is_answered(frames, id(command))).count();
+        different
+            .iter()
+            .filter(is_one)
+            // A report that names no call can be the answer to any that has none.
+            .filter(|own| is_answered(frames, id(own)) || unanswered == 1)
+            .filter_map(|own| {
+                let call = observed(frames, own, *self)?;
+                Some(ObservedCall { frames, command: own, call, others: names(&different, own) })
+            })
+            .collect()
+    }
+
+    fn stimulus(exchange: &ObservedCall<'_>) -> u32 {
+        exchange.command.n
+    }
+}
+
+/// Whether a report names the call.
+fn is_answered(frames: &[Frame], id: Option<&str>) -> bool {
+    id.is_some()
+        && frames.iter().any(|frame| {
+            frame.kind == Kind::Report
+                && (frame.text("/payload/tool_call_id") == id || frame.text("/correlation_id") == id)
+        })
+}
+
+/// Ids and turns of all commands but this one.
+fn names(commands: &[&Frame], own: &Frame) -> Vec<String> {
+    let others = commands.iter().filter(|other| other.body != own.body);
+    let names = others.flat_map(|other| {
+        ["/tool_call_id", "/agent_turn_id"].into_iter().filter_map(|pointer| other.text(pointer))
+    });
+    let turn = own.text("/agent_turn_id");
+    names.filter(|name| Some(*name) != turn).map(str::to_owned).collect()
+}
+
+/// Members that a command should not have (UTP §4.1).
+const INLINE: [&str; 3] = ["args", "arguments", "result"];
+/// What stands for a text that nobody is expected to repeat, where it is not known which one that is.
+const UNKNOWN: &str = "\u{1}";
+
+/// The call that a command makes; nothing where it is none of this kind.
+fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> {
+    let text = |member: &str| command.text(member).filter(|text| !text.is_empty());
+    let id = text("/tool_call_id")?;
+    let has_ids = ["/agent_id", "/agent_turn_id"].into_iter().all(|member| text(member).is_some())
+        && text("/after_execution").is_some_and(|value| AFTER_EXECUTION.contains(&value))
+        && command.body.get("turn_epoch").is_some_and(is_epoch);
+    let trace = command.headers.get("traceparent").and_then(|header| Traceparent::parse(header))?;
+    let is_builtin = command.channel.contains(".cmd.sys.pmo.internal.");
+    let card = shown(frames, command);
+    let counts = match kind {
+        EveryCall::Named => has_ids,
+        EveryCall::Valid => has_ids && card.is_some_and(|card| is_valid(command, card, is_builtin)),
+    };
+    counts.then(|| Call {
+        tool: tool(command, is_builtin),
+        tool_name: command.text("/tool_name").unwrap_or_default().to_owned(),
+        subject: command.channel.clone(),
+        tool_call_id: id.to_owned(),
+        token: UNKNOWN.to_owned(),
+        proof: UNKNOWN.to_owned(),
+        trace,
+        headers: command.headers.clone(),
+        command: command.body.as_object().cloned().unwrap_or_default(),
+        card: card.cloned().unwrap_or_default(),
+        result_pointer: String::new(),
+        obstructed: false,
+    })
+}
+
+/// Whether a command that says whom it is from is valid in all else, and so is its card.
+fn is_valid(command: &Frame, card: &Value, is_builtin: bool) -> bool {
+    let text = |member: &str| command.text(member).filter(|text| !text.is_empty());
+    let metadata = |member: &str| card["metadata"][member].as_str().filter(|text| !text.is_empty());
+    // How a trace is spelt otherwise is left open.
+    let is_trace =
+        |text: &str| text.len() == 32 && text.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'));
+    text("/tool_name").is_some()
+        && (!is_builtin || text("/step_id").is_some())
+        // What is to be refused need not be read as far as the card.
+        && INLINE.into_iter().all(|member| command.body.get(member).is_none())
+        && message::card_type(card) == Some("tool.call")
+        && message::call_id(card) == text("/tool_call_id")
+        && metadata("agent_turn_id") == text("/agent_turn_id")
+        && ["step_id", "parent_step_id"].into_iter().all(|member| metadata(member).is_some())
+        && metadata("trace_id").is_some_and(is_trace)
+        && card["content"]["tool_name"].as_str() == text("/tool_name")
+        && card["content"]["arguments"].is_object()
+}
+
+/// No document gives the epoch a type.
+fn is_epoch(value: &Value) -> bool {
+    value.is_number() || value.as_str().is_some_and(|text| !text.is_empty())
+}
+
+/// The tool.call card of a command as the card store showed it.
+fn shown<'a>(frames: &'a [Frame], command: &Frame) -> Option<&'a Value> {
+    let reply = seen::card_shown(frames, command)?;
+    let id = command.body.get("tool_call_card_id");
+    let cards = reply.body.get("cards").and_then(Value::as_array);
+    match cards {
+        Some(cards) => cards.iter().find(|card| card.get("card_id") == id),
+        None => Some(&reply.body),
+    }
+}
+
+fn tool(command: &Frame, is_builtin: bool) -> Tool {
+    let name = command.channel.rsplit('.').next().unwrap_or_default();
+    match name {
+        "delegate_async" if is_builtin => Tool::DelegateAsync,
+        "launch_principal" if is_builtin => Tool::LaunchPrincipal,
+        "ask_expert" if is_builtin => Tool::AskExpert,
+        "fork_join" if is_builtin => Tool::ForkJoin,
+        _ if is_builtin => Tool::ProvisionAgent,
+        _ => Tool::Echo,
+    }
+}

@@ -1,0 +1,140 @@
+@role:utp.pmo
+@always
+Feature: What holds in every call of a PMO
+  These scenarios send nothing. When all others have ended, they judge every command that was sent in any of them, with
+  its tool.result card and its callback: the first call of a scenario as well as the third, and those that only show
+  that the target is alive. What is said of the lineage holds for valid commands with a valid card.
+
+  Rule: Every callback carries what the receiving side needs
+
+    Scenario Outline: Every callback carries "<member>"
+      Given every command of the run
+      Then the callback carries "<member>"
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-05 | tool_call_id        |
+        | UTP-4.2-06 | agent_turn_id       |
+        | UTP-4.2-07 | turn_epoch          |
+        | UTP-4.2-08 | agent_id            |
+        | UTP-4.2-09 | tool_result_card_id |
+        | UTP-4.2-10 | status              |
+        | UTP-4.2-11 | after_execution     |
+
+    Scenario Outline: Every callback repeats "<member>" of its command
+      Given every command of the run
+      Then the callback's "<member>" is the command's
+
+      Examples:
+        | rule     | member          |
+        | TDG-1-05 | agent_turn_id   |
+        | TDG-1-06 | turn_epoch      |
+        | TDG-1-07 | tool_call_id    |
+        | TDG-1-08 | after_execution |
+
+    @UTP-4.2-12
+    Scenario: Every callback names suspend or terminate
+      Given every command of the run
+      Then the callback names suspend or terminate
+
+    @UTP-4.2-25
+    Scenario: Every callback has a status that there is
+      Given every command of the run
+      Then the callback has one of the five statuses
+
+    @UTP-4.2-13
+    Scenario: Every callback carries the step of its card
+      Given every valid command of the run
+      Then the callback carries the card's step_id
+
+  Rule: No callback says what only the card should say
+
+    @UTP-4.2-27
+    Scenario: No callback has a member "result"
+      Given every command of the run
+      Then the callback lacks "result"
+
+    @UTP-4.3-15
+    Scenario: Every callback holds routing and pointer members only
+      Given every command of the run
+      Then the callback holds routing and pointer members only
+
+  Rule: Every callback reaches the Inbox of the agent that called
+
+    @UTP-4.2-02
+    Scenario: Every report holds a callback
+      Given every command of the run
+      Then the caller's Inbox holds the callback
+
+    @TDG-2-05
+    Scenario: Every report is a tool_result
+      Given every command of the run
+      Then the Inbox record is a tool_result
+
+    @TDG-2-06
+    Scenario: Every report is addressed to the agent that called
+      Given every command of the run
+      Then the Inbox record is addressed to the caller
+
+    @TDG-3-04
+    Scenario: Every report stays in the channel of its command
+      Given every command of the run
+      Then the answer stays in the channel of the command
+
+    Scenario Outline: The trace of every callback <property>
+      Given every command of the run
+      Then the callback's trace <property>
+
+      Examples:
+        | rule     | property                         |
+        | TDG-1-13 | continues the command's          |
+        | TDG-1-14 | has a span of its own            |
+        | TDG-1-15 | is reported in a well-formed way |
+
+  Rule: Every tool.result card holds the outcome of its call
+
+    @UTP-4.2-01
+    Scenario: Every tool.result card is saved before its report
+      Given every command of the run
+      Then the tool.result card was saved before the report
+
+    @UTP-4.2-29
+    Scenario: Every callback points to the tool.result card of its call
+      Given every command of the run
+      Then the callback points to the tool.result card of the call
+
+    @UTP-3.2-06
+    Scenario: Every call has one tool.result card
+      Given every valid command of the run
+      Then the call has one tool.result card
+
+    @TDG-1-24
+    Scenario: Every tool.result card is a ToolResultContent
+      Given every valid command of the run
+      Then the tool.result card is a ToolResultContent
+
+    Scenario Outline: Every tool.result card inherits "<member>"
+      Given every valid command of the run
+      Then the tool.result card inherits "<member>"
+
+      Examples:
+        | rule     | member         |
+        | TDG-1-17 | trace_id       |
+        | TDG-1-18 | parent_step_id |
+        | TDG-1-19 | step_id        |
+
+    Scenario Outline: Every failed card has "<member>"
+      Given every command of the run
+      Then the failed card has "<member>"
+
+      Examples:
+        | rule     | member               |
+        | UTP-5-08 | result.error_code    |
+        | UTP-5-09 | result.error_message |
+        | UTP-5-10 | error.code           |
+        | UTP-5-11 | error.message        |
+
+    @UTP-5-12
+    Scenario: Every failed card has its detail in place
+      Given every command of the run
+      Then the failed card has its detail in place
