@@ -18,6 +18,12 @@ pub trait Codec: Sync {
         message
     }
 
+    /// Whether one scenario exchanges several messages of a kind, so that a fault which begins with the second of them
+    /// shows in it. Where it does not, such a fault begins with the second one of the run.
+    fn repeats_in_scenario(&self) -> bool {
+        false
+    }
+
     /// The message that showed the target what this one points to.
     fn pointed_to<'a>(&self, _frames: &'a [Frame], _subject: &Frame) -> Option<&'a Frame> {
         None

@@ -34,7 +34,7 @@ struct Memory {
     passed_here: HashMap<(String, Kind), u32>,
     reruns: bool,
     deaf: HashSet<String>,
-    /// The projects in which a fault, by its number, let a message pass.
+    /// Where a fault, by its number, let a message pass: in which projects, or in the run.
     begun: HashSet<(String, usize)>,
     known: HashSet<String>,
 }
@@ -53,10 +53,16 @@ impl MutatingWire {
         Self { faults, codec, is_late: false, memory: Mutex::default() }
     }
 
-    /// The same, but each fault lets the first message of a scenario pass that it would change.
+    /// The same, but each fault lets the first message of a scenario pass that it would change, or the first of the run
+    /// ([`Codec::repeats_in_scenario`]).
     #[must_use]
     pub fn late(self) -> Self {
         Self { is_late: true, ..self }
+    }
+
+    /// Within what a late fault lets one message pass: a scenario, or the run.
+    fn late_scope(&self, scope: &Scope) -> String {
+        if self.codec.repeats_in_scenario() { scope.0.clone() } else { String::new() }
     }
 
     fn pass(&self, message: Message) -> Vec<Message> {
@@ -88,7 +94,7 @@ impl MutatingWire {
                 continue;
             }
             let changes = fault.actions.iter().any(|action| !action.remembers());
-            let is_first = self.is_late && changes && memory.begun.insert((scope.0.clone(), number));
+            let is_first = self.is_late && changes && memory.begun.insert((self.late_scope(&scope), number));
             for action in fault.actions.iter().filter(|action| !is_first || action.remembers()) {
                 passing.apply(action, &scope, &mut memory);
             }

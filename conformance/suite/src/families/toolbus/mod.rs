@@ -13,6 +13,7 @@ mod http;
 pub mod judge;
 mod link;
 pub mod manifest;
+mod observed;
 pub mod reason;
 pub mod scene;
 pub mod server;

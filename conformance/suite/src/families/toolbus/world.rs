@@ -12,10 +12,12 @@ use super::artifacts::Form;
 use super::call::Probe;
 use super::evidence;
 use super::judge::Reply;
+use super::observed::{EveryCall, ObservedCall};
 use super::scene::{Call, Made, Scene};
 use super::session::{Lease, RootKind, ToolbusSession};
 use crate::engine::by_hand::{ByHand, quoted};
-use crate::engine::judge::{Cause, Judgement};
+use crate::engine::invariant::{Every, Invariant};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript;
 use crate::transcript::Frame;
@@ -27,6 +29,7 @@ pub struct World {
     scene: Option<Scene>,
     /// Artifacts as they were when a step remembered them.
     pub(super) remembered: Vec<Frame>,
+    every: Option<Every<EveryCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an MCP server");
@@ -60,6 +63,10 @@ impl FamilyWorld for World {
     fn borrowed(&self) -> bool {
         let lease = self.scene.as_ref().and_then(|scene| scene.lease.as_ref());
         lease.is_some_and(Lease::is_used)
+    }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -164,6 +171,36 @@ impl World {
             return Err(self.suite_fault("no step made a call (`When the client makes the call`)"));
         }
         Ok(made)
+    }
+
+    /// Has what follows judged of every call of the run, in place of one of its own.
+    pub(super) fn judge_every(&mut self, kind: EveryCall) {
+        self.every = Some(Every::of(kind));
+    }
+
+    /// Has only those calls of the run judged that have this argument, a string.
+    pub(super) fn only_calls_with(&mut self, argument: String) -> Step {
+        self.judge_each_call(move |reply| match reply.made.call.arguments.get(&argument) {
+            Some(Value::String(_)) => Ok(()),
+            _ => Err(CheckFailure::NotObserved(format!("the call has no `{argument}`"))),
+        })
+    }
+
+    /// As [`World::judge_call`], and in an `@always` scenario has every call of the run judged.
+    pub(super) fn judge_each_call(
+        &mut self,
+        judgement: impl Fn(&Reply<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        let session = self.session()?;
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedCall<'_>| {
+                    judgement(&own.reply(&session.result_pointer, &session.table.trace_pointer))
+                });
+                Ok(())
+            }
+            None => self.judge_call(judgement),
+        }
     }
 
     /// Judges the call under test.

@@ -9,6 +9,10 @@ use crate::transcript::Frame;
 pub(super) struct Pointers;
 
 impl Codec for Pointers {
+    fn repeats_in_scenario(&self) -> bool {
+        true
+    }
+
     fn pointed_to<'a>(&self, frames: &'a [Frame], subject: &Frame) -> Option<&'a Frame> {
         seen::card_shown(frames, subject)
     }

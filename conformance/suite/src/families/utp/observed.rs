@@ -8,6 +8,7 @@ use super::judge::callback::AFTER_EXECUTION;
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
+use super::subject;
 use super::tool::Tool;
 use super::trace::Traceparent;
 use crate::engine::invariant::ExchangeKind;
@@ -113,7 +114,7 @@ fn observed(frames: &[Frame], command: &Frame, kind: EveryCall) -> Option<Call> 
         && text("/after_execution").is_some_and(|value| AFTER_EXECUTION.contains(&value))
         && command.body.get("turn_epoch").is_some_and(is_epoch);
     let trace = command.headers.get("traceparent").and_then(|header| Traceparent::parse(header))?;
-    let is_builtin = command.channel.contains(".cmd.sys.pmo.internal.");
+    let is_builtin = subject::is_pmo_command(&command.channel);
     let card = shown(frames, command);
     let counts = match kind {
         EveryCall::Named => has_ids,

@@ -15,6 +15,11 @@ pub fn builtin(version: &str, tool_name: &str) -> String {
     format!("cg.{version}.{{project_id}}.{{channel_id}}.cmd.sys.pmo.internal.{tool_name}")
 }
 
+/// Whether a subject is that of a built-in of a PMO.
+pub fn is_pmo_command(subject: &str) -> bool {
+    subject.contains(".cmd.sys.pmo.internal.")
+}
+
 /// Whether a subject has the usual form of a tool command.
 pub fn is_tool_command(subject: &str) -> bool {
     let tokens: Vec<&str> = subject.split('.').collect();

@@ -15,6 +15,15 @@ fn plain_json(faults: Vec<Fault>) -> MutatingWire {
     MutatingWire::new(faults, &PlainJson)
 }
 
+/// Of a family whose scenarios exchange several messages of a kind.
+struct Repeating;
+
+impl Codec for Repeating {
+    fn repeats_in_scenario(&self) -> bool {
+        true
+    }
+}
+
 fn fault(text: &str) -> Vec<Fault> {
     #[derive(serde::Deserialize)]
     struct Faults {
@@ -115,7 +124,7 @@ fn a_held_card_follows_its_report() {
 #[test]
 fn a_late_mutant_lets_the_first_message_of_a_scenario_pass_that_it_would_change() {
     let text = "[[fault]]\non = \"report\"\nwhen = [{ has = \"/payload/status\" }]\ndo = [{ null = \"/payload/status\" }]";
-    let wire = plain_json(fault(text)).late();
+    let wire = MutatingWire::new(fault(text), &Repeating).late();
     let passed = |project: &str, body: Value| {
         let message = Message { channel: format!("l0.v1.{project}.public.report"), ..report(body) };
         wire.incoming(message)[0].body["payload"]["status"].is_string()
@@ -124,6 +133,17 @@ fn a_late_mutant_lets_the_first_message_of_a_scenario_pass_that_it_would_change(
     assert!(!passed("prj_1", json!({"payload": {"tool_call_id": "call_0"}})), "nothing to change");
     assert_eq!([passed("prj_1", of("call_1")), passed("prj_1", of("call_2"))], [true, false]);
     assert_eq!([passed("prj_2", of("call_1")), passed("prj_2", of("call_1"))], [true, false]);
+}
+
+#[test]
+fn where_a_scenario_has_one_exchange_of_a_kind_a_late_mutant_lets_the_first_of_the_run_pass() {
+    let wire = plain_json(fault("[[fault]]\non = \"report\"\ndo = [{ null = \"/payload/status\" }]")).late();
+    let passed = |project: &str| {
+        let body = json!({"payload": {"tool_call_id": "call_1", "status": "success"}});
+        let message = Message { channel: format!("l0.v1.{project}.public.report"), ..report(body) };
+        wire.incoming(message)[0].body["payload"]["status"].is_string()
+    };
+    assert_eq!(["prj_1", "prj_2", "prj_2"].map(passed), [true, false, false]);
 }
 
 #[test]

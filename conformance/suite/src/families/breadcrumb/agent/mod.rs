@@ -1,9 +1,9 @@
 //! An agent under test that writes invocations: the suite is its store, its user, its tools and its language model.
 //!
-//! `seed_data` is what the store holds from the start, `task` what a user wants and how it is got, `state` one conversation
-//! about it. `driver` is how the agent is spoken with, `said` reads what it says, `ledger` pairs its calls with what was
-//! planned, `tools` answers them, `model` and `told` play the language model. `session` starts the agent, `scene` is one
-//! scenario. `judge` looks at frames.
+//! `seed_data` is what the store holds from the start, `task` what a user wants and how it is got, `scenario_state`
+//! one conversation about it. `driver` is how the agent is spoken with, `agent_output` reads what it says, `ledger` pairs
+//! its calls with what was planned, `tools` answers them, `model` and `conversation_reader` play the language model.
+//! `session` starts the agent, `scene` is one scenario. `judge` looks at frames, `observed` finds them in those of others.
 
 mod agent_output;
 mod conversation_reader;
@@ -12,6 +12,7 @@ pub mod judge;
 mod ledger;
 pub mod manifest;
 mod model;
+mod observed;
 mod scenario_state;
 mod scene;
 mod seed_data;

@@ -5,10 +5,12 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use super::judge::Seen;
+use super::observed::{Conversation, EveryConversation};
 use super::scene::Scene;
 use super::session::CrumbAgentSession;
 use super::task::Task;
 use crate::engine::by_hand::ByHand;
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::breadcrumb::runner::world::by_hand;
@@ -19,6 +21,7 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryConversation>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent");
@@ -42,12 +45,16 @@ impl FamilyWorld for World {
             reproduce: scene.session.table.drive.is_none().then(|| ByHand::new(|_, frame| by_hand(frame))),
         }
     }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
+    }
 }
 
 impl World {
     /// Opens the scene.
     pub(super) fn open(&mut self) -> Step {
-        let session = self.session_with::<CrumbAgentSession>("an agent")?;
+        let session = self.session()?;
         self.ensure_running(session.ended())?;
         self.scene = Some(Scene::new(&session, &self.core.identity(), self.core.written()));
         Ok(())
@@ -55,7 +62,7 @@ impl World {
 
     /// The session, for judgements that look things up.
     pub(super) fn session(&mut self) -> Result<Arc<CrumbAgentSession>, Abort> {
-        Ok(Arc::clone(&self.scene()?.session))
+        self.session_with::<CrumbAgentSession>("an agent")
     }
 
     /// Ends the scenario where something did not get to the agent.
@@ -75,6 +82,25 @@ impl World {
         };
         scene.state.scenario_channel.transcript.wait(moment, settled).await;
         self.judge_all(judgement)
+    }
+
+    /// Has what follows judged of everything that was said in the run, in place of one scenario.
+    pub(super) fn judge_every(&mut self) {
+        self.every = Some(Every::of(EveryConversation));
+    }
+
+    /// As [`World::judge_all`], and in an `@always` scenario has everything judged that was said in the run.
+    pub(super) fn judge_each(
+        &mut self,
+        judgement: impl Fn(&Seen<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &Conversation<'_>| judgement(&own.seen()));
+                Ok(())
+            }
+            None => self.judge_all(judgement),
+        }
     }
 
     /// Judges what was seen.

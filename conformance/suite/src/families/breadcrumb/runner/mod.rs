@@ -8,6 +8,7 @@ pub mod exchange;
 pub mod fixtures;
 mod inspect;
 pub mod judge;
+mod observed;
 pub mod pages;
 pub mod scene;
 pub mod session;

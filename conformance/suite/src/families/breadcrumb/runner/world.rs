@@ -6,9 +6,11 @@ use cucumber::World as CucumberWorld;
 
 use super::answer::Answer;
 use super::call::Call;
+use super::observed::{AnsweredCall, EveryAnsweredCall};
 use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
@@ -19,6 +21,7 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryAnsweredCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given a tool runner");
@@ -36,6 +39,10 @@ impl FamilyWorld for World {
             subject: subject.map(|frame| frame.body.clone()),
             reproduce: Some(ByHand::new(|_, frame| by_hand(frame))),
         }
+    }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 }
 
@@ -60,6 +67,25 @@ impl World {
         sent: Result<T, String>,
     ) -> Result<T, Abort> {
         sent.map_err(|message| self.could_not_run(Cause::Reachability, message))
+    }
+
+    /// Has what follows judged of every answered call of the run, in place of those of one scenario.
+    pub(in crate::families::breadcrumb) fn judge_every(&mut self) {
+        self.every = Some(Every::of(EveryAnsweredCall));
+    }
+
+    /// As [`World::judge_answers`], and in an `@always` scenario has every answer of the run judged.
+    pub(in crate::families::breadcrumb) fn judge_each_answer(
+        &mut self,
+        judgement: impl Fn(&Call, &Answer<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &AnsweredCall<'_>| judgement(&own.call, &own.answer));
+                Ok(())
+            }
+            None => self.judge_answers(judgement),
+        }
     }
 
     /// Judges the first answer to each call.

@@ -11,6 +11,7 @@ pub mod judge;
 pub mod manifest;
 pub mod mock;
 mod model;
+mod observed;
 mod router;
 mod scene;
 pub mod session;

@@ -15,6 +15,7 @@ use super::judge::Made;
 use super::judge::{CHAT, DRIVEN_BY, LOST};
 use super::mock::script::{Script, ScriptAnswer};
 use super::model::Conversation;
+use super::observed::task_text;
 use super::router::{PAGES, ScenarioChannel};
 use super::session::AgentSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
@@ -158,8 +159,7 @@ fn body(session: &AgentSession, scenario_channel: &ScenarioChannel, made: &Made)
         return json!({"tool": tool, "inputs": inputs, "customer_id": customer_id, "user_id": user_id,
                       "conversation_id": conversation_id});
     }
-    let message = format!("Call the tool `{tool}` with exactly these inputs: {inputs}");
-    let mut body = json!({"message": message, "conversation_id": conversation_id});
+    let mut body = json!({"message": task_text(tool, inputs), "conversation_id": conversation_id});
     if session.table.customer_id.is_none() {
         body["customer_id"] = Value::from(customer_id.clone());
         body["user_id"] = Value::from(user_id.clone());

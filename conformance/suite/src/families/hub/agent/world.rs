@@ -8,10 +8,12 @@ use cucumber::World as CucumberWorld;
 use super::call::Choice;
 use super::judge::LOST;
 use super::judge::{CallRecord, Made};
+use super::observed::{EveryHubCall, ObservedCall};
 use super::scene::Scene;
 use super::session::AgentSession;
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
-use crate::engine::world::{Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
+use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::hub::reason::Undeclared;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind};
@@ -29,6 +31,7 @@ const SHOWN_ANSWER: usize = 130;
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryHubCall>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent");
@@ -57,6 +60,10 @@ impl FamilyWorld for World {
         }
     }
 
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
+    }
+
     fn on_end(&mut self) {
         if let Some(scene) = &mut self.scene {
             scene.rest();
@@ -65,9 +72,14 @@ impl FamilyWorld for World {
 }
 
 impl World {
+    /// The session with the agent.
+    pub(super) fn session(&mut self) -> Result<Arc<AgentSession>, Abort> {
+        self.session_with::<AgentSession>("an agent")
+    }
+
     /// Opens the scene when no other scenario has its turn.
     pub(super) async fn open(&mut self) -> Step {
-        let session = self.session_with::<AgentSession>("an agent")?;
+        let session = self.session()?;
         let scene = Scene::enter(&session, &self.core.identity(), self.core.written()).await;
         if let Some(message) = session.ended() {
             // What it breaks by that was reported by the scenario in which it ended.
@@ -126,6 +138,27 @@ impl World {
             scene.make(call, customer_id).await;
         }
         self.was_there().await
+    }
+
+    /// Has what follows judged of every call of the run, in place of those of one scenario.
+    pub(super) fn judge_every(&mut self) -> Step {
+        let customer_id = self.session()?.table.customer_id.clone();
+        self.every = Some(Every::of(EveryHubCall { customer_id }));
+        Ok(())
+    }
+
+    /// Judges each call of the scenario; in an `@always` scenario, every call of the run.
+    pub(super) fn judge_each_call(
+        &mut self,
+        judgement: impl Fn(&CallRecord<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedCall<'_>| judgement(&own.record()));
+                Ok(())
+            }
+            None => self.judge_all(|call_records, _| call_records.iter().try_for_each(judgement)),
+        }
     }
 
     /// Judges the call under test.

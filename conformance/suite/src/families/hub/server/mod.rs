@@ -3,6 +3,7 @@
 pub mod client;
 pub mod evidence;
 pub mod judge;
+mod observed;
 pub mod provider;
 pub mod reply;
 pub mod scene;

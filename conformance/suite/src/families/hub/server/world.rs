@@ -3,14 +3,17 @@
 use std::sync::Arc;
 
 use cucumber::World as CucumberWorld;
+use serde_json::Value;
 
 use super::client::Request;
 use super::evidence;
 use super::judge::envelope;
+use super::observed::EveryReply;
 use super::reply::Reply;
 use super::scene::Scene;
 use super::session::{HubSession, absent};
 use crate::engine::by_hand::{ByHand, body_text, quoted, quoted_without};
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::secrets;
@@ -28,6 +31,7 @@ const ARRIVAL: u32 = 20;
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryReply>>,
 }
 
 has_core!(World, pub(super) Scene, "Given a Hub …");
@@ -51,6 +55,10 @@ impl FamilyWorld for World {
                 ByHand::new(move |_, frame| by_hand(frame, &session))
             }),
         }
+    }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -89,6 +97,36 @@ impl World {
             return Err(self.suite_fault("no step prepared a request (`Given a full request for …`)"));
         }
         self.scene()?.draft.as_mut().ok_or(Abort)
+    }
+
+    /// Has what follows judged of every answer of the run, in place of one of its own.
+    pub(super) fn judge_every(&mut self, kind: EveryReply) {
+        self.every = Some(Every::of(kind));
+    }
+
+    /// Has only those answers of the run judged whose request has this member with something in it.
+    pub(super) fn only_requests_with(&mut self, path: &str) -> Step {
+        let pointer = format!("/{}", path.replace('.', "/"));
+        let message = format!("the request has no `{path}`");
+        self.judge_each_reply(move |reply| match reply.request.body.pointer(&pointer) {
+            None | Some(Value::Null) => Err(CheckFailure::NotObserved(message.clone())),
+            Some(Value::Array(items)) if items.is_empty() => Err(CheckFailure::NotObserved(message.clone())),
+            Some(_) => Ok(()),
+        })
+    }
+
+    /// As [`World::judge_reply`], and in an `@always` scenario has every answer of the run judged.
+    pub(super) fn judge_each_reply(
+        &mut self,
+        judgement: impl Fn(&Reply<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |reply: &Reply<'_>| judgement(reply));
+                Ok(())
+            }
+            None => self.judge_reply(judgement),
+        }
     }
 
     /// Judges the exchange under test.

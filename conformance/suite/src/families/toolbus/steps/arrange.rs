@@ -9,6 +9,7 @@ use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call;
 use crate::families::toolbus::call::Probe;
 use crate::families::toolbus::judge::shape;
+use crate::families::toolbus::observed::EveryCall;
 use crate::families::toolbus::reason::Undeclared;
 use crate::families::toolbus::scene::Call;
 use crate::families::toolbus::session::RootKind;
@@ -26,6 +27,21 @@ vocabulary! {
         " without a context root" => NoRoot,
         "" => Shared,
     }
+}
+
+#[given("every successful call of the run")]
+fn every_successful_call(world: &mut World) {
+    world.judge_every(EveryCall::Successful);
+}
+
+#[given("every failed call of the run")]
+fn every_failed_call(world: &mut World) {
+    world.judge_every(EveryCall::Failed);
+}
+
+#[given(expr = "its arguments hold {string}")]
+fn arguments_hold(world: &mut World, argument: String) -> Step {
+    world.only_calls_with(argument)
 }
 
 #[given(expr = "an MCP server{server_kind}")]

@@ -44,8 +44,8 @@ vocabulary! {
 #[then(expr = "the response {form}")]
 fn response(world: &mut World, property: EnvelopePredicate) -> Step {
     let session = world.session()?;
-    world.judge_call(call::gives_what_is_large)?;
-    world.judge_call(|reply| match property {
+    world.judge_each_call(call::gives_what_is_large)?;
+    world.judge_each_call(move |reply| match property {
         EnvelopePredicate::OneBlock => envelope::has_one_block(reply),
         EnvelopePredicate::Text => envelope::is_text(reply),
         EnvelopePredicate::StrictJson => envelope::is_strict_json(reply),
@@ -61,7 +61,7 @@ fn response(world: &mut World, property: EnvelopePredicate) -> Step {
 
 #[then(expr = "the trace has the call's {string}")]
 fn trace_has(world: &mut World, name: String) -> Step {
-    world.judge_call(|reply| envelope::returns_the_id(reply, &name))
+    world.judge_each_call(move |reply| envelope::returns_the_id(reply, &name))
 }
 
 #[then(expr = "the envelope {envelope_content}")]

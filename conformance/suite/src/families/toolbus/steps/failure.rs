@@ -19,7 +19,7 @@ vocabulary! {
 
 #[then("the call is answered by an MCP error")]
 fn fails(world: &mut World) -> Step {
-    world.judge_call(call::fails)
+    world.judge_each_call(call::fails)
 }
 
 #[then("the call does not succeed")]
@@ -34,7 +34,7 @@ fn does_not_succeed(world: &mut World) -> Step {
 fn error(world: &mut World, predicate: ErrorPredicate) -> Step {
     let session = world.session()?;
     let argument = session.table.probes.invalid.as_ref().and_then(|own| own.argument.clone());
-    world.judge_call(|reply| match predicate {
+    world.judge_each_call(move |reply| match predicate {
         ErrorPredicate::InvalidParams => call::reports_invalid_params(reply, argument.as_deref()),
         ErrorPredicate::RunTimeFailure => call::reports_run_time_failure(reply),
         ErrorPredicate::Message => call::has_a_message(reply),

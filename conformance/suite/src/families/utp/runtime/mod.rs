@@ -7,6 +7,7 @@
 
 pub mod judge;
 pub mod model;
+mod observed;
 pub mod reach;
 pub mod scene;
 pub mod seen;

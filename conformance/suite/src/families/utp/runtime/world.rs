@@ -5,9 +5,12 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 use serde_json::Value;
 
+use super::judge::command;
+use super::observed::{EveryCommand, ObservedCommand};
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::{ToolCall, Turn};
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::message::mentions;
@@ -19,6 +22,7 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryCommand>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent runtime");
@@ -33,6 +37,10 @@ impl FamilyWorld for World {
             reproduce: self.scene.as_ref().map(Scene::by_hand),
             ..ScenarioArtifacts::default()
         }
+    }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 
     fn on_end(&mut self) {
@@ -159,6 +167,30 @@ impl World {
     pub fn judge_calls(&mut self, judgement: impl Fn(&[Frame], View<'_>) -> Judgement) -> Step {
         self.call(0)?;
         (0..self.scene()?.calls.len()).try_for_each(|index| self.judge_call(index, &judgement))
+    }
+
+    /// Has what follows judged of every command of the run, in place of those of one scenario.
+    pub(super) fn judge_every(&mut self, kind: EveryCommand) {
+        self.every = Some(Every::of(kind));
+    }
+
+    /// Whether the scenario judges what others sent.
+    pub(super) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Judges the command of every call of the scenario; in an `@always` scenario, every command of the run.
+    pub(super) fn judge_each_command(
+        &mut self,
+        judgement: impl Fn(&[Frame], &Frame) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedCommand<'_>| judgement(own.frames, own.command));
+                Ok(())
+            }
+            None => self.judge_calls(|frames, view| judgement(frames, command(frames, view)?)),
+        }
     }
 
     /// Nothing more can be expected; a runtime that no longer completes a valid turn has not survived.

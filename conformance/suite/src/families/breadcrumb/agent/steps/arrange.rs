@@ -16,6 +16,11 @@ vocabulary! {
     }
 }
 
+#[given("everything that the agent said")]
+fn everything_said(world: &mut World) {
+    world.judge_every();
+}
+
 #[given("an agent")]
 fn agent(world: &mut World) -> Step {
     world.open()

@@ -11,28 +11,28 @@ use crate::families::breadcrumb::agent::world::World;
 
 #[then(expr = "every invocation has the right {part}")]
 fn has_part(world: &mut World, part: Part) -> Step {
-    world.judge_all(|seen| form::has(seen, part))
+    world.judge_each(move |seen| form::has(seen, part))
 }
 
 #[then(expr = "every call has the right {member}")]
 fn has_member(world: &mut World, member: Member) -> Step {
-    world.judge_all(|seen| request::has(seen, member))
+    world.judge_each(move |seen| request::has(seen, member))
 }
 
 #[then("every call names a tool of the catalog")]
 fn catalog(world: &mut World) -> Step {
     let session = world.session()?;
-    world.judge_all(|seen| request::is_of_the_catalog(seen, &session.further_tools))
+    world.judge_each(move |seen| request::is_of_the_catalog(seen, &session.further_tools))
 }
 
 #[then("every input meets the requirements of its tool")]
 fn fits(world: &mut World) -> Step {
-    world.judge_all(request::fits)
+    world.judge_each(request::fits)
 }
 
 #[then("no two calls of a message have the same id")]
 fn ids_differ(world: &mut World) -> Step {
-    world.judge_all(request::are_apart)
+    world.judge_each(request::are_apart)
 }
 
 #[then("no id is used twice in the session")]
@@ -42,7 +42,7 @@ fn stay_apart(world: &mut World) -> Step {
 
 #[then("every configuration is named by a UUID")]
 fn named(world: &mut World) -> Step {
-    world.judge_all(request::configurations_are_named)
+    world.judge_each(request::configurations_are_named)
 }
 
 #[then("every configuration that is named is in the store")]

@@ -33,7 +33,7 @@ vocabulary! {
                 request_id|repeats the id of the request|repeats the name of the tool|has success or error as its status)$"
 )]
 fn is(world: &mut World, answer_predicate: AnswerPredicate) -> Step {
-    world.judge_answers(|call, given| match answer_predicate {
+    world.judge_each_answer(move |call, given| match answer_predicate {
         AnswerPredicate::Schema => answer::schema(given),
         AnswerPredicate::Context => answer::in_context(given),
         AnswerPredicate::Spelling => answer::spelling(call, given),
@@ -45,7 +45,7 @@ fn is(world: &mut World, answer_predicate: AnswerPredicate) -> Step {
 
 #[then(expr = "the success/failure has {part}")]
 fn has(world: &mut World, part: AnswerPart) -> Step {
-    world.judge_answers(|call, given| match part {
+    world.judge_each_answer(move |call, given| match part {
         AnswerPart::Output => outcome::has_succeeded(given).and_then(|()| answer::output(given)),
         AnswerPart::NoError => outcome::has_succeeded(given).and_then(|()| answer::no_error(given)),
         AnswerPart::Error => outcome::has_failed(call, given).and_then(|()| answer::error(given)),

@@ -74,6 +74,11 @@ impl ForTheUser {
     }
 }
 
+#[given("every answered call of the run")]
+fn every_answered_call(world: &mut World) {
+    world.judge_every();
+}
+
 #[given("a tool runner")]
 fn runner(world: &mut World) -> Step {
     world.open()

@@ -110,7 +110,7 @@ impl<'a> CallRecord<'a> {
 }
 
 #[cfg(test)]
-fn request_frame(body: serde_json::Value) -> Frame {
+pub(super) fn request_frame(body: serde_json::Value) -> Frame {
     Frame {
         n: 1,
         at_us: 0,

@@ -281,7 +281,8 @@ pub fn questions_are_for_their_customers(
     Err(Alternative::NoStatusQuestion.seen_in(call_records.iter().flat_map(CallRecord::executions)))
 }
 
-fn questions_of<'a>(call_record: &CallRecord<'a>) -> impl Iterator<Item = &'a Frame> {
+/// Those that came during one call.
+pub fn questions_of<'a>(call_record: &CallRecord<'a>) -> impl Iterator<Item = &'a Frame> {
     call_record.own(Kind::HubRequest).filter(|frame| Route::of(frame) == Route::Status)
 }
 

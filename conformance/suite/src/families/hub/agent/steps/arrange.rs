@@ -8,6 +8,11 @@ use crate::engine::world::Step;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
 use crate::families::hub::agent::world::World;
 
+#[given("every call of a Hub tool")]
+fn every_call(world: &mut World) -> Step {
+    world.judge_every()
+}
+
 #[given("an agent")]
 async fn agent(world: &mut World) -> Step {
     world.open().await

@@ -263,14 +263,15 @@ fn keeps_apart(reply: &Reply<'_>, period: &Value, apart: &str) -> Judgement {
 
 /// `attendees` lists everybody who was invited.
 pub fn lists_the_invited(reply: &Reply<'_>) -> Judgement {
+    let invited = input(reply, "/attendees").and_then(Value::as_array).filter(|invited| !invited.is_empty());
+    let invited = invited.ok_or_else(|| CheckFailure::NotObserved("nobody is invited".to_owned()))?;
     let listed = envelope::items(reply, "attendees")?;
     let named = |address: &str| {
         listed.iter().any(|item| {
             item.get("email").and_then(Value::as_str).is_some_and(|email| email.eq_ignore_ascii_case(address))
         })
     };
-    let invited = input(reply, "/attendees").and_then(Value::as_array).into_iter().flatten();
-    match invited.filter_map(Value::as_str).find(|address| !named(address)) {
+    match invited.iter().filter_map(Value::as_str).find(|address| !named(address)) {
         None => Ok(()),
         Some(address) => Err(reply
             .finding("somebody who was invited is not among `attendees`", "list every address of the request")
@@ -304,7 +305,8 @@ const SUGGESTIONS: &str = "suggestions";
 
 /// Each suggestion lasts as long as was asked for.
 pub fn last_as_asked(reply: &Reply<'_>) -> Judgement {
-    let minutes = input(reply, "/duration_minutes").and_then(Value::as_i64).unwrap_or_default();
+    let minutes = input(reply, "/duration_minutes").and_then(Value::as_i64);
+    let minutes = minutes.ok_or_else(|| CheckFailure::NotObserved("no duration is asked for".to_owned()))?;
     for period in periods(reply, SUGGESTIONS, Empty::Surprising)? {
         if second(&period.end) - second(&period.start) != minutes * 60 {
             let finding = reply

@@ -16,8 +16,9 @@ const REPLIES: &str = "replies";
 
 /// No more messages than were asked for.
 pub fn are_at_most_as_asked(reply: &Reply<'_>) -> Judgement {
+    let limit = reply.request.body.pointer("/inputs/max_results").and_then(Value::as_u64);
+    let limit = limit.ok_or_else(|| CheckFailure::NotObserved("the request sets no limit".to_owned()))?;
     let items = envelope::some_items(reply, MESSAGES, Empty::Surprising)?;
-    let limit = reply.request.body.pointer("/inputs/max_results").and_then(Value::as_u64).unwrap_or(u64::MAX);
     if items.len() as u64 <= limit {
         return Ok(());
     }
@@ -139,8 +140,17 @@ fn body(message: &Value) -> Option<&Value> {
         .map(|(_, value)| value)
 }
 
-/// No message carries its body.
+/// The gate of the rules on bodies in a list: the request says whether it wants them.
+fn asks_for_bodies(reply: &Reply<'_>, wanted: bool) -> Judgement {
+    if reply.request.body.pointer("/inputs/include_body") == Some(&Value::Bool(wanted)) {
+        return Ok(());
+    }
+    Err(CheckFailure::NotObserved(format!("`include_body` of the request is not {wanted}")))
+}
+
+/// No message carries its body where none was asked for.
 pub fn have_no_body(reply: &Reply<'_>) -> Judgement {
+    asks_for_bodies(reply, false)?;
     for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
         if let Some(body) = body(item) {
             return Err(reply
@@ -154,8 +164,9 @@ pub fn have_no_body(reply: &Reply<'_>) -> Judgement {
     Ok(())
 }
 
-/// Every message carries its body as `body`.
+/// Every message carries its body as `body` where bodies were asked for.
 pub fn have_a_body(reply: &Reply<'_>) -> Judgement {
+    asks_for_bodies(reply, true)?;
     for (index, item) in envelope::some_items(reply, MESSAGES, Empty::Surprising)?.iter().enumerate() {
         if !item.get("body").is_some_and(Value::is_string) {
             return Err(reply

@@ -38,7 +38,7 @@ fn answers(world: &mut World, with: String) -> Step {
 #[then(expr = "the answer {property}")]
 fn has_property(world: &mut World, property: AnswerPredicate) -> Step {
     let session = world.session()?;
-    world.judge_reply(|reply| match property {
+    world.judge_each_reply(move |reply| match property {
         AnswerPredicate::Served => envelope::is_served(reply),
         AnswerPredicate::TakesSecret => envelope::takes_the_secret(reply),
         AnswerPredicate::Success => envelope::is_success_over_http(reply),
@@ -96,13 +96,13 @@ fn other_is_served(world: &mut World) -> Step {
 
 #[then(expr = "{string} is {shape}")]
 fn member_is(world: &mut World, path: String, shape: Shape) -> Step {
-    world.judge_reply(|reply| envelope::member_is(reply, &path, shape))
+    world.judge_each_reply(move |reply| envelope::member_is(reply, &path, shape))
 }
 
 #[then(expr = "each of {string} has {string}, {shape}")]
 fn each_has(world: &mut World, list: String, name: String, shape: Shape) -> Step {
     let empty = Empty::at(world.session()?.table.stub);
-    world.judge_reply(|reply| envelope::each_has(reply, &list, &name, shape, empty))
+    world.judge_each_reply(move |reply| envelope::each_has(reply, &list, &name, shape, empty))
 }
 
 #[then("whether the Hub is a stub is noted")]

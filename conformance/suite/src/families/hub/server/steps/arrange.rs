@@ -5,11 +5,12 @@ use jiff::ToSpan as _;
 use jiff::civil::Date;
 use serde_json::Value;
 
-use super::{Code, Customer};
+use super::{Code, Customer, Tool};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::manifest;
 use crate::families::hub::reason::Undeclared;
+use crate::families::hub::server::observed::EveryReply;
 use crate::families::hub::server::world::World;
 
 vocabulary! {
@@ -31,6 +32,36 @@ vocabulary! {
         "a mail that is there" => Known,
         "nothing" => Nothing,
     }
+}
+
+#[given("every result of the run")]
+fn every_result(world: &mut World) {
+    world.judge_every(EveryReply::Result(None));
+}
+
+#[given(expr = "every result of {tool}")]
+fn every_result_of(world: &mut World, tool: Tool) {
+    world.judge_every(EveryReply::Result(Some(tool.0)));
+}
+
+#[given(expr = "its request has {string}")]
+fn request_has(world: &mut World, path: String) -> Step {
+    world.only_requests_with(&path)
+}
+
+#[given("every documented error of the run")]
+fn every_error(world: &mut World) {
+    world.judge_every(EveryReply::Error(None));
+}
+
+#[given(expr = "every error {code}")]
+fn every_error_with(world: &mut World, code: Code) {
+    world.judge_every(EveryReply::Error(Some(code.0)));
+}
+
+#[given("every status of the run")]
+fn every_status(world: &mut World) {
+    world.judge_every(EveryReply::Status);
 }
 
 #[given("a Hub")]

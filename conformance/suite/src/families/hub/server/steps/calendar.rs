@@ -34,7 +34,7 @@ vocabulary! {
 #[then(expr = "the busy periods {busy}")]
 fn busy(world: &mut World, property: FreeBusyPredicate) -> Step {
     let empty = Empty::at(world.session()?.table.stub);
-    world.judge_reply(|reply| match property {
+    world.judge_each_reply(move |reply| match property {
         FreeBusyPredicate::Ordered => calendar::are_periods(reply, empty),
         FreeBusyPredicate::Overlap => calendar::overlap_the_range(reply, empty),
         FreeBusyPredicate::Zone => calendar::are_in_the_zone(reply, empty),
@@ -69,18 +69,18 @@ fn primary(world: &mut World) -> Step {
 
 #[then("everybody who was invited is listed")]
 fn lists_invited(world: &mut World) -> Step {
-    world.judge_reply(calendar::lists_the_invited)
+    world.judge_each_reply(calendar::lists_the_invited)
 }
 
 #[then("the event is confirmed")]
 fn confirmed(world: &mut World) -> Step {
-    world.judge_reply(|reply| calendar::has_status(reply, "confirmed", true))
+    world.judge_each_reply(|reply| calendar::has_status(reply, "confirmed", true))
 }
 
 #[then(expr = "the suggestions {suggested}")]
 fn suggested(world: &mut World, property: SuggestionPredicate) -> Step {
     let empty = Empty::at(world.session()?.table.stub);
-    world.judge_reply(|reply| match property {
+    world.judge_each_reply(move |reply| match property {
         SuggestionPredicate::Duration => calendar::last_as_asked(reply),
         SuggestionPredicate::Range => calendar::lie_in_the_range(reply),
         SuggestionPredicate::Scores => calendar::have_scores_up_to_one(reply, empty),

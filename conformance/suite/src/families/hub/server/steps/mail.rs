@@ -12,15 +12,21 @@ use crate::families::hub::server::world::World;
 vocabulary! {
     /// A property of the messages that a search lists.
     enum ListingPredicate "listed" {
-        "are no more than asked for" => Limited,
-        "are no more than the total" => Total,
         "are of the sender" => Sender,
         "have the subject word" => Subject,
         "match the query" => Known,
         "are none" => None,
+        "list their attachments" => Attachments,
+    }
+}
+
+vocabulary! {
+    /// A property of the messages that a search lists, whatever there is in the mailbox.
+    enum ListPredicate "list" {
+        "are no more than asked for" => Limited,
+        "are no more than the total" => Total,
         "have no body" => NoBody,
         "have a body" => Body,
-        "list their attachments" => Attachments,
     }
 }
 
@@ -42,8 +48,6 @@ fn listed(world: &mut World, property: ListingPredicate) -> Step {
     let fixtures = world.session()?.fixtures.clone();
     let known = world.scene()?.known.clone();
     world.judge_refusal(|reply, after| match property {
-        ListingPredicate::Limited => mail::are_at_most_as_asked(reply),
-        ListingPredicate::Total => mail::total_covers_the_list(reply),
         ListingPredicate::Sender => {
             mail::all_match(reply, "from", fixtures.sender.as_deref().unwrap_or_default())
         }
@@ -52,13 +56,21 @@ fn listed(world: &mut World, property: ListingPredicate) -> Step {
         }
         ListingPredicate::None => mail::is_empty(reply, after, &known),
         ListingPredicate::Known => mail::all_match(reply, known.member, &known.text),
-        ListingPredicate::NoBody => mail::have_no_body(reply),
-        ListingPredicate::Body => mail::have_a_body(reply),
         ListingPredicate::Attachments => mail::tell_of_attachments(
             reply,
             fixtures.message_with_attachment_id.as_deref(),
             fixtures.message_id.as_deref(),
         ),
+    })
+}
+
+#[then(expr = "the messages {list}")]
+fn list_has(world: &mut World, property: ListPredicate) -> Step {
+    world.judge_each_reply(match property {
+        ListPredicate::Limited => mail::are_at_most_as_asked,
+        ListPredicate::Total => mail::total_covers_the_list,
+        ListPredicate::NoBody => mail::have_no_body,
+        ListPredicate::Body => mail::have_a_body,
     })
 }
 
@@ -70,7 +82,7 @@ fn mail_is_listed(world: &mut World) -> Step {
 
 #[then(expr = "the result {found}")]
 fn found(world: &mut World, property: SearchPredicate) -> Step {
-    world.judge_reply(|reply| match property {
+    world.judge_each_reply(move |reply| match property {
         SearchPredicate::Message => mail::is_the_message(reply),
         SearchPredicate::NoAttachments => mail::has_no_attachments(reply),
         SearchPredicate::Attachments => mail::has_attachments(reply),
@@ -83,7 +95,7 @@ fn found(world: &mut World, property: SearchPredicate) -> Step {
 
 #[then("the mail is sent")]
 fn sent(world: &mut World) -> Step {
-    world.judge_reply(|reply| calendar::has_status(reply, "sent", false))
+    world.judge_each_reply(|reply| calendar::has_status(reply, "sent", false))
 }
 
 #[then("the answer is in the thread of the mail")]

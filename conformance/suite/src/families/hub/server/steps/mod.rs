@@ -49,6 +49,20 @@ impl FromStr for Code {
     }
 }
 
+/// One of the nine tools.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(name = "tool", regex = "(?:calendar|email)_[a-z_]+")]
+struct Tool(&'static str);
+
+impl FromStr for Tool {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        let known = contract::TOOLS.iter().find(|tool| **tool == text);
+        known.map(|tool| Self(tool)).ok_or_else(|| format!("`{text}` is no tool of the contract"))
+    }
+}
+
 vocabulary! {
     /// What an `Authorization` has in place of the right secret.
     enum Secret "secret" {

@@ -6,6 +6,7 @@ use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
 use crate::families::hub::server::judge::shape::Shape;
 use crate::families::hub::server::judge::status;
+use crate::families::hub::server::observed::customer_asked_about;
 use crate::families::hub::server::world::World;
 
 vocabulary! {
@@ -31,9 +32,10 @@ fn given(world: &mut World) -> Step {
 
 #[then("the status is that of the customer")]
 fn of_customer(world: &mut World) -> Step {
-    let customer = world.scene()?.customer;
-    let id = world.session()?.customer(customer);
-    world.judge_reply(|reply| status::is_of(reply, &id))
+    world.judge_each_reply(|reply| {
+        let customer = customer_asked_about(reply).unwrap_or_default();
+        status::is_of(reply, customer)
+    })
 }
 
 #[then(expr = "the status shows whether the {integration} integration is connected")]
@@ -43,15 +45,16 @@ fn connection_is_shown(world: &mut World, integration: Integration) -> Step {
         Integration::Calendar => slugs.calendar,
         Integration::Email => slugs.email,
     };
-    world.judge_reply(|reply| status::has_integration(reply, &slug))
+    world.judge_each_reply(move |reply| status::has_integration(reply, &slug))
 }
 
 #[then(expr = "each {connection} has {string}, {shape}")]
 fn each_has(world: &mut World, connection: Connection, name: String, shape: Shape) -> Step {
     let slugs = world.session()?.table.integrations.clone();
-    let slugs = [slugs.calendar.as_str(), &slugs.email];
     let is_connected = connection == Connection::Connected;
-    world.judge_reply(|reply| status::each_has(reply, slugs, is_connected, &name, shape))
+    world.judge_each_reply(move |reply| {
+        status::each_has(reply, [&slugs.calendar, &slugs.email], is_connected, &name, shape)
+    })
 }
 
 #[then("status and execution agree")]

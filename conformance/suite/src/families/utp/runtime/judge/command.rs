@@ -8,7 +8,7 @@ use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message;
 use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::runtime::seen;
-use crate::families::utp::runtime::turn::{ToolCall, Turn};
+use crate::families::utp::runtime::turn::{MODEL_ID, ToolCall, Turn};
 use crate::families::utp::runtime::world::View;
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
@@ -92,49 +92,79 @@ pub fn has_token(frames: &[Frame], view: View<'_>, index: usize, expected: &str)
     .into())
 }
 
-/// The command carries a member, with its meaning.
+/// The command carries a member, with its meaning for the call.
 pub fn carries(frames: &[Frame], view: View<'_>, member: &str) -> Judgement {
     let frame = command(frames, view)?;
-    let value = frame.body.get(member);
-    let missing = || {
-        Finding::new(
-            format!("the command does not carry `{member}`"),
-            format!("put `{member}` into the payload of every command"),
-        )
-        .actual(value)
-        .at(format!("/{member}"))
-        .frame(frame)
-    };
-    let empty = value
-        .is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()));
-    if empty {
-        return Err(missing().expected("a value").into());
-    }
+    let token = Some(view.call.token.as_str());
     let expected: Value = match member {
         "agent_id" => view.turn.agent_id.clone().into(),
         "agent_turn_id" => view.turn.id.clone().into(),
         "turn_epoch" => view.turn.epoch.clone(),
-        "tool_call_id" => return names_its_call(frames, view, frame),
-        "after_execution" => {
-            let known = value.and_then(Value::as_str).is_some_and(|own| AFTER_EXECUTION.contains(&own));
-            let wrong = || meaningless(frame, member, value).expected("suspend or terminate");
-            return if known { Ok(()) } else { Err(wrong().into()) };
+        "tool_call_id" => {
+            has_something(frame, member)?;
+            return names_its_call(frames, view, frame);
         }
-        "tool_call_card_id" => {
-            let saved = value.and_then(Value::as_str).is_some_and(|id| seen::saved(frames, id).is_some());
-            let wrong = || {
-                let finding = meaningless(frame, member, value).expected("the id of a card that was saved");
-                let own = saved_cards(frames).filter(|(_, card)| mentions(card, &view.call.token)).last();
-                super::with(finding, own.map(|(frame, _)| frame))
-            };
-            return if saved { Ok(()) } else { Err(wrong().into()) };
-        }
-        _ => return Ok(()),
+        _ => return has(frames, frame, member, token),
     };
+    has(frames, frame, member, token)?;
+    let value = frame.body.get(member);
     if value == Some(&expected) || expected.is_null() {
         return Ok(());
     }
     Err(meaningless(frame, member, value).expected(expected).into())
+}
+
+/// A command carries a member, with what can be said of it whichever call it is of. A card that holds the `token` is
+/// shown where the command points to none.
+pub fn has(frames: &[Frame], frame: &Frame, member: &str, token: Option<&str>) -> Judgement {
+    has_something(frame, member)?;
+    let value = frame.body.get(member);
+    let text = value.and_then(Value::as_str);
+    match member {
+        "tool_call_id" => {
+            let card = frame.text("/tool_call_card_id").and_then(|card| seen::saved(frames, card));
+            let of_card = card.and_then(message::call_id);
+            let is_known =
+                text.is_some_and(|id| id.starts_with(MODEL_ID)) || (text.is_some() && text == of_card);
+            let wrong =
+                || meaningless(frame, member, value).expected("the id of the call in its tool.call card");
+            if is_known { Ok(()) } else { Err(wrong().into()) }
+        }
+        "after_execution" => {
+            let is_known = text.is_some_and(|own| AFTER_EXECUTION.contains(&own));
+            let wrong = || meaningless(frame, member, value).expected("suspend or terminate");
+            if is_known { Ok(()) } else { Err(wrong().into()) }
+        }
+        "tool_call_card_id" => {
+            if text.is_some_and(|id| seen::saved(frames, id).is_some()) {
+                return Ok(());
+            }
+            let finding = meaningless(frame, member, value).expected("the id of a card that was saved");
+            let own = saved_cards(frames)
+                .filter(|(_, card)| token.is_some_and(|token| mentions(card, token)))
+                .last();
+            Err(super::with(finding, own.map(|(frame, _)| frame)).into())
+        }
+        _ => Ok(()),
+    }
+}
+
+fn has_something(frame: &Frame, member: &str) -> Judgement {
+    let value = frame.body.get(member);
+    let is_empty = value
+        .is_none_or(|value| value.is_null() || value.as_str().is_some_and(|text| text.trim().is_empty()));
+    if !is_empty {
+        return Ok(());
+    }
+    Err(Finding::new(
+        format!("the command does not carry `{member}`"),
+        format!("put `{member}` into the payload of every command"),
+    )
+    .actual(value)
+    .at(format!("/{member}"))
+    .frame(frame)
+    .expected("a value")
+    .into())
 }
 
 fn meaningless(frame: &Frame, member: &str, value: Option<&Value>) -> Finding {
@@ -179,8 +209,7 @@ pub fn follows_registration(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// The payload holds no parameters.
-pub fn inlines_nothing(frames: &[Frame], view: View<'_>) -> Judgement {
-    let frame = command(frames, view)?;
+pub fn inlines_nothing(_frames: &[Frame], frame: &Frame) -> Judgement {
     let Some(member) = INLINE.into_iter().find(|member| frame.body.get(*member).is_some()) else {
         return Ok(());
     };
@@ -196,8 +225,7 @@ pub fn inlines_nothing(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// The card was there, under the call's id, when the command came.
-pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
-    let frame = command(frames, view)?;
+pub fn card_is_readable(frames: &[Frame], frame: &Frame) -> Judgement {
     let Some(id) = frame.text("/tool_call_card_id") else {
         return Err(CheckFailure::NotObserved("the command points to no card".to_owned()));
     };
@@ -228,8 +256,7 @@ pub fn card_is_readable(frames: &[Frame], view: View<'_>) -> Judgement {
 }
 
 /// The card's content is a `ToolCallContent`.
-pub fn card_is_typed(frames: &[Frame], view: View<'_>) -> Judgement {
-    let frame = command(frames, view)?;
+pub fn card_is_typed(frames: &[Frame], frame: &Frame) -> Judgement {
     let Some(card) = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)) else {
         return Err(CheckFailure::NotObserved("the command points to no saved card".to_owned()));
     };

@@ -14,7 +14,7 @@ use super::seen;
 use super::world::View;
 
 /// The command of the call.
-fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, CheckFailure> {
+pub fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, CheckFailure> {
     seen::command(frames, view.project, view.turn, view.call)
         .ok_or_else(|| CheckFailure::NotObserved("no command came for the call".to_owned()))
 }

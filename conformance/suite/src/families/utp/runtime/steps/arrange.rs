@@ -7,6 +7,7 @@ use super::CallKind;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::model::Ending;
+use crate::families::utp::runtime::observed::EveryCommand;
 use crate::families::utp::runtime::turn::Row;
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
@@ -18,6 +19,16 @@ vocabulary! {
         "tool fixes" => Fixed,
         "model gives" => Model,
     }
+}
+
+#[given("every command to a tool")]
+fn every_command_to_a_tool(world: &mut World) {
+    world.judge_every(EveryCommand::ToTool);
+}
+
+#[given("every command to the PMO")]
+fn every_command_to_the_pmo(world: &mut World) {
+    world.judge_every(EveryCommand::ToPmo);
 }
 
 #[given("an agent runtime")]

@@ -12,6 +12,9 @@ use crate::families::utp::runtime::world::World;
 
 #[then(expr = "the command carries {string}")]
 fn carries(world: &mut World, member: String) -> Step {
+    if world.judges_every() {
+        return world.judge_each_command(move |frames, frame| command::has(frames, frame, &member, None));
+    }
     world.judge_calls(|frames, view| command::carries(frames, view, &member))
 }
 
@@ -50,17 +53,17 @@ fn registered(world: &mut World) -> Step {
 
 #[then("the command holds no parameters")]
 fn inlines_nothing(world: &mut World) -> Step {
-    world.judge_calls(command::inlines_nothing)
+    world.judge_each_command(command::inlines_nothing)
 }
 
 #[then("the tool.call card was there before the command")]
 fn card_first(world: &mut World) -> Step {
-    world.judge_calls(command::card_is_readable)
+    world.judge_each_command(command::card_is_readable)
 }
 
 #[then("the tool.call card holds a ToolCallContent")]
 fn typed(world: &mut World) -> Step {
-    world.judge_calls(command::card_is_typed)
+    world.judge_each_command(command::card_is_typed)
 }
 
 #[then(expr = "the card's argument {string} is {json}")]

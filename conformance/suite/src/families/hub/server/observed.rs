@@ -1,0 +1,152 @@
+//! Exchanges as the messages of a scenario show them, whoever made them: what `@always` scenarios judge.
+
+use serde_json::Value;
+
+use super::reply::Reply;
+use crate::engine::invariant::ExchangeKind;
+use crate::families::hub::contract;
+use crate::net::wire::CALL;
+use crate::transcript::{Frame, Kind};
+
+/// Every answer of one kind.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EveryReply {
+    /// A success, of one tool or of any.
+    Result(Option<&'static str>),
+    /// An error with one of the six codes, or with this one of them.
+    Error(Option<&'static str>),
+    /// The status of a customer's integrations.
+    Status,
+}
+
+impl ExchangeKind for EveryReply {
+    type Exchange<'a> = Reply<'a>;
+
+    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<Reply<'a>> {
+        frames
+            .iter()
+            .filter(|frame| frame.kind == Kind::HubRequest)
+            .filter_map(|request| Reply::of(frames, request.headers.get(CALL)?.parse().ok()?))
+            .filter(|reply| self.includes(reply))
+            .collect()
+    }
+
+    fn stimulus(exchange: &Reply<'_>) -> u32 {
+        exchange.request.n
+    }
+}
+
+impl EveryReply {
+    fn includes(self, reply: &Reply<'_>) -> bool {
+        match self {
+            Self::Result(tool) => {
+                is_execution(reply) && is_success(reply) && tool.is_none_or(|tool| tool == reply.tool())
+            }
+            Self::Error(code) => {
+                is_execution(reply)
+                    && is_documented_error(reply)
+                    && code.is_none_or(|code| reply.code() == Some(code))
+            }
+            Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
+        }
+    }
+}
+
+/// Whether a tool was to be executed, by a request in the form of the contract: what others may be answered is left
+/// open.
+fn is_execution(reply: &Reply<'_>) -> bool {
+    let request = reply.request;
+    let text = |member: &str| request.text(member).filter(|text| !text.is_empty());
+    request.channel.split_once(' ') == Some(("POST", contract::EXECUTE))
+        && text("/tool") == Some(reply.tool())
+        && text("/customer_id").is_some()
+        && request.body.get("inputs").is_some_and(Value::is_object)
+}
+
+/// Whether an answer says that the tool was executed, and is not contradicted by status and error at once.
+fn is_success(reply: &Reply<'_>) -> bool {
+    let has_error = reply.body().get("error").is_some_and(|error| !error.is_null());
+    reply.is_executed() && (reply.is_2xx() || !has_error)
+}
+
+/// Whether an answer is one of the six errors. Other conditions may have errors of another form.
+fn is_documented_error(reply: &Reply<'_>) -> bool {
+    let is_of_the_table = reply.code().is_some_and(|code| contract::status_of(code).is_some());
+    is_of_the_table && !(reply.is_executed() && reply.is_2xx())
+}
+
+/// The customer whose status was asked for.
+pub(super) fn customer_asked_about<'a>(reply: &Reply<'a>) -> Option<&'a str> {
+    reply.request.channel.strip_prefix("GET ")?.strip_prefix(contract::STATUS_BASE)?.strip_suffix('/')
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::net::wire::{STATUS, TOOL};
+
+    fn exchange(request: &Value, status: u16, answer: &Value) -> [Frame; 2] {
+        let frame = |n, direction, kind, body: &Value, headers: &[(&str, &str)]| Frame {
+            n,
+            at_us: 0,
+            direction,
+            kind,
+            channel: format!("POST {}", contract::EXECUTE),
+            headers: headers
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect::<BTreeMap<_, _>>(),
+            body: body.clone(),
+        };
+        let tool = request["tool"].as_str().unwrap_or("email_read");
+        [
+            frame(1, Direction::ToTarget, Kind::HubRequest, request, &[(CALL, "1"), (TOOL, tool)]),
+            frame(
+                2,
+                Direction::FromTarget,
+                Kind::HubResponse,
+                answer,
+                &[(CALL, "1"), (STATUS, &status.to_string())],
+            ),
+        ]
+    }
+
+    #[test]
+    fn an_answer_is_a_success_or_a_documented_error_or_none_of_the_two() {
+        let check = |status: u16, answer: Value, expect: [bool; 2]| {
+            let request = json!({"tool": "email_read", "customer_id": "c", "inputs": {}});
+            let frames = exchange(&request, status, &answer);
+            let found = [EveryReply::Result(None), EveryReply::Error(None)]
+                .map(|kind| !kind.find(&frames).is_empty());
+            assert_eq!(found, expect, "{status} {answer}");
+        };
+        let error = json!({"code": "INTEGRATION_EXPIRED", "message": "over"});
+        check(200, json!({"success": true, "result": {}}), [true, false]);
+        check(201, json!({"result": {}}), [true, false]);
+        check(502, json!({"success": true, "result": {}}), [true, false]);
+        check(200, json!({"success": true, "result": {}, "error": error}), [true, false]);
+        check(401, json!({"success": true, "error": error}), [false, true]);
+        check(200, json!({"success": false, "error": error}), [false, true]);
+        check(400, json!({"success": false, "error": {"code": "VALIDATION_ERROR"}}), [false, false]);
+        check(401, json!("Unauthorized"), [false, false]);
+    }
+
+    #[test]
+    fn what_comes_of_a_request_in_another_form_is_left_open() {
+        let check = |request: Value, expect: bool| {
+            let frames = exchange(&request, 200, &json!({"success": true, "result": {}}));
+            assert_eq!(!EveryReply::Result(None).find(&frames).is_empty(), expect, "{request}");
+        };
+        check(json!({"tool": "email_read", "customer_id": "c", "inputs": {}}), true);
+        check(json!({"tool": "email_read", "inputs": {}}), false);
+        check(json!({"tool": "email_read", "customer_id": "c"}), false);
+        check(json!({"tool": "email_read", "customer_id": "c", "inputs": []}), false);
+        check(json!({"tool": 7, "customer_id": "c", "inputs": {}}), false);
+        check(json!("{\"tool\":"), false);
+    }
+}

@@ -1,0 +1,76 @@
+//! Calls as the messages of a scenario show them, whichever probe they are of: what `@always` scenarios judge.
+
+use serde_json::Value;
+
+use super::answer;
+use super::answer::Answer;
+use super::judge::Reply;
+use super::scene::{Call, Made};
+use crate::engine::invariant::ExchangeKind;
+use crate::net::wire::CALL;
+use crate::transcript::{Frame, Kind};
+
+/// Every call that ended in one of these ways.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum EveryCall {
+    /// With a result.
+    Successful,
+    /// With an error, in one of the two forms that MCP has.
+    Failed,
+}
+
+/// A call, what came back, and the messages of the scenario in which it was made.
+pub(super) struct ObservedCall<'a> {
+    frames: &'a [Frame],
+    request: &'a Frame,
+    made: Made,
+    answer: Answer,
+}
+
+impl ObservedCall<'_> {
+    /// The call as judgements know it; pointers lead to results and correlation ids.
+    pub(super) fn reply<'r>(&'r self, result_pointer: &'r str, trace_pointer: &'r str) -> Reply<'r> {
+        let Self { frames, made, answer, .. } = self;
+        Reply { made, frames, answer: answer.clone(), result_pointer, trace_pointer }
+    }
+}
+
+impl ExchangeKind for EveryCall {
+    type Exchange<'a> = ObservedCall<'a>;
+
+    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedCall<'a>> {
+        let requests = frames.iter().filter(|frame| frame.kind == Kind::Request);
+        let called = requests.filter_map(|request| observed(frames, request));
+        called.filter(|own| self.includes(&own.answer)).collect()
+    }
+
+    fn stimulus(exchange: &ObservedCall<'_>) -> u32 {
+        exchange.request.n
+    }
+}
+
+impl EveryCall {
+    fn includes(self, answer: &Answer) -> bool {
+        match self {
+            Self::Successful => matches!(answer, Answer::Success(_)),
+            Self::Failed => answer.is_failure(),
+        }
+    }
+}
+
+/// The call that a request makes; nothing where it names no tool.
+fn observed<'a>(frames: &'a [Frame], request: &'a Frame) -> Option<ObservedCall<'a>> {
+    let id = request.headers.get(CALL)?.parse().ok()?;
+    let is_call = request.text("/method") == Some("tools/call");
+    let tool = request.text("/params/name").filter(|tool| is_call && !tool.is_empty())?;
+    let arguments = request.body.pointer("/params/arguments").and_then(Value::as_object);
+    let call = Call {
+        probe: None,
+        tool: tool.to_owned(),
+        arguments: arguments.cloned().unwrap_or_default(),
+        value: Value::Null,
+        stored: None,
+        picked: None,
+    };
+    Some(ObservedCall { frames, request, made: Made { call, id }, answer: answer::of(frames, id) })
+}

@@ -1,0 +1,68 @@
+@role:utp.worker
+@always
+Feature: What holds in every command of a worker
+  These scenarios send nothing. When all others have ended, they judge every command that the worker sent in any of
+  them: the first of a turn as well as the third, with whatever arguments.
+
+  Rule: Every command to a tool says what the tool needs
+
+    Scenario Outline: Every command to a tool carries "<member>"
+      Given every command to a tool
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-04 | agent_id          |
+        | UTP-4.1-05 | agent_turn_id     |
+        | UTP-4.1-06 | turn_epoch        |
+        | UTP-4.1-07 | tool_call_id      |
+        | UTP-4.1-08 | after_execution   |
+        | UTP-4.1-09 | tool_call_card_id |
+
+    @UTP-4.1-33
+    Scenario: No command repeats the parameters
+      Given every command to a tool
+      Then the command holds no parameters
+
+    @UTP-4.1-36
+    Scenario: Every card was saved before its command
+      Given every command to a tool
+      Then the tool.call card was there before the command
+
+    @TDG-1-23
+    Scenario: Every card holds a ToolCallContent
+      Given every command to a tool
+      Then the tool.call card holds a ToolCallContent
+
+  @cap:worker.builtins
+  Rule: Every command to the PMO says what the PMO needs
+
+    Scenario Outline: Every command to the PMO carries "<member>"
+      Given every command to the PMO
+      Then the command carries "<member>"
+
+      Examples:
+        | rule       | member            |
+        | UTP-4.1-11 | agent_id          |
+        | UTP-4.1-12 | agent_turn_id     |
+        | UTP-4.1-13 | turn_epoch        |
+        | UTP-4.1-14 | step_id           |
+        | UTP-4.1-15 | tool_call_id      |
+        | UTP-4.1-16 | after_execution   |
+        | UTP-4.1-17 | tool_call_card_id |
+        | UTP-4.1-18 | tool_name         |
+
+    @UTP-4.1-33
+    Scenario: No command to the PMO repeats the parameters
+      Given every command to the PMO
+      Then the command holds no parameters
+
+    @UTP-4.1-36
+    Scenario: Every card of a built-in was saved before its command
+      Given every command to the PMO
+      Then the tool.call card was there before the command
+
+    @TDG-1-23
+    Scenario: Every card of a built-in holds a ToolCallContent
+      Given every command to the PMO
+      Then the tool.call card holds a ToolCallContent
