@@ -207,3 +207,11 @@ Feature: An agent describes each call completely
       And the user then asks for two notes at once
       When the user asks for one after the other
       Then every input meets the requirements of its tool
+
+    @BRD-21
+    Scenario: The parameters of the same call in a later turn
+      Given an agent
+      And a user who wants a list of levels
+      And the user then asks for a list of levels
+      When the user asks for one after the other
+      Then every input meets the requirements of its tool

@@ -15,10 +15,6 @@ const TEXT: &str = "/result/content/0/text";
 const ENVELOPE: &str = "envelope";
 
 impl Codec for TextJson {
-    fn repeats_in_scenario(&self) -> bool {
-        true
-    }
-
     fn open(&self, mut message: Message) -> Result<Message, Message> {
         let parsed = |text: Option<&str>| {
             text.and_then(|text| serde_json::from_str::<Value>(text).ok()).filter(Value::is_object)
