@@ -61,6 +61,9 @@ pub struct Effort {
 #[error("the sabotage matrix cannot be made: {0}")]
 pub struct MatrixError(String);
 
+/// Scenarios beside those of its own rule in which a late twin is looked for.
+const SCENARIOS_OF_A_TWIN: usize = 32;
+
 /// Runs every mutant on `workers` threads, and calls `on_result` with each result and its effort.
 ///
 /// A mutant that is not killed by its own rule alone is tried once more when all others are done, with full patience, and
@@ -182,12 +185,22 @@ fn concerned(library: &Library, mutant: &Mutant, traffic: Option<&Traffic>) -> O
     if mutant.collateral.contains(EVERYTHING) && !mutant.late {
         return Some(own.collect());
     }
-    let mut concerned = traffic?.reached(mutant, library.families.codec(&mutant.profile))?;
+    let reached = traffic?.reached(mutant, library.families.codec(&mutant.profile))?;
+    let mut concerned: BTreeSet<String> =
+        if mutant.late { busiest(reached) } else { reached.into_keys().collect() };
     concerned.extend(own);
     // What judges every exchange sees those of the scenarios that are reached.
     let every = library.catalogue.cases().iter().filter(|case| case.profile == mutant.profile);
     concerned.extend(every.filter(|case| case.tags.contains(ALWAYS)).map(|case| case.id.clone()));
     Some(concerned)
+}
+
+/// Of the scenarios that a late twin reaches, those that it touches most messages of. What it breaks beside its own rule
+/// its mutant has shown already.
+fn busiest(reached: BTreeMap<String, usize>) -> BTreeSet<String> {
+    let mut reached: Vec<(String, usize)> = reached.into_iter().collect();
+    reached.sort_by_key(|(_, touched)| std::cmp::Reverse(*touched));
+    reached.into_iter().take(SCENARIOS_OF_A_TWIN).map(|(id, _)| id).collect()
 }
 
 fn plan(

@@ -7,7 +7,7 @@
 //!
 //! Neighbours: `mutating_wire` is the wire, `matrix` runs what is reached, and a mutant's own rule in any case.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Mutex;
 
 use crate::engine::codec::Codec;
@@ -72,8 +72,13 @@ impl Traffic {
         Self { messages, scenarios }
     }
 
-    /// The ids of the scenarios that a mutant reaches; none where that is all of them.
-    pub(super) fn reached(&self, mutant: &Mutant, codec: &'static dyn Codec) -> Option<BTreeSet<String>> {
+    /// The scenarios that a mutant reaches, by id, and how many of their messages it touches; none where that is all of
+    /// them.
+    pub(super) fn reached(
+        &self,
+        mutant: &Mutant,
+        codec: &'static dyn Codec,
+    ) -> Option<BTreeMap<String, usize>> {
         let faults = &mutant.fault;
         if faults
             .iter()
@@ -86,11 +91,11 @@ impl Traffic {
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
         let wire = mutant.wire(codec);
-        let mut reached = BTreeSet::new();
+        let mut reached: BTreeMap<String, usize> = BTreeMap::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {
                 let (own, _) = scope(message);
-                reached.insert(self.scenarios.get(&own)?.clone());
+                *reached.entry(self.scenarios.get(&own)?.clone()).or_default() += 1;
             }
         }
         Some(reached)

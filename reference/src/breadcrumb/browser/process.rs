@@ -2,9 +2,10 @@
 //!
 //! Both are in a process group of their own, led by a shell that does nothing but wait for the end of its standard
 //! input and then kill the group. The other end of that pipe is ours alone, so it closes with [`Driver`], and also
-//! when this process is killed, when nothing of ours could still end anybody. Only the profile's directory stays then,
-//! below `TMPDIR`.
+//! when this process is killed, when nothing of ours could still end anybody. A second shell waits for the same, and for
+//! the group to be gone, and removes the profile.
 
+use std::path::Path;
 use std::process::Stdio;
 use std::time::Duration;
 
@@ -17,6 +18,11 @@ use crate::breadcrumb::tool::ToolFailure;
 
 /// Begins the program that its arguments are, and waits for the end of the input.
 const LEADER: &str = r#""$0" "$@" </dev/null 2>/dev/null & read -r _; kill -KILL 0"#;
+
+/// Waits for the end of the input, then until nobody is in the process group that its first argument names, for two
+/// seconds at most, and removes the directory that is its second.
+const SWEEPER: &str = r#"read -r _; tries=0
+while kill -s 0 -- "-$0" && [ "$tries" -lt 40 ]; do sleep 0.05; tries=$((tries + 1)); done; rm -rf "$1""#;
 
 /// What the driver says before it says its port.
 const PORT_LINE: &str = "started successfully on port ";
@@ -31,6 +37,8 @@ pub(super) struct Driver {
     leader: Child,
     /// Closed first: that is the signal for them to end.
     lifeline: Option<ChildStdin>,
+    /// Removes the profile when this process is killed.
+    sweeper: Option<Child>,
     port: u16,
     profile: TempDir,
 }
@@ -51,7 +59,8 @@ impl Driver {
             .spawn()
             .map_err(failed)?;
         let (lifeline, output) = (leader.stdin.take(), leader.stdout.take());
-        let mut driver = Self { leader, lifeline, port: 0, profile };
+        let sweeper = leader.id().map(|group| sweeper(group, profile.path())).transpose().map_err(failed)?;
+        let mut driver = Self { leader, lifeline, sweeper, port: 0, profile };
         let mut output = BufReader::new(
             output.ok_or_else(|| ToolFailure::new("the driver of the browser has no output"))?,
         );
@@ -77,7 +86,24 @@ impl Driver {
     pub(super) async fn end(mut self) {
         self.lifeline = None;
         let _ = tokio::time::timeout(GONE, self.leader.wait()).await;
+        if let Some(mut sweeper) = self.sweeper.take() {
+            drop(sweeper.stdin.take());
+            let _ = tokio::time::timeout(GONE, sweeper.wait()).await;
+        }
     }
+}
+
+/// A shell that removes the profile once nothing of the process group is left. Its input ends with this process.
+fn sweeper(group: u32, profile: &Path) -> std::io::Result<Child> {
+    Command::new("/bin/sh")
+        .args(["-c", SWEEPER])
+        .arg(group.to_string())
+        .arg(profile)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .process_group(0)
+        .spawn()
 }
 
 impl Drop for Driver {
@@ -100,4 +126,51 @@ async fn port(output: &mut BufReader<ChildStdout>) -> Option<u16> {
         }
     }
     None
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
+    use super::*;
+
+    /// A driver that says its port, and starts a browser that writes its process id down.
+    const SCRIPT: &str = "#!/bin/sh\nsleep 600 &\necho $! >\"${0%/*}/browser\"\n\
+                          echo 'started successfully on port 4321.'\nwait\n";
+
+    async fn until(what: impl Fn() -> bool) {
+        for _ in 0..1_000 {
+            if what() {
+                return;
+            }
+            tokio::time::sleep(Duration::from_millis(10)).await;
+        }
+        panic!("it does not come to pass");
+    }
+
+    /// A process that nobody has waited for yet runs no more.
+    fn is_gone(process: &str) -> bool {
+        let status = std::fs::read_to_string(Path::new("/proc").join(process.trim()).join("status"));
+        status.map_or(true, |text| text.contains("State:\tZ"))
+    }
+
+    #[tokio::test]
+    async fn nothing_stays_where_this_process_is_killed() {
+        let directory = tempfile::tempdir().expect("a directory");
+        let chromedriver = directory.path().join("driver");
+        std::fs::write(&chromedriver, SCRIPT).expect("written");
+        std::fs::set_permissions(&chromedriver, std::fs::Permissions::from_mode(0o755)).expect("executable");
+        let paths = BrowserPaths { chromedriver, chromium: "unused".into() };
+        let mut driver = Driver::start(&paths).await.expect("a driver");
+        assert_eq!(driver.port(), 4321);
+        let profile = driver.profile().to_owned();
+        std::fs::write(profile.join("Cookies"), "x").expect("written");
+        let browser = std::fs::read_to_string(directory.path().join("browser")).expect("a browser");
+        // What the kernel does at the end of a process, and no destructor.
+        drop(driver.lifeline.take());
+        drop(driver.sweeper.as_mut().and_then(|sweeper| sweeper.stdin.take()));
+        std::mem::forget(driver);
+        until(|| is_gone(&browser)).await;
+        until(|| !profile.exists()).await;
+    }
 }
