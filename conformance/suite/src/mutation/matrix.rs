@@ -15,6 +15,7 @@ use crate::engine::judge::Cause;
 use crate::engine::run::{Library, Quiet, RunPlan, Selection};
 use crate::engine::session::Sessions;
 use crate::mutation::mutant::{EVERYTHING, Mutant};
+use crate::mutation::mutating_wire::MutatingWire;
 use crate::mutation::reach::{Recording, Traffic};
 use crate::net::wire::Wire;
 use crate::transcript::lock;
@@ -275,7 +276,7 @@ async fn attempt(
     jobs: usize,
     (selection, patience): (Selection, Patience),
 ) -> MutantResult {
-    let wire = Arc::new(mutant.wire(library.families.codec(&mutant.profile)));
+    let wire = Arc::new(MutatingWire::of(mutant, library.families.codec(&mutant.profile)));
     let mut blocked = BTreeMap::new();
     let sessions = match bench.sessions(&mutant.profile, wire, patience).await {
         Ok(sessions) => sessions,
@@ -310,5 +311,20 @@ async fn attempt(
         declared_collateral: mutant.collateral.iter().cloned().collect(),
         undeclared_collateral: collateral.iter().filter(|rule| !declared(rule)).cloned().collect(),
         collateral: collateral.into_iter().collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_late_twin_is_tried_in_the_scenarios_that_it_touches_most() {
+        let scenario = |number: usize| format!("scenario {number:03}");
+        let reached = (1..=100).map(|number| (scenario(number), number % 50)).collect();
+        let tried = busiest(reached);
+        assert_eq!(tried.len(), SCENARIOS_OF_A_TWIN);
+        assert!(tried.contains(&scenario(49)) && tried.contains(&scenario(99)));
+        assert!(!tried.contains(&scenario(1)) && !tried.contains(&scenario(100)));
     }
 }

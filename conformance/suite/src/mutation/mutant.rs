@@ -7,8 +7,6 @@ use serde::Deserialize;
 use serde_json::Value;
 use thiserror::Error;
 
-use crate::engine::codec::Codec;
-use crate::mutation::mutating_wire::MutatingWire;
 use crate::spec::library;
 use crate::spec::registry::Registry;
 use crate::transcript::Kind;
@@ -46,14 +44,6 @@ pub struct Mutant {
     /// The profile, from the file's name.
     #[serde(skip)]
     pub profile: String,
-}
-
-impl Mutant {
-    /// The wire that makes it, for a family whose messages this codec reads.
-    pub fn wire(&self, codec: &'static dyn Codec) -> MutatingWire {
-        let wire = MutatingWire::new(self.fault.clone(), codec);
-        if self.late { wire.late() } else { wire }
-    }
 }
 
 /// What happens to messages of one kind.

@@ -7,7 +7,7 @@ use callmark_reports::record::Direction;
 use serde_json::{Value, json};
 
 use crate::mutation::body::{change, filled, put, remove, with_part};
-use crate::mutation::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Named, Wrap};
+use crate::mutation::mutant::{Action, Condition, Emit, Fault, HeaderNamed, Mutant, Named, Wrap};
 
 use crate::engine::codec::Codec;
 use crate::net::wire::{CALL, SCENARIO, Wire};
@@ -48,6 +48,12 @@ struct Count {
 }
 
 impl MutatingWire {
+    /// The wire that makes a mutant, for a family whose messages this codec reads.
+    pub fn of(mutant: &Mutant, codec: &'static dyn Codec) -> Self {
+        let wire = Self::new(mutant.fault.clone(), codec);
+        if mutant.late { wire.late() } else { wire }
+    }
+
     /// A wire with these faults, which find JSON where the codec puts it.
     pub fn new(faults: Vec<Fault>, codec: &'static dyn Codec) -> Self {
         Self { faults, codec, is_late: false, memory: Mutex::default() }

@@ -13,7 +13,7 @@ use std::sync::Mutex;
 use crate::engine::codec::Codec;
 use crate::engine::run::RunOutput;
 use crate::mutation::mutant::{Action, Condition, Mutant};
-use crate::mutation::mutating_wire::scope;
+use crate::mutation::mutating_wire::{MutatingWire, scope};
 use crate::net::wire::Wire;
 use crate::transcript::{Kind, Message, lock};
 
@@ -90,7 +90,7 @@ impl Traffic {
         let around = faults.iter().flat_map(|fault| &fault.actions).any(looks_around);
         let remembered = REMEMBERED.into_iter().filter(|_| around);
         let kinds: HashSet<Kind> = faults.iter().map(|fault| fault.on).chain(remembered).collect();
-        let wire = mutant.wire(codec);
+        let wire = MutatingWire::of(mutant, codec);
         let mut reached: BTreeMap<String, usize> = BTreeMap::new();
         for message in self.messages.iter().filter(|message| kinds.contains(&message.kind)) {
             if wire.incoming(message.clone()).as_slice() != std::slice::from_ref(message) {

@@ -14,6 +14,7 @@ pub mod seen;
 pub mod session;
 mod steps;
 pub mod turn;
+pub mod view;
 pub mod world;
 
 use crate::engine::family::{Family, Profile};

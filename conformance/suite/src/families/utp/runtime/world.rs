@@ -9,7 +9,8 @@ use super::judge::command;
 use super::observed::{EveryCommand, ObservedCommand};
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
-use super::turn::{ToolCall, Turn};
+use super::turn::ToolCall;
+use super::view::View;
 use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
@@ -48,19 +49,6 @@ impl FamilyWorld for World {
             scene.project.retire();
         }
     }
-}
-
-/// What a judgement looks at: the scenario's first call and turn, and the project's id.
-#[derive(Clone, Copy, Debug)]
-pub struct View<'a> {
-    /// The project.
-    pub project: &'a str,
-    /// `<ver>` of the subjects.
-    pub version: &'a str,
-    /// The turn of the call.
-    pub turn: &'a Turn,
-    /// The call under test.
-    pub call: &'a ToolCall,
 }
 
 impl World {

@@ -9,7 +9,7 @@ use crate::families::utp::message::mentions;
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::Turn;
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
 

@@ -9,7 +9,7 @@ use crate::families::utp::message;
 use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::{MODEL_ID, ToolCall, Turn};
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
 

@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::runtime::seen;
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
 

@@ -11,7 +11,7 @@ use crate::engine::judge::{CheckFailure, Finding};
 use crate::transcript::Frame;
 
 use super::seen;
-use super::world::View;
+use super::view::View;
 
 /// The command of the call.
 pub fn command<'a>(frames: &'a [Frame], view: View<'_>) -> Result<&'a Frame, CheckFailure> {

@@ -9,7 +9,7 @@ use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::message::mentions;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::transcript::Frame;
 
 /// Words of a status that mean a success.

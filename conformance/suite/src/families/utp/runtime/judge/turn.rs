@@ -10,7 +10,7 @@ use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::turn::{ToolCall, Turn};
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::transcript::{Frame, Kind};
 
 /// The turn did what was expected of it.

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::with;
 use crate::engine::judge::{Finding, Judgement};
 use crate::families::utp::runtime::seen;
-use crate::families::utp::runtime::world::View;
+use crate::families::utp::runtime::view::View;
 use crate::transcript::Frame;
 
 /// A wakeup of the agent followed the report.

@@ -12,7 +12,8 @@ use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
-use crate::families::utp::runtime::world::{View, World};
+use crate::families::utp::runtime::view::View;
+use crate::families::utp::runtime::world::World;
 
 vocabulary! {
     /// What a turn does after a result.

@@ -1,0 +1,16 @@
+//! A call as judgements get it, with the turn and the project that it is of.
+
+use super::turn::{ToolCall, Turn};
+
+/// What a judgement looks at: the scenario's first call and turn, and the project's id.
+#[derive(Clone, Copy, Debug)]
+pub struct View<'a> {
+    /// The project.
+    pub project: &'a str,
+    /// `<ver>` of the subjects.
+    pub version: &'a str,
+    /// The turn of the call.
+    pub turn: &'a Turn,
+    /// The call under test.
+    pub call: &'a ToolCall,
+}
