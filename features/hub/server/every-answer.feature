@@ -3,7 +3,7 @@
 Feature: What holds in every answer of a Hub
   These scenarios send nothing. When all others have ended, they judge every answer that came in any of them: the one
   that a scenario is about, and those that only prepared it or showed that the Hub is alive. What is said of results and
-  of the six errors holds for requests in the form of the contract.
+  of the six errors holds for requests in the form of the contract, with the right secret.
 
   Rule: Every success has the success envelope
 
@@ -66,12 +66,12 @@ Feature: What holds in every answer of a Hub
 
     @HUB-47
     Scenario: Whoever has not connected an integration learns which
-      Given every error INTEGRATION_NOT_CONNECTED
+      Given every error of a customer who has not connected the integration
       Then the answer names the integration
 
     @HUB-48
     Scenario: Whoever has not connected an integration gets a link
-      Given every error INTEGRATION_NOT_CONNECTED
+      Given every error of a customer who has not connected the integration
       Then "error.details.setup_url" is an absolute URL
 
   Rule: Every result has the members of its tool

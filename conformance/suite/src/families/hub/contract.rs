@@ -24,6 +24,8 @@ pub fn status_of(code: &str) -> Option<u16> {
     CODES.iter().find(|(known, _)| *known == code).map(|(_, status)| *status)
 }
 
+/// The code of an integration that the customer has not connected.
+pub const NOT_CONNECTED: &str = "INTEGRATION_NOT_CONNECTED";
 /// The code of a tool that a Hub does not know.
 pub const TOOL_NOT_FOUND: &str = "TOOL_NOT_FOUND";
 /// The names of the nine tools that are executed by a Hub (L91-322), calendar first.

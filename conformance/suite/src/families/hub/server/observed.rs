@@ -2,9 +2,11 @@
 
 use serde_json::Value;
 
+use super::client::CUSTOMER;
 use super::reply::Reply;
 use crate::engine::invariant::ExchangeKind;
 use crate::families::hub::contract;
+use crate::families::hub::manifest::Customer;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};
 
@@ -13,8 +15,10 @@ use crate::transcript::{Frame, Kind};
 pub(super) enum EveryReply {
     /// A success, of one tool or of any.
     Result(Option<&'static str>),
-    /// An error with one of the six codes, or with this one of them.
-    Error(Option<&'static str>),
+    /// An error with one of the six codes.
+    Error,
+    /// The error of a customer who has not connected an integration.
+    NotConnected,
     /// The status of a customer's integrations.
     Status,
 }
@@ -23,9 +27,11 @@ impl ExchangeKind for EveryReply {
     type Exchange<'a> = Reply<'a>;
 
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<Reply<'a>> {
-        frames
-            .iter()
-            .filter(|frame| frame.kind == Kind::HubRequest)
+        let requests = || frames.iter().filter(|frame| frame.kind == Kind::HubRequest);
+        // A scenario that sends another secret sends the right one last. How a Hub refuses is left open.
+        let secret = requests().next_back().and_then(|last| last.headers.get("authorization"));
+        requests()
+            .filter(|request| secret.is_some() && request.headers.get("authorization") == secret)
             .filter_map(|request| Reply::of(frames, request.headers.get(CALL)?.parse().ok()?))
             .filter(|reply| self.includes(reply))
             .collect()
@@ -42,10 +48,12 @@ impl EveryReply {
             Self::Result(tool) => {
                 is_execution(reply) && is_success(reply) && tool.is_none_or(|tool| tool == reply.tool())
             }
-            Self::Error(code) => {
+            Self::Error => is_execution(reply) && is_documented_error(reply),
+            Self::NotConnected => {
+                let customer = reply.request.headers.get(CUSTOMER).map(String::as_str);
                 is_execution(reply)
-                    && is_documented_error(reply)
-                    && code.is_none_or(|code| reply.code() == Some(code))
+                    && reply.code() == Some(contract::NOT_CONNECTED)
+                    && customer == Some(Customer::NotConnected.name())
             }
             Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
         }
@@ -105,7 +113,13 @@ mod tests {
         };
         let tool = request["tool"].as_str().unwrap_or("email_read");
         [
-            frame(1, Direction::ToTarget, Kind::HubRequest, request, &[(CALL, "1"), (TOOL, tool)]),
+            frame(
+                1,
+                Direction::ToTarget,
+                Kind::HubRequest,
+                request,
+                &[(CALL, "1"), (TOOL, tool), ("authorization", "ServiceSecret s3cr3t")],
+            ),
             frame(
                 2,
                 Direction::FromTarget,
@@ -121,8 +135,8 @@ mod tests {
         let check = |status: u16, answer: Value, expect: [bool; 2]| {
             let request = json!({"tool": "email_read", "customer_id": "c", "inputs": {}});
             let frames = exchange(&request, status, &answer);
-            let found = [EveryReply::Result(None), EveryReply::Error(None)]
-                .map(|kind| !kind.find(&frames).is_empty());
+            let found =
+                [EveryReply::Result(None), EveryReply::Error].map(|kind| !kind.find(&frames).is_empty());
             assert_eq!(found, expect, "{status} {answer}");
         };
         let error = json!({"code": "INTEGRATION_EXPIRED", "message": "over"});
@@ -134,6 +148,25 @@ mod tests {
         check(200, json!({"success": false, "error": error}), [false, true]);
         check(400, json!({"success": false, "error": {"code": "VALIDATION_ERROR"}}), [false, false]);
         check(401, json!("Unauthorized"), [false, false]);
+    }
+
+    #[test]
+    fn what_comes_of_a_request_with_another_secret_is_left_open() {
+        let request = json!({"tool": "email_read", "customer_id": "c", "inputs": {}});
+        let answer = json!({"success": false, "error": {"code": "INTEGRATION_EXPIRED"}});
+        let mut frames: Vec<Frame> = exchange(&request, 401, &answer).into();
+        for (call, secret) in [("2", "ServiceSecret other"), ("3", "ServiceSecret s3cr3t")] {
+            for mut frame in exchange(&request, 401, &answer) {
+                frame.headers.insert(CALL.to_owned(), call.to_owned());
+                if frame.kind == Kind::HubRequest {
+                    frame.headers.insert("authorization".to_owned(), secret.to_owned());
+                }
+                frames.push(frame);
+            }
+        }
+        let found = EveryReply::Error.find(&frames);
+        let calls: Vec<&str> = found.iter().map(|reply| reply.request.headers[CALL].as_str()).collect();
+        assert_eq!(calls, ["1", "3"]);
     }
 
     #[test]

@@ -51,12 +51,12 @@ fn request_has(world: &mut World, path: String) -> Step {
 
 #[given("every documented error of the run")]
 fn every_error(world: &mut World) {
-    world.judge_every(EveryReply::Error(None));
+    world.judge_every(EveryReply::Error);
 }
 
-#[given(expr = "every error {code}")]
-fn every_error_with(world: &mut World, code: Code) {
-    world.judge_every(EveryReply::Error(Some(code.0)));
+#[given("every error of a customer who has not connected the integration")]
+fn every_unconnected(world: &mut World) {
+    world.judge_every(EveryReply::NotConnected);
 }
 
 #[given("every status of the run")]
