@@ -3,7 +3,7 @@
 use serde::de::{Deserialize, Deserializer, Error as _, MapAccess, SeqAccess, Visitor};
 use serde_json::{Map, Number, Value};
 
-use super::wire_format::BYTES;
+use super::wire_format::{BYTES, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, STATUS};
 use crate::transcript::{Frame, Kind};
 
@@ -127,6 +127,11 @@ impl Answer {
 /// Length of the text in bytes, as it came.
 pub fn text_bytes(frame: &Frame) -> Option<usize> {
     frame.headers.get(BYTES)?.parse().ok()
+}
+
+/// Length of the structured content in bytes, where there is any.
+pub fn structured_bytes(frame: &Frame) -> Option<usize> {
+    frame.headers.get(STRUCTURED_BYTES)?.parse().ok()
 }
 
 /// Strict JSON from the first character to the last, without double keys.

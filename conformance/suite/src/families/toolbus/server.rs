@@ -13,7 +13,7 @@ use tokio::sync::mpsc;
 use super::answer::integer;
 use super::link::{HandLine, Incoming, Link, Nowhere, Sink};
 use super::stdio::initialize;
-use super::wire_format::BYTES;
+use super::wire_format::{BYTES, STRUCTURED_BYTES};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript, lock};
 
@@ -335,14 +335,15 @@ impl ServerRoute {
     }
 }
 
-/// A message that says how long its text is, since a transcript keeps only the beginning of a long one.
+/// A message that says how long its text and its structured content are, since a transcript keeps only the beginning of a long one.
 pub(super) fn measured(mut message: Message) -> Message {
     let text = match message.kind {
         Kind::Artifact => message.body.as_str(),
         _ => message.body.pointer("/result/content/0/text").and_then(Value::as_str),
     };
-    if let Some(text) = text {
-        message.headers.insert(BYTES.to_owned(), text.len().to_string());
-    }
+    let structured = message.body.pointer("/result/structuredContent").map(|own| own.to_string().len());
+    let sizes = [(BYTES, text.map(str::len)), (STRUCTURED_BYTES, structured)];
+    let sizes = sizes.map(|(name, size)| Some((name.to_owned(), size?.to_string())));
+    message.headers.extend(sizes.into_iter().flatten());
     message
 }

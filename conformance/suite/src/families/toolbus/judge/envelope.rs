@@ -7,7 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::reason::Alternative;
-use crate::transcript::shorten_text;
+use crate::transcript::{Frame, shorten_text};
 
 /// Keys that the contract names.
 const STABLE: [&str; 3] = ["tool", "action", "trace"];
@@ -286,7 +286,7 @@ pub fn knows_no_other_form(reply: &Reply<'_>) -> Judgement {
     }
 }
 
-/// The text is bounded: small enough, or not growing with the result.
+/// The text is bounded: small enough, or not growing with the result; and so is the structured content beside it.
 pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, limit: Option<usize>) -> Judgement {
     // A server that refuses a large result has bounded it too.
     for reply in [small, large] {
@@ -294,21 +294,28 @@ pub fn is_bounded(small: &Reply<'_>, large: &Reply<'_>, limit: Option<usize>) ->
             call::succeeds(reply)?;
         }
     }
-    let size = |reply: &Reply<'_>| {
-        answer::frame(reply.frames, reply.made.id).and_then(answer::text_bytes).unwrap_or_default()
+    let sizes = |bytes: fn(&Frame) -> Option<usize>| {
+        [small, large].map(|reply| {
+            let frame = answer::frame(reply.frames, reply.made.id).filter(|_| !reply.answer.is_refusal());
+            frame.and_then(bytes).unwrap_or_default()
+        })
     };
-    let large_size = if large.answer.is_refusal() { 0 } else { size(large) };
-    bounded(size(small), large_size, limit).map_err(|text| {
-        large
-            .finding(
-                format!("the envelope is not bounded: {text}"),
-                "cut strings, lists and objects of a result to a fixed size and say that you did",
+    let check = |what: &str, pointer: &str, [small, whole]: [usize; 2]| {
+        bounded(small, whole, limit).map_err(|text| {
+            CheckFailure::from(
+                large
+                    .finding(
+                        format!("{what} is not bounded: {text}"),
+                        "cut strings, lists and objects of a result to a fixed size and say that you did",
+                    )
+                    .expected(expected_bound(limit))
+                    .actual(Some(&Value::from(format!("{} and {} KiB", small / 1024, whole / 1024))))
+                    .at(pointer),
             )
-            .expected(expected_bound(limit))
-            .actual(Some(&Value::from(format!("{} and {} KiB", size(small) / 1024, large_size / 1024))))
-            .at("/result/content/0/text")
-            .into()
-    })
+        })
+    };
+    check("the envelope", "/result/content/0/text", sizes(answer::text_bytes))?;
+    check("`structuredContent`", "/result/structuredContent", sizes(answer::structured_bytes))
 }
 
 /// Two sizes, the first for a result of a quarter of the second's length.
