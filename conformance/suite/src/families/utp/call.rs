@@ -8,7 +8,7 @@ use super::project_name::ProjectName;
 use super::subject;
 use super::token;
 use super::tool::{Tool, ToolTable};
-use super::trace::Traceparent;
+use super::trace::{RECURSION_DEPTH, Traceparent};
 
 /// The channel of every scenario that does not ask for another one.
 pub const CHANNEL: &str = "public";
@@ -89,7 +89,7 @@ impl Call {
         let subject = subject::expand(&template, project_id, CHANNEL);
         let mut headers = BTreeMap::new();
         headers.insert("traceparent".to_owned(), trace.to_string());
-        headers.insert("CG-Recursion-Depth".to_owned(), "1".to_owned());
+        headers.insert(RECURSION_DEPTH.to_owned(), "1".to_owned());
         let mut call = Self {
             tool,
             tool_name: table.tool_name.clone(),

@@ -6,6 +6,10 @@ use sha2::{Digest, Sha256};
 
 use crate::spec::library::hex;
 
+/// Header with how deep a call is nested in others. The documents do not name it; the original system sends and checks
+/// it.
+pub const RECURSION_DEPTH: &str = "CG-Recursion-Depth";
+
 /// A well-formed `traceparent`: `00-<32 hex>-<16 hex>-<2 hex>`, lower case, no all-zero ids.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Traceparent {

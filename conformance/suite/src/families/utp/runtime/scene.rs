@@ -20,6 +20,7 @@ use crate::engine::by_hand::ByHand;
 use crate::families::utp::by_hand;
 use crate::families::utp::by_hand::{Preparation, PreparedRow};
 use crate::families::utp::platform::Project;
+use crate::families::utp::trace::RECURSION_DEPTH;
 use crate::transcript;
 use crate::transcript::{Frame, Kind, Message};
 
@@ -201,14 +202,14 @@ impl Scene {
         let find = |frames: &[Frame]| {
             let frame = seen::command(frames, &project, &turn, &own)?;
             let card = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id)).cloned();
-            Some((frame.body.clone(), card))
+            Some((frame.body.clone(), frame.headers.get(RECURSION_DEPTH).cloned(), card))
         };
         let waiting = self.project.transcript.wait(within, find);
-        let Some((command, card)) = session.test_environment.unless_ended(waiting).await else {
+        let Some((command, depth, card)) = session.test_environment.unless_ended(waiting).await else {
             return false;
         };
         let own = &mut self.calls[call];
-        own.command = Some(command);
+        (own.command, own.depth) = (Some(command), depth);
         own.prepare_answer(&self.project.id, &turn, call + 1, card.as_ref());
         true
     }

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use crate::families::utp::call::{AGENT, CHANNEL};
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::subject;
-use crate::families::utp::trace::Traceparent;
+use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
 /// What the model's ids of calls begin with.
 pub(super) const MODEL_ID: &str = "call_m";
@@ -145,8 +145,10 @@ pub struct ToolCall {
     pub arguments: Value,
     /// Word in the result.
     pub token: String,
-    /// The command that came, with its channel.
+    /// The command that came.
     pub command: Option<Value>,
+    /// The recursion depth of the command, where it had one.
+    pub depth: Option<String>,
     /// The tool.result card.
     pub card: Value,
     /// The callback.
@@ -170,6 +172,7 @@ impl ToolCall {
             card: Value::Null,
             callback: Map::new(),
             headers: BTreeMap::new(),
+            depth: None,
         }
     }
 
@@ -229,7 +232,8 @@ impl ToolCall {
         let trace = turn.trace.child(&format!("report {number}"));
         self.headers = BTreeMap::from([
             ("traceparent".to_owned(), trace.to_string()),
-            ("CG-Recursion-Depth".to_owned(), "1".to_owned()),
+            // A runtime may take only those reports that are as deep as their commands.
+            (RECURSION_DEPTH.to_owned(), self.depth.clone().unwrap_or_else(|| "1".to_owned())),
         ]);
     }
 
@@ -257,6 +261,24 @@ impl ToolCall {
         self.card["content"]["error"] = json!({"code": code, "message": message, "detail": {}});
         if status != "partial" {
             self.card["content"]["result"] = json!({"error_code": code, "error_message": message});
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_report_is_as_deep_as_its_command() {
+        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        let turn = Turn::new(&name, 1, "mark-1".to_owned());
+        let row = Row::external("v1r3", "tides", "tides.run", "suspend");
+        let mut call = ToolCall::new(&name, 0, 1, row, json!({}));
+        for (depth, expect) in [(None, "1"), (Some("3"), "3")] {
+            call.depth = depth.map(str::to_owned);
+            call.prepare_answer("prj_1", &turn, 1, None);
+            assert_eq!(call.headers[RECURSION_DEPTH], expect);
         }
     }
 }
