@@ -19,7 +19,7 @@ pub trait Codec: Sync {
     }
 
     /// Whether one scenario exchanges several messages of a kind, so that a fault which begins with the second of them
-    /// shows in it. Where it does not, such a fault begins with the second one of the run.
+    /// shows in it. Where it does not, such a fault begins with another scenario.
     fn repeats_in_scenario(&self) -> bool {
         false
     }

@@ -2,7 +2,8 @@
 //!
 //! A rule that is judged in every exchange must notice a fault that the first exchange of a scenario does not show. For
 //! each mutant of such a rule a twin is derived that lets one message of a scenario pass and then does what the mutant
-//! does; one message of the run where scenarios have one exchange of a kind ([`Codec::repeats_in_scenario`]). Nobody writes twins; a mutant that can have none says why (`no_late_twin`).
+//! does; where scenarios have one exchange of a kind, it lets all of one scenario pass
+//! ([`Codec::repeats_in_scenario`]). Nobody writes twins; a mutant that can have none says why (`no_late_twin`).
 
 use std::collections::BTreeSet;
 

@@ -34,8 +34,10 @@ struct Memory {
     passed_here: HashMap<(String, Kind), u32>,
     reruns: bool,
     deaf: HashSet<String>,
-    /// Where a fault, by its number, let a message pass: in which projects, or in the run.
+    /// The projects in which a fault, by its number, let a message pass.
     begun: HashSet<(String, usize)>,
+    /// The scenario that is let alone.
+    spared: Option<String>,
     known: HashSet<String>,
 }
 
@@ -59,16 +61,20 @@ impl MutatingWire {
         Self { faults, codec, is_late: false, memory: Mutex::default() }
     }
 
-    /// The same, but each fault lets the first message of a scenario pass that it would change, or the first of the run
-    /// ([`Codec::repeats_in_scenario`]).
+    /// The same, but each fault lets the first message of a scenario pass that it would change; or the first scenario of
+    /// the run in which there is one ([`Codec::repeats_in_scenario`]).
     #[must_use]
     pub fn late(self) -> Self {
         Self { is_late: true, ..self }
     }
 
-    /// Within what a late fault lets one message pass: a scenario, or the run.
-    fn late_scope(&self, scope: &Scope) -> String {
-        if self.codec.repeats_in_scenario() { scope.0.clone() } else { String::new() }
+    /// Whether a late fault lets a message pass: the first that it would change in its scenario, or all of the first
+    /// scenario in which any fault would change one. There several faults are spared together.
+    fn is_spared(&self, memory: &mut Memory, scenario: &str, fault: usize) -> bool {
+        if self.codec.repeats_in_scenario() || scenario.is_empty() {
+            return memory.begun.insert((scenario.to_owned(), fault));
+        }
+        memory.spared.get_or_insert_with(|| scenario.to_owned()) == scenario
     }
 
     fn pass(&self, message: Message) -> Vec<Message> {
@@ -100,7 +106,7 @@ impl MutatingWire {
                 continue;
             }
             let changes = fault.actions.iter().any(|action| !action.remembers());
-            let is_first = self.is_late && changes && memory.begun.insert((self.late_scope(&scope), number));
+            let is_first = self.is_late && changes && self.is_spared(&mut memory, &scope.0, number);
             for action in fault.actions.iter().filter(|action| !is_first || action.remembers()) {
                 passing.apply(action, &scope, &mut memory);
             }

@@ -136,21 +136,21 @@ fn a_late_mutant_lets_the_first_message_of_a_scenario_pass_that_it_would_change(
 }
 
 #[test]
-fn where_a_scenario_has_one_exchange_of_a_kind_a_late_mutant_lets_the_first_of_the_run_pass() {
+fn where_a_scenario_has_one_exchange_of_a_kind_a_late_mutant_spares_the_first_scenario() {
     let wire = plain_json(fault("[[fault]]\non = \"report\"\ndo = [{ null = \"/payload/status\" }]")).late();
     let passed = |project: &str| {
         let body = json!({"payload": {"tool_call_id": "call_1", "status": "success"}});
         let message = Message { channel: format!("l0.v1.{project}.public.report"), ..report(body) };
         wire.incoming(message)[0].body["payload"]["status"].is_string()
     };
-    assert_eq!(["prj_1", "prj_2", "prj_2"].map(passed), [true, false, false]);
+    assert_eq!(["prj_1", "prj_2", "prj_1", "prj_2"].map(passed), [true, false, true, false]);
 }
 
 #[test]
 fn a_late_mutant_remembers_from_the_beginning() {
     let text = "[[fault]]\non = \"command\"\ndo = [{ stash = { at = \"/step_id\", as = \"step\" } }]\n\
                 [[fault]]\non = \"report\"\ndo = [{ paste = { at = \"/payload/step_id\", as = \"step\" } }]";
-    let wire = plain_json(fault(text)).late();
+    let wire = MutatingWire::new(fault(text), &Repeating).late();
     let body =
         |call: &str| json!({"tool_call_id": call, "step_id": "own", "payload": {"tool_call_id": call}});
     for (call, expect) in [("call_1", Value::Null), ("call_2", json!("own"))] {
