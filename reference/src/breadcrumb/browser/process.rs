@@ -2,8 +2,8 @@
 //!
 //! Both are in a process group of their own, led by a shell that does nothing but wait for the end of its standard
 //! input and then kill the group. The other end of that pipe is ours alone, so it closes with [`Driver`], and also
-//! when this process is killed, when nothing of ours could still end anybody. A second shell waits for the same, and for
-//! the group to be gone, and removes the profile.
+//! when this process is killed, when nothing of ours could still end anybody. A second shell waits for the same, and removes
+//! the profile.
 
 use std::path::Path;
 use std::process::Stdio;
@@ -19,10 +19,11 @@ use crate::breadcrumb::tool::ToolFailure;
 /// Begins the program that its arguments are, and waits for the end of the input.
 const LEADER: &str = r#""$0" "$@" </dev/null 2>/dev/null & read -r _; kill -KILL 0"#;
 
-/// Waits for the end of the input, then until nobody is in the process group that its first argument names, for two
-/// seconds at most, and removes the directory that is its second.
-const SWEEPER: &str = r#"read -r _; tries=0
-while kill -s 0 -- "-$0" && [ "$tries" -lt 40 ]; do sleep 0.05; tries=$((tries + 1)); done; rm -rf "$1""#;
+/// Waits for the end of the input, then removes the directory that is its argument until it stays away, for two seconds
+/// at most: a process that was killed may still write a file. Processes are not counted for that, since a dead one is
+/// listed until its parent has waited for it, and in a container nobody may.
+const SWEEPER: &str = r#"read -r _; tries=0; rm -rf "$0"
+while sleep 0.05; [ -e "$0" ] && [ "$tries" -lt 40 ]; do rm -rf "$0"; tries=$((tries + 1)); done"#;
 
 /// What the driver says before it says its port.
 const PORT_LINE: &str = "started successfully on port ";
@@ -59,7 +60,7 @@ impl Driver {
             .spawn()
             .map_err(failed)?;
         let (lifeline, output) = (leader.stdin.take(), leader.stdout.take());
-        let sweeper = leader.id().map(|group| sweeper(group, profile.path())).transpose().map_err(failed)?;
+        let sweeper = Some(sweeper(profile.path()).map_err(failed)?);
         let mut driver = Self { leader, lifeline, sweeper, port: 0, profile };
         let mut output = BufReader::new(
             output.ok_or_else(|| ToolFailure::new("the driver of the browser has no output"))?,
@@ -86,18 +87,17 @@ impl Driver {
     pub(super) async fn end(mut self) {
         self.lifeline = None;
         let _ = tokio::time::timeout(GONE, self.leader.wait()).await;
+        // The profile goes with this value, so nothing is left to sweep.
         if let Some(mut sweeper) = self.sweeper.take() {
-            drop(sweeper.stdin.take());
-            let _ = tokio::time::timeout(GONE, sweeper.wait()).await;
+            let _ = sweeper.kill().await;
         }
     }
 }
 
-/// A shell that removes the profile once nothing of the process group is left. Its input ends with this process.
-fn sweeper(group: u32, profile: &Path) -> std::io::Result<Child> {
+/// A shell that removes the profile. Its input ends with this process.
+fn sweeper(profile: &Path) -> std::io::Result<Child> {
     Command::new("/bin/sh")
         .args(["-c", SWEEPER])
-        .arg(group.to_string())
         .arg(profile)
         .stdin(Stdio::piped())
         .stdout(Stdio::null())
