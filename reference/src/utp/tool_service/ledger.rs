@@ -136,7 +136,8 @@ pub(crate) struct MemoryStore {
 
 #[derive(Default)]
 struct MemoryState {
-    answers: HashMap<CallKey, Arc<CallResponse>>,
+    /// As JSON text, which takes up much less than the value does.
+    answers: HashMap<CallKey, Box<str>>,
     oldest_first: VecDeque<CallKey>,
     counters: HashMap<String, u64>,
 }
@@ -149,7 +150,9 @@ impl Default for MemoryStore {
 
 impl LedgerStore for MemoryStore {
     fn find(&self, key: &CallKey) -> Result<Option<Arc<CallResponse>>, Cause> {
-        Ok(locked(&self.state).answers.get(key).cloned())
+        let state = locked(&self.state);
+        let read = |text: &Box<str>| serde_json::from_str(text).map(Arc::new);
+        Ok(state.answers.get(key).map(read).transpose()?)
     }
 
     fn record(
@@ -165,7 +168,8 @@ impl LedgerStore for MemoryStore {
             *count
         });
         let answer = Arc::new(build(count));
-        if state.answers.insert(key.clone(), Arc::clone(&answer)).is_none() {
+        let text = serde_json::to_string(&*answer)?.into_boxed_str();
+        if state.answers.insert(key.clone(), text).is_none() {
             state.oldest_first.push_back(key.clone());
         }
         while state.oldest_first.len() > self.capacity {

@@ -136,30 +136,47 @@ pub const SECRET_PLACES: [&str; 4] = ["password", "api_key", "authorization", "n
 pub const BESIDE: (&str, &str) = ("user", "pilot");
 
 /// The arguments of a call, filled.
-pub fn arguments(probe: Probe, table: &CallTable, filling: &Filling) -> Map<String, Value> {
+pub fn arguments(probe: Probe, table: &CallTable, mut filling: Filling) -> Map<String, Value> {
     let standard = match probe {
         Probe::Echo => json!({"value": "{value}"}),
         Probe::Large => json!({"bytes": "{bytes}"}),
         Probe::Secret | Probe::BreakGlass => json!({"marker": "{marker}"}),
         _ => json!({}),
     };
-    match filled(table.arguments.as_ref().unwrap_or(&standard), filling) {
+    let template = table.arguments.as_ref().unwrap_or(&standard);
+    let mut values = placeholders(template, "{value}");
+    match filled(template, &mut filling, &mut values) {
         Value::Object(arguments) => arguments,
         _ => Map::new(),
     }
 }
 
-fn filled(value: &Value, filling: &Filling) -> Value {
-    match value {
-        Value::String(text) => match text.as_str() {
-            // A placeholder that stands alone keeps its type.
-            "{value}" => filling.value.clone(),
-            "{bytes}" => Value::from(filling.bytes),
-            text => Value::from(filled_text(text, filling)),
-        },
-        Value::Array(items) => items.iter().map(|item| filled(item, filling)).collect(),
+/// How often a placeholder stands in a template.
+fn placeholders(template: &Value, placeholder: &str) -> usize {
+    match template {
+        Value::String(text) => text.matches(placeholder).count(),
+        Value::Array(items) => items.iter().map(|item| placeholders(item, placeholder)).sum(),
+        Value::Object(members) => members.values().map(|member| placeholders(member, placeholder)).sum(),
+        _ => 0,
+    }
+}
+
+/// Fills a template in which `{value}` stands so many times more. The last one takes the value, which may be megabytes.
+fn filled(template: &Value, filling: &mut Filling, values: &mut usize) -> Value {
+    match template {
+        Value::String(text) => {
+            *values -= text.matches("{value}").count();
+            match text.as_str() {
+                // A placeholder that stands alone keeps its type.
+                "{value}" if *values == 0 => filling.value.take(),
+                "{value}" => filling.value.clone(),
+                "{bytes}" => Value::from(filling.bytes),
+                text => Value::from(filled_text(text, filling)),
+            }
+        }
+        Value::Array(items) => items.iter().map(|item| filled(item, filling, values)).collect(),
         Value::Object(members) => {
-            members.iter().map(|(name, member)| (name.clone(), filled(member, filling))).collect()
+            members.iter().map(|(name, member)| (name.clone(), filled(member, filling, values))).collect()
         }
         plain => plain.clone(),
     }
@@ -258,10 +275,10 @@ mod tests {
     fn a_placeholder_that_stands_alone_keeps_its_type() {
         let call = CallTable {
             tool: "t".to_owned(),
-            arguments: Some(json!({"a": "{value}", "b": "x {value}", "n": "{bytes}"})),
+            arguments: Some(json!({"a": "{value}", "b": "x {value}", "c": ["{value}"], "n": "{bytes}"})),
         };
         let filling = Filling { value: json!([1]), bytes: 5, ..Filling::default() };
-        let filled = arguments(Probe::Echo, &call, &filling);
-        assert_eq!(Value::Object(filled), json!({"a": [1], "b": "x [1]", "n": 5}));
+        let filled = arguments(Probe::Echo, &call, filling);
+        assert_eq!(Value::Object(filled), json!({"a": [1], "b": "x [1]", "c": [[1]], "n": 5}));
     }
 }

@@ -98,7 +98,7 @@ impl Scene {
         let table = probe.table(&self.session.table)?;
         // Of what is large there is one copy; who judges it looks at the ids.
         let kept = if self.turn.is_some() { Value::Null } else { value.clone() };
-        let arguments = call::arguments(probe, &table, &self.filling(value, "", "", 1024));
+        let arguments = call::arguments(probe, &table, self.filling(value, "", "", 1024));
         Some(Call {
             probe: Some(probe),
             tool: table.tool,
@@ -185,7 +185,7 @@ impl Scene {
     pub async fn read_state(&mut self, key: &str, scope: &str) -> Result<(Option<Value>, i64), Answer> {
         let Some(table) = Probe::State.table(&self.session.table) else { return Err(Answer::Missing) };
         let filling = self.filling(Value::Null, key, scope, 0);
-        let arguments = call::arguments(Probe::State, &table, &filling);
+        let arguments = call::arguments(Probe::State, &table, filling);
         let body = json!({"jsonrpc": "2.0", "method": "tools/call",
                           "params": {"name": table.tool, "arguments": arguments}});
         let id = self.server.request(&self.client, &table.tool, body).await;

@@ -178,16 +178,20 @@ impl Scene {
         Call { command, card, subject: earlier.subject.clone(), obstructed: earlier.obstructed, ..call }
     }
 
-    /// How messages of the scenario are sent by hand.
+    /// How messages of the scenario are sent by hand. Most scenarios are never asked, so what that needs is read from the
+    /// project, which stays, when one is.
     pub fn by_hand(&self) -> ByHand {
-        let unsent = self.call.iter().filter_map(needs);
-        let prepared = self.sent.iter().cloned().chain(unsent).filter_map(|(words, tool_name)| {
-            let row = PreparedRow::Tool(self.project.tool(&tool_name)?);
-            Some(Preparation { words: words.to_vec(), row })
-        });
-        let prepared = prepared.collect();
-        let cards = self.call.iter().map(|call| call.card.clone()).collect();
-        by_hand::by_hand(&self.project.id, prepared, cards)
+        let project = Arc::clone(&self.project);
+        let needed: Vec<_> = self.sent.iter().cloned().chain(self.call.iter().filter_map(needs)).collect();
+        let card = self.call.as_ref().map(|call| call.card.to_string().into_boxed_str());
+        ByHand::new(move |frames, frame| {
+            let prepared = needed.iter().filter_map(|(words, tool_name)| {
+                let row = PreparedRow::Tool(project.tool(tool_name)?);
+                Some(Preparation { words: words.to_vec(), row })
+            });
+            let cards = card.iter().filter_map(|card| serde_json::from_str(card).ok());
+            by_hand::by_hand(&project.id, prepared.collect(), cards.collect()).line(frames, frame)
+        })
     }
 
     /// What the manifest says of a probe.

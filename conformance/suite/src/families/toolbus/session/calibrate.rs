@@ -185,7 +185,7 @@ impl ToolbusSession {
             bytes: 1024,
             markers: Markers::new(&nonce),
         };
-        let mut arguments = call::arguments(probe, &table, &filling);
+        let mut arguments = call::arguments(probe, &table, filling);
         if correlated {
             arguments.insert("trace_id".to_owned(), Value::from(format!("tr-{nonce}")));
             arguments.insert("span_id".to_owned(), Value::from(format!("sp-{nonce}")));

@@ -1,7 +1,7 @@
 //! What there is before the call: a server, and the call's arguments.
 
 use cucumber::given;
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use super::{InScope, ProbeName};
 use crate::engine::parameters::{Json, vocabulary};
@@ -75,7 +75,7 @@ async fn call_of_state(world: &mut World, value: Value) -> Step {
     let scope = scene.session.table.scopes.first().cloned().unwrap_or_default();
     let filling = scene.filling(Value::Null, &scene.id("read"), &scope, 0);
     if let Some(table) = Probe::State.table(&scene.session.table) {
-        world.call()?.arguments = call::arguments(Probe::State, &table, &filling);
+        world.call()?.arguments = call::arguments(Probe::State, &table, filling);
     }
     Ok(())
 }
@@ -192,7 +192,7 @@ fn large(world: &mut World, kib: usize) -> Step {
     let scene = world.scene()?;
     let filling = scene.filling(Value::Null, "", "", kib * 1024);
     if let Some(table) = Probe::Large.table(&scene.session.table) {
-        world.call()?.arguments = call::arguments(Probe::Large, &table, &filling);
+        world.call()?.arguments = call::arguments(Probe::Large, &table, filling);
     }
     Ok(())
 }
@@ -208,7 +208,8 @@ fn large_echo(world: &mut World, shape: Shape, kib: usize) -> Step {
             (0..count).map(|number| (format!("k{number:08}"), Value::from(item.clone()))).collect(),
         ),
     };
-    world.prepare(Probe::Echo, json!({"much": value}))
+    // Moved, since `json!` copies.
+    world.prepare(Probe::Echo, Value::Object(Map::from_iter([("much".to_owned(), value)])))
 }
 
 #[given("the break-glass flag is set")]
