@@ -1,5 +1,7 @@
 //! Calls as the messages of a scenario show them, whichever probe they are of: what `@always` scenarios judge.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use super::answer;
@@ -31,7 +33,7 @@ impl ObservedCall<'_> {
     /// The call as judgements know it; pointers lead to results and correlation ids.
     pub(super) fn reply<'r>(&'r self, result_pointer: &'r str, trace_pointer: &'r str) -> Reply<'r> {
         let Self { frames, made, answer, .. } = self;
-        Reply { made, frames, answer: answer.clone(), result_pointer, trace_pointer }
+        Reply { made, frames, answer: Cow::Borrowed(answer), result_pointer, trace_pointer }
     }
 }
 

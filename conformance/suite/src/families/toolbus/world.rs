@@ -228,7 +228,7 @@ impl World {
         let (result, trace) = (session.result_pointer.clone(), session.table.trace_pointer.clone());
         let replies: Vec<Reply<'_>> =
             made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
-        let silent = !session.works() && replies.iter().any(|reply| reply.answer == Answer::Missing);
+        let silent = !session.works() && replies.iter().any(|reply| *reply.answer == Answer::Missing);
         let judgement = judgement(&replies);
         self.judge_unless_idle(judgement, silent.then_some("the server does not answer calls, and never did"))
     }

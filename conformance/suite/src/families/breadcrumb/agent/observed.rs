@@ -8,17 +8,11 @@ use crate::transcript::{Frame, Kind};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct EveryConversation;
 
-/// The messages of a scenario, from what the agent was sent first.
+/// A scenario's conversation, from what the agent was sent first.
 pub(super) struct Conversation<'a> {
-    frames: &'a [Frame],
-    first: u32,
-}
-
-impl Conversation<'_> {
     /// As judgements see it, without what the scenario wanted.
-    pub(super) fn seen(&self) -> Seen<'_> {
-        Seen::of(self.frames, &[])
-    }
+    pub(super) seen: Seen<'a>,
+    first: u32,
 }
 
 impl ExchangeKind for EveryConversation {
@@ -26,7 +20,7 @@ impl ExchangeKind for EveryConversation {
 
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<Conversation<'a>> {
         let first = frames.iter().find(|frame| frame.kind == Kind::Put);
-        first.map(|first| Conversation { frames, first: first.n }).into_iter().collect()
+        first.map(|first| Conversation { seen: Seen::of(frames, &[]), first: first.n }).into_iter().collect()
     }
 
     fn stimulus(exchange: &Conversation<'_>) -> u32 {

@@ -96,7 +96,7 @@ impl World {
     ) -> Step {
         match &mut self.every {
             Some(every) => {
-                every.check(move |own: &Conversation<'_>| judgement(&own.seen()));
+                every.check(move |own: &Conversation<'_>| judgement(&own.seen));
                 Ok(())
             }
             None => self.judge_all(judgement),

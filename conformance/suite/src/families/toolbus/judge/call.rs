@@ -25,7 +25,7 @@ pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
 /// The call is answered by an MCP error. `isError` counts, with a warning (resolution A8).
 pub fn fails(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Error(error) if error.get("code").and_then(integer).is_some() => Ok(()),
         Answer::Error(error) => Err(reply
             .finding(
@@ -60,7 +60,7 @@ pub fn fails(reply: &Reply<'_>) -> Judgement {
 
 /// The call does not succeed: an error, or no answer at all.
 pub fn does_not_succeed(reply: &Reply<'_>) -> Judgement {
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Success(_) => Err(reply
             .finding(
                 "a `tools/call` without `name` runs a tool",
@@ -78,7 +78,7 @@ pub fn does_not_succeed(reply: &Reply<'_>) -> Judgement {
 /// argument).
 pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judgement {
     let hint = "answer invalid arguments with the JSON-RPC error -32602 and say which argument is wrong";
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Error(error) => {
             let code = error.get("code");
             if code.and_then(integer) == Some(INVALID_PARAMS) {
@@ -109,7 +109,7 @@ pub fn reports_invalid_params(reply: &Reply<'_>, argument: Option<&str>) -> Judg
 
 /// A failure inside the tool is not reported as invalid params.
 pub fn reports_run_time_failure(reply: &Reply<'_>) -> Judgement {
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Error(error) if error.get("code").and_then(integer) == Some(INVALID_PARAMS) => Err(reply
             .finding(
                 "a failure at run time is reported as invalid params",
@@ -126,7 +126,7 @@ pub fn reports_run_time_failure(reply: &Reply<'_>) -> Judgement {
 
 /// An error says something.
 pub fn has_a_message(reply: &Reply<'_>) -> Judgement {
-    let (pointer, message) = match &reply.answer {
+    let (pointer, message) = match &*reply.answer {
         Answer::Error(error) => ("/error/message", error.get("message").cloned()),
         Answer::ToolError(_) => ("/result/content/0/text", reply.answer.text().map(Value::from)),
         _ => return fails(reply),
@@ -144,11 +144,11 @@ pub fn has_a_message(reply: &Reply<'_>) -> Judgement {
 
 /// The server serves the call that follows a failure.
 pub fn still_serves(failed: &Reply<'_>, next: &Reply<'_>) -> Judgement {
-    if !failed.answer.is_failure() && !matches!(failed.answer, Answer::Closed(_) | Answer::Missing) {
+    if !failed.answer.is_failure() && !matches!(*failed.answer, Answer::Closed(_) | Answer::Missing) {
         return fails(failed);
     }
     let value = &next.made.call.value;
-    if matches!(next.answer, Answer::Success(_)) && answer::find_echo(&next.envelope()?, value).is_some() {
+    if matches!(*next.answer, Answer::Success(_)) && answer::find_echo(&next.envelope()?, value).is_some() {
         return Ok(());
     }
     Err(next

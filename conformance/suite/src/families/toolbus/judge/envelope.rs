@@ -17,7 +17,7 @@ const BOUND: usize = 512 * 1024;
 /// Exactly one content block.
 pub fn has_one_block(reply: &Reply<'_>) -> Judgement {
     call::succeeds(reply)?;
-    let Answer::Success(result) = &reply.answer else { return Ok(()) };
+    let Answer::Success(result) = &*reply.answer else { return Ok(()) };
     let blocks = result.get("content").and_then(Value::as_array).map(Vec::len);
     if blocks == Some(1) {
         return Ok(());
@@ -33,7 +33,7 @@ pub fn has_one_block(reply: &Reply<'_>) -> Judgement {
 /// The block is text.
 pub fn is_text(reply: &Reply<'_>) -> Judgement {
     call::succeeds(reply)?;
-    let Answer::Success(result) = &reply.answer else { return Ok(()) };
+    let Answer::Success(result) = &*reply.answer else { return Ok(()) };
     let kind = result.pointer("/content/0/type");
     if kind == Some(&Value::from("text")) && reply.answer.text().is_some() {
         return Ok(());
@@ -279,7 +279,7 @@ pub fn is_not_trimmed(full: &Reply<'_>, compact: &Reply<'_>) -> Judgement {
 
 /// An unknown mode gives an error, or the envelope; never another kind of text.
 pub fn knows_no_other_form(reply: &Reply<'_>) -> Judgement {
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Success(_) => is_strict_json(reply),
         Answer::Error(_) | Answer::ToolError(_) => Ok(()),
         _ => call::succeeds(reply),

@@ -1,5 +1,7 @@
 //! A call with what came back from it, and whether that is a success: what all other judgements rest on.
 
+use std::borrow::Cow;
+
 use serde_json::Value;
 
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
@@ -16,7 +18,7 @@ pub struct Reply<'a> {
     /// All messages of the scenario.
     pub frames: &'a [Frame],
     /// What came back.
-    pub answer: Answer,
+    pub answer: Cow<'a, Answer>,
     /// JSON Pointer to the results.
     pub result_pointer: &'a str,
     /// JSON Pointer to the correlation ids.
@@ -26,7 +28,7 @@ pub struct Reply<'a> {
 impl<'a> Reply<'a> {
     /// Observations for the answer of a call.
     pub fn of(frames: &'a [Frame], made: &'a Made, result_pointer: &'a str, trace_pointer: &'a str) -> Self {
-        Self { made, frames, answer: answer::of(frames, made.id), result_pointer, trace_pointer }
+        Self { made, frames, answer: Cow::Owned(answer::of(frames, made.id)), result_pointer, trace_pointer }
     }
 
     /// A finding with the frames of the call.
@@ -71,7 +73,7 @@ impl<'a> Reply<'a> {
 /// The call is answered by a result that is no error.
 pub fn succeeds(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
-    let finding = match &reply.answer {
+    let finding = match &*reply.answer {
         Answer::Success(_) => return Ok(()),
         Answer::Error(_) | Answer::ToolError(_) => reply.finding(
             format!("the call of `{tool}` is refused"),

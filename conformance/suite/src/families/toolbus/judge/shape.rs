@@ -69,7 +69,7 @@ pub fn has_only_the_picked(reply: &Reply<'_>) -> Judgement {
 
 /// A shape that does not fit never gives the whole value as a success.
 pub fn is_not_the_whole(reply: &Reply<'_>) -> Judgement {
-    match &reply.answer {
+    match &*reply.answer {
         Answer::Error(_) | Answer::ToolError(_) => return Ok(()),
         Answer::Success(_) => {}
         _ => return super::call::succeeds(reply),
