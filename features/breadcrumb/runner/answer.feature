@@ -65,6 +65,7 @@ Feature: A runner answers each call with a breadcrumb
   @BRD-50
   Rule: An answer repeats the name of the tool that was asked for
 
+    @long
     Scenario Outline: <tool>
       Given a tool runner
       And a call of <tool>
@@ -99,6 +100,7 @@ Feature: A runner answers each call with a breadcrumb
   @BRD-51
   Rule: The status is success or error
 
+    @long
     Scenario Outline: Of a call of <tool>
       Given a tool runner
       And a call of <tool>
@@ -140,6 +142,7 @@ Feature: A runner answers each call with a breadcrumb
   @BRD-52
   Rule: The output of a success is an object
 
+    @long
     Scenario Outline: The output of <tool>
       Given a tool runner
       And a call of <tool>
@@ -187,6 +190,7 @@ Feature: A runner answers each call with a breadcrumb
   @BRD-55
   Rule: A success has no error
 
+    @long
     Scenario Outline: <tool> has none
       Given a tool runner
       And a call of <tool>

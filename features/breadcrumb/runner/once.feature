@@ -2,7 +2,7 @@
 Feature: A runner answers once
   Whoever counts answers, or adds them up, relies on it.
 
-  @BRD-57
+  @BRD-57 @long
   Rule: Each request is answered by exactly one breadcrumb
 
     Scenario: A success

@@ -32,6 +32,7 @@ Feature: Several requests in one message
   @BRD-88 @cap:runner.invocations
   Rule: The requests of a message are executed side by side
 
+    @long
     Scenario: Two timers
       Given a tool runner
       And a call of timer

@@ -5,6 +5,7 @@ Feature: Which tool a runner executes
   @BRD-16
   Rule: The tool that is named is the one that runs
 
+    @long
     Scenario Outline: <tool>
       Given a tool runner
       And a call of <tool>

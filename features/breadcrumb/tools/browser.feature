@@ -1,4 +1,4 @@
-@role:breadcrumb.tools
+@role:breadcrumb.tools @long
 Feature: astral
   The browser visits a page of the suite and returns what it found and did there.
 

@@ -36,7 +36,7 @@ Feature: What a tool answers when it fails
         | tool |
         | ollama_local |
 
-      @cap:tool.astral
+      @cap:tool.astral @long
       Examples: astral
         | tool |
         | astral navigate |
@@ -104,7 +104,7 @@ Feature: What a tool answers when it fails
         | tool |
         | ollama_local |
 
-      @cap:tool.astral
+      @cap:tool.astral @long
       Examples: astral
         | tool |
         | astral navigate |

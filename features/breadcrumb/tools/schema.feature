@@ -26,7 +26,7 @@ Feature: The output of every tool
         | tool |
         | echo |
 
-      @cap:tool.timer
+      @cap:tool.timer @long
       Examples: timer
         | tool |
         | timer |
@@ -61,7 +61,7 @@ Feature: The output of every tool
         | tool |
         | ollama_local |
 
-      @cap:tool.astral
+      @cap:tool.astral @long
       Examples: astral
         | tool |
         | astral navigate |

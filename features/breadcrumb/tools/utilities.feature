@@ -83,7 +83,7 @@ Feature: calculator, random, echo and timer
       When the agent makes the call
       Then the output is the message
 
-  @cap:tool.timer
+  @cap:tool.timer @long
   Rule: timer waits as long as it is asked to, and says so
 
     @BRD-67

@@ -2,7 +2,7 @@
 Feature: The order of a workflow's steps
   Dependencies say what comes first; the order in which steps are listed says nothing.
 
-  @BRD-96 @cap:tool.timer
+  @BRD-96 @cap:tool.timer @long
   Rule: A step starts when all its dependencies have finished
 
     @cap:tool.calculator
@@ -130,7 +130,7 @@ Feature: The order of a workflow's steps
       When the agent makes the call
       Then the workflow lists every step after its dependencies
 
-  @BRD-104 @cap:tool.timer
+  @BRD-104 @cap:tool.timer @long
   Rule: Independent steps may run at the same time
 
     Scenario: Two timers

@@ -68,7 +68,7 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
 }
 
 /// What says when a scenario runs (`run::scheduler`), and what its passing shows (`run::verdict`).
-const OWN_TAGS: [&str; 4] = ["last", "holds", ABSENCE, ALWAYS];
+const OWN_TAGS: [&str; 5] = ["last", "holds", "long", ABSENCE, ALWAYS];
 
 fn unknown_tags(library: &Library, faults: &mut Vec<String>) {
     for case in library.catalogue.cases() {

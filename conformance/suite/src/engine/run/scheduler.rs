@@ -31,6 +31,8 @@ use crate::transcript::lock;
 const LAST: &str = "last";
 /// Tag of scenarios that hold up a target which takes one call at a time.
 const HOLDS: &str = "holds";
+/// Tag of scenarios that wait a second or more by what they ask for.
+const LONG: &str = "long";
 /// Threads that drive families. One cannot keep two processors busy, since cucumber polls all steps of a family in
 /// one task; and the first family does little but wait.
 const LANES: usize = 3;
@@ -69,9 +71,10 @@ async fn run_all(library: &Arc<Library>, plan: &Arc<RunPlan>) -> RunOutput {
     }
     let Driven { mut facts, mut results } = driven;
     let judging = async {
-        recheck(plan, &runnable, &mut facts, &mut results).await;
+        // While there may be time left until the second look.
         always::judge(&runnable, &mut facts, &mut results);
         show_always(library, plan, &runnable, &facts);
+        recheck(plan, &runnable, &mut facts, &mut results).await;
         verdict::fold(library, plan, &selected, &capabilities, &facts, &results)
     };
     let record = plan.memory.steps(judging).await;
@@ -318,7 +321,7 @@ async fn drive(
     let batch = Batch {
         target: family.target(),
         cases,
-        features: library.catalogue.select(cases),
+        features: long_first(library, cases),
         jobs,
         steps: &library.steps,
         sessions: &plan.sessions,
@@ -333,6 +336,14 @@ async fn drive(
         }),
     };
     family.vocabulary().drive(batch).await
+}
+
+/// What cucumber is given, in this order: what waits long is begun first, so that a run does not end with it.
+fn long_first(library: &Library, cases: &[&Case]) -> Vec<gherkin::Feature> {
+    let (long, others): (Vec<&Case>, Vec<&Case>) = cases.iter().partition(|case| case.tags.contains(LONG));
+    let mut features = library.catalogue.select(&long);
+    features.extend(library.catalogue.select(&others));
+    features
 }
 
 /// Scenarios of a family at a time. Who asked for one gets one.

@@ -95,8 +95,9 @@ impl Family for Service {
         &WorldOf::<world::World>::NEW
     }
 
+    /// What must not happen is looked at again some time after the last of them.
     fn waits(&self) -> u8 {
-        3
+        4
     }
 
     fn naming(&self) -> &'static dyn Naming {

@@ -92,7 +92,7 @@ impl Scene {
 
     /// Makes calls between two signs of life. Odd ones may be left unanswered, failing ones are waited for.
     pub async fn make_between(&mut self, is_answered: bool) -> Result<(), String> {
-        self.prove_alive().await?;
+        self.call_sentinel().await?;
         self.make().await?;
         if is_answered {
             self.wait().await;
@@ -128,7 +128,7 @@ impl Scene {
 
     /// Stores the requests in a breadcrumb of another schema, between two signs of life.
     pub async fn put_under(&mut self, schema: &str) -> Result<(), String> {
-        self.prove_alive().await?;
+        self.call_sentinel().await?;
         let mut body = self.invocation(&self.calls.iter().map(Call::request).collect());
         body["schema_name"] = Value::from(schema);
         self.put(body).await?;
@@ -138,7 +138,7 @@ impl Scene {
 
     /// Stores an invocation with these `tool_requests`, or without, between two signs of life.
     pub async fn say(&mut self, requests: Option<Value>) -> Result<(), String> {
-        self.prove_alive().await?;
+        self.call_sentinel().await?;
         let mut context = json!({"message": "That is all."});
         if let Some(requests) = requests {
             context["tool_requests"] = requests;

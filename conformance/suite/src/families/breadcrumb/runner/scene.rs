@@ -183,6 +183,16 @@ impl Scene {
     /// # Errors
     /// Why it does not get there.
     pub async fn prove_alive(&mut self) -> Result<(), String> {
+        let took = self.call_sentinel().await?;
+        transcript::sleep_unless_replaying(self.session.timeouts.settle_window_after(took)).await;
+        Ok(())
+    }
+
+    /// Makes a harmless call, waits for its answer, and returns how long that took.
+    ///
+    /// # Errors
+    /// Why it does not get there.
+    pub async fn call_sentinel(&mut self) -> Result<Duration, String> {
         let mut sentinel = self.session.sentinel(&self.unique, &format!("alive{}", self.sentinels.len() + 1));
         let asked = Instant::now();
         sentinel.asked = Some(asked);
@@ -193,8 +203,7 @@ impl Scene {
             .wait(deadline, |frames| RunnerSession::is_served(frames, &sentinel).then_some(()))
             .await;
         self.sentinels.push(sentinel);
-        transcript::sleep_unless_replaying(self.session.timeouts.settle_window_after(asked.elapsed())).await;
-        Ok(())
+        Ok(asked.elapsed())
     }
 
     /// Waits for what may still come, and shows that the runner is alive.

@@ -54,6 +54,10 @@ impl Family for Agent {
         &WorldOf::<world::World>::NEW
     }
 
+    fn waits(&self) -> u8 {
+        1
+    }
+
     // An agent may end for what an earlier scenario showed it.
     fn attributes_ends(&self) -> bool {
         true

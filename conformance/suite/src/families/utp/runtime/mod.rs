@@ -62,8 +62,9 @@ impl Family for Runtime {
         &WorldOf::<world::World>::NEW
     }
 
+    /// What may end the target waits for all who share it.
     fn waits(&self) -> u8 {
-        1
+        3
     }
 
     fn target(&self) -> &'static str {
