@@ -8,7 +8,7 @@ use super::manifest::PlatformKind;
 use super::message::mentions;
 use super::subject;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// The NATS command line client; broker and credentials come from the environment.
 const NATS: &str = "nats --server \"${CALLMARK_NATS_URL:-nats://127.0.0.1:4222}\"";
@@ -38,15 +38,29 @@ pub enum PreparedRow {
 pub fn by_hand(project: &str, preparations: Vec<Preparation>, cards: Vec<Value>) -> ByHand {
     let project = project.to_owned();
     ByHand::new(move |frames, frame| {
-        let needs = |own: &&Preparation| own.words.iter().any(|word| mentions(&frame.body, word));
+        let start = start_of(frames, frame);
+        let needs = |own: &&Preparation| {
+            let sent = start.into_iter().chain([frame]);
+            sent.into_iter().any(|sent| own.words.iter().any(|word| mentions(&sent.body, word)))
+        };
         let mut rows: Vec<&PreparedRow> = Vec::new();
         for preparation in preparations.iter().filter(needs) {
             if !rows.contains(&&preparation.row) {
                 rows.push(&preparation.row);
             }
         }
-        line(platform(frames), &project, &rows, card_of(frames, cards.iter(), frame), frame)
+        let card = card_of(frames, cards.iter(), frame);
+        line(platform(frames), &project, &rows, card, &start.into_iter().chain([frame]).collect::<Vec<_>>())
     })
+}
+
+/// What started the turn that a report is about, where the suite did: without the turn nobody would take the report.
+fn start_of<'a>(frames: &'a [Frame], report: &Frame) -> Option<&'a Frame> {
+    let turn = report.body.pointer("/payload/agent_turn_id").filter(|_| report.kind == Kind::Report)?;
+    let starts = |own: &&Frame| {
+        own.kind == Kind::TurnStart && own.n < report.n && own.body.get("agent_turn_id") == Some(turn)
+    };
+    frames.iter().find(starts)
 }
 
 /// How the target reaches the platform. A runtime that is asked over HTTP asks over HTTP as well.
@@ -55,13 +69,13 @@ fn platform(frames: &[Frame]) -> PlatformKind {
     if frames.iter().any(is_http) { PlatformKind::Http } else { PlatformKind::Nats }
 }
 
-/// The command lines that store what the message needs, and then send it.
+/// The command lines that store what the last message needs, and then send the messages.
 fn line(
     platform: PlatformKind,
     project: &str,
     rows: &[&PreparedRow],
     card: Option<&Value>,
-    frame: &Frame,
+    messages: &[&Frame],
 ) -> String {
     let rows = rows.iter().filter_map(|row| match row {
         PreparedRow::Tool(row) => upload(project, row),
@@ -77,7 +91,8 @@ fn line(
     let card = card.and_then(|card| {
         Some(put(platform, project, ["cards.save", "cards"], "card", card.get("card_id")?.as_str()?, card))
     });
-    rows.chain(card).chain([send(frame)]).collect::<Vec<_>>().join(" && ")
+    let sent = messages.iter().map(|message| send(message));
+    rows.chain(card).chain(sent).collect::<Vec<_>>().join(" && ")
 }
 
 /// The card that a message points to: of those that the suite has, else as the target was shown it.
@@ -162,7 +177,6 @@ mod tests {
     use callmark_reports::record::Direction;
 
     use super::*;
-    use crate::transcript::Kind;
 
     fn frame(kind: Kind, channel: &str, body: Value) -> Frame {
         let headers = BTreeMap::from([("traceparent".to_owned(), "00-1-2-01".to_owned())]);
@@ -188,12 +202,12 @@ mod tests {
         let found = card_of(&[], [&card].into_iter(), &command);
         assert_eq!(found, Some(&card));
         assert_eq!(
-            line(PlatformKind::Nats, "prj", &[], found, &command),
+            line(PlatformKind::Nats, "prj", &[], found, &[&command]),
             format!(
                 r#"{NATS} req 'l0.v1.prj.cards.save' '{{"card":{{"card_id":"card_1","content":{{"arguments":{{"k":"it'\''s"}}}}}}}}' && {NATS} pub -H 'traceparent:00-1-2-01' 'cg.v1r3.prj.public.cmd.tool.a.call' '{{"tool_call_card_id":"card_1"}}'"#
             )
         );
-        let line = line(PlatformKind::Http, "prj", &[], found, &command);
+        let line = line(PlatformKind::Http, "prj", &[], found, &[&command]);
         assert!(
             line.starts_with("curl -sS -X PUT \"${CALLMARK_PLATFORM_URL}\"'/projects/prj/cards/card_1'"),
             "{line}"
@@ -205,10 +219,29 @@ mod tests {
         let report =
             frame(Kind::Report, "POST /projects/prj/channels/public/reports", json!({"payload": {}}));
         assert_eq!(
-            line(PlatformKind::Http, "prj", &[], None, &report),
+            line(PlatformKind::Http, "prj", &[], None, &[&report]),
             "curl -sS -X POST \"http://${CALLMARK_LISTEN}\"'/projects/prj/channels/public/reports' \
              -H 'traceparent: 00-1-2-01' -H 'content-type: application/json' --data-raw '{\"payload\":{}}'"
         );
+    }
+
+    #[test]
+    fn the_turn_starts_before_a_report_about_it() {
+        let body = json!({"agent_turn_id": "turn_1", "instruction": "Look. mark-1"});
+        let start = frame(Kind::TurnStart, "runtime.v1.prj.public.turns.start", body);
+        let payload = json!({"payload": {"agent_turn_id": "turn_1", "tool_call_id": "call_1"}});
+        let report = Frame { n: 2, ..frame(Kind::Report, "runtime.v1.prj.public.report", payload) };
+        let check = |frames: &[Frame], expect: &[&str]| {
+            let line = by_hand("prj", preparations(), Vec::new()).line(frames, &report);
+            let places = expect.iter().map(|part| line.find(part));
+            assert!(places.clone().all(|place| place.is_some()) && places.is_sorted(), "{line}");
+            assert_eq!(line.contains("turns.start"), frames.len() > 1, "{line}");
+        };
+        check(
+            &[start, report.clone()],
+            &["/tools'", "roster.save", "turns.start", "runtime.v1.prj.public.report"],
+        );
+        check(std::slice::from_ref(&report), &["/tools'", "runtime.v1.prj.public.report"]);
     }
 
     fn preparations() -> Vec<Preparation> {
