@@ -26,6 +26,7 @@ fn rule(id: &str, level: Level, statement: &str) -> RuleText {
         statement: statement.into(),
         source: "UTP Tool Protocol §4.2".into(),
         excluded: None,
+        judged_in: "every exchange of a run".to_owned(),
         mutants: Vec::new(),
     }
 }

@@ -78,6 +78,7 @@ fn rules(library: &Library) -> Result<Vec<RuleText>, Failure> {
         statement: rule.statement.clone(),
         source: rule.source.clone(),
         excluded: rule.excluded.clone(),
+        judged_in: crate::rules::judged_in_words(library, rule),
         mutants: mutants
             .iter()
             .filter(|mutant| mutant.rule == rule.id)

@@ -68,7 +68,7 @@ fn row(library: &Library, rule: &Rule) -> serde_json::Value {
     json!({
         "id": rule.id, "level": rule.level, "profiles": rule.profiles, "statement": rule.statement,
         "source": rule.source, "excluded": rule.excluded, "pending": pending,
-        "judged_in": judged_in(library, &rule.id),
+        "judged_in": judged_in(library, &rule.id), "experiment_only": rule.experiment_only,
         "scenarios": scenarios(library, &rule.id),
     })
 }
@@ -77,6 +77,15 @@ fn row(library: &Library, rule: &Rule) -> serde_json::Value {
 fn judged_in(library: &Library, rule: &str) -> BTreeSet<&'static str> {
     let own = library.catalogue.cases().iter().filter(|case| case.rules.iter().any(|own| own == rule));
     own.map(|case| if case.tags.contains(ALWAYS) { "every-exchange" } else { "experiment" }).collect()
+}
+
+/// As [`judged_in`], in a sentence, with the reason where that is not every exchange.
+pub(crate) fn judged_in_words(library: &Library, rule: &Rule) -> String {
+    match rule.experiment_only {
+        Some(reason) => format!("what its own scenarios bring about, since {}", reason.text()),
+        None if judged_in(library, &rule.id).len() == 1 => "every exchange of a run".to_owned(),
+        None => "what its own scenarios bring about, and every exchange of a run".to_owned(),
+    }
 }
 
 fn scenarios(library: &Library, rule: &str) -> Vec<String> {
@@ -102,6 +111,9 @@ pub(crate) fn explain(arguments: &ExplainArguments) -> Result<u8, Failure> {
     println!("{} ({})\n\n  {}\n", rule.id, rule.level.name(), rule.statement);
     println!("source:   {}", rule.source);
     println!("profiles: {}", rule.profiles.join(", "));
+    if rule.excluded.is_none() {
+        println!("judged:   in {}", judged_in_words(&library, rule));
+    }
     if let Some(reason) = &rule.excluded {
         println!("\nnot tested: {reason}");
     }

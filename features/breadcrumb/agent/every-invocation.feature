@@ -63,3 +63,15 @@ Feature: What holds in every invocation of an agent
     Scenario: Every configuration
       Given everything that the agent said
       Then every configuration is named by a UUID
+
+  Rule: Every invocation belongs to its session
+
+    @BRD-06
+    Scenario: The session of everything that is said
+      Given everything that the agent said
+      Then every invocation has the right session
+
+    @BRD-28
+    Scenario: The ids of every session
+      Given everything that the agent said
+      Then no id is used twice in the session

@@ -37,3 +37,10 @@ Feature: What holds in every call of a Hub tool
     Scenario: Method, path, customer and secret of every question
       Given every call of a Hub tool
       Then each question about the status is as documented
+
+  Rule: Every error of the Hub is a failed call
+
+    @HUB-57
+    Scenario: Every call that the Hub answered with an error has failed
+      Given every call of a Hub tool
+      Then the failure reports what the Hub answered

@@ -265,3 +265,85 @@ Feature: What holds in every answer of a Hub
     Scenario: The link to everything that is not connected
       Given every status of the run
       Then each integration that is not connected has "setup_url", an absolute URL
+
+  @cap:data
+  Rule: Every suggestion respects the preferences
+
+    @HUB-84
+    Scenario Outline: Every suggestion respects them: they <preference>
+      Given every result of calendar_find_optimal_times
+      Then the suggestions <preference>
+
+      Examples:
+        | preference               |
+        | avoid Mondays            |
+        | keep the preferred hours |
+
+  Rule: Every request gets what the Hub owes it
+
+    Scenario Outline: Every answer for a customer who has connected all <property>
+      Given every request of the run for a tool for a customer who has connected all
+      Then the answer <property>
+
+      Examples:
+        | rule   | property                      |
+        | HUB-05 | is not TOOL_NOT_FOUND         |
+        | HUB-06 | shows that the path is served |
+        | HUB-08 | takes the secret              |
+
+    @HUB-46
+    Scenario: Every call for a customer who has connected nothing fails for that
+      Given every request of the run for a tool for a customer who has connected nothing
+      Then the answer is the error INTEGRATION_NOT_CONNECTED
+
+    @HUB-52
+    Scenario: Every call of a tool that there is not fails for that
+      Given every request of the run for a tool that there is not
+      Then the answer is the error TOOL_NOT_FOUND
+
+    @HUB-108 @cap:status
+    Scenario: Every status that is asked for is given
+      Given every request of the run for a status
+      Then the status is given
+
+  @cap:provider
+  Rule: Everything arrives at the provider as it was asked for
+
+    Scenario Outline: "<member>" of every request for <tool>
+      Given every request of the run for a change
+      And its tool is <tool>
+      And its request has "inputs.<member>"
+      Then the provider gets its "<member>"
+
+      Examples:
+        | rule   | tool                  | member      |
+        | HUB-72 | calendar_create_event | title       |
+        | HUB-72 | calendar_create_event | start       |
+        | HUB-72 | calendar_create_event | end         |
+        | HUB-72 | calendar_create_event | description |
+        | HUB-72 | calendar_create_event | location    |
+        | HUB-72 | calendar_create_event | attendees   |
+        | HUB-91 | email_send            | to          |
+        | HUB-91 | email_send            | cc          |
+        | HUB-91 | email_send            | bcc         |
+        | HUB-91 | email_send            | subject     |
+        | HUB-91 | email_send            | body        |
+        | HUB-91 | email_send            | body_type   |
+
+    @HUB-74
+    Scenario: Everything in every update
+      Given every request of the run for a change
+      And its tool is calendar_update_event
+      Then the event gets everything that is new
+
+    Scenario Outline: What every <tool> says of who hears of it
+      Given every request of the run for a change
+      And its tool is <tool>
+      Then the provider is told what the request says
+
+      Examples:
+        | rule    | tool                  |
+        | HUB-73  | calendar_create_event |
+        | HUB-73  | calendar_update_event |
+        | HUB-73  | calendar_delete_event |
+        | HUB-101 | email_read            |

@@ -44,3 +44,33 @@ Feature: What holds in every call of a tool
     Scenario: Every failure has a message
       Given every failed call of the run
       Then the error has a message
+
+  Rule: What a call asks for changes nothing of this
+
+    @BUS-10
+    Scenario: Every success without correlation ids has a trace
+      Given every successful call of the run
+      And it asks for no correlation ids
+      Then the response has its trace
+
+    Scenario Outline: Every success whose result is shaped <property>
+      Given every successful call of the run
+      And it asks for a shaped result
+      Then the response <property>
+
+      Examples:
+        | rule   | property       |
+        | BUS-19 | names the tool |
+        | BUS-19 | has its action |
+        | BUS-19 | has its trace  |
+
+    Scenario Outline: Every success that asks for <mode> is strict JSON
+      Given every successful call of the run
+      And it asks for <mode>
+      Then the response is strict JSON
+
+      Examples:
+        | rule   | mode             |
+        | BUS-33 | the mode ai      |
+        | BUS-34 | the mode compact |
+        | BUS-35 | no mode          |

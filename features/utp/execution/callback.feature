@@ -21,14 +21,13 @@ Feature: A callback is read for what it is
         | UTP-4.2-23 | timeout  |
         | UTP-4.2-24 | partial  |
 
-    @cap:inbox
-    Scenario Outline: The status "<status>" stands in the Inbox
+    @cap:resume
+    Scenario Outline: A callback of a terminate call with status "<status>" is taken
       Given an agent runtime
-      And a turn that waits for a suspend call
+      And a turn that waits for a terminate call
       And the call ended as "<status>"
-      And the agent is served by "pool_blue" from now on
       When the tool reports
-      Then the Inbox record's "status" is the callback's
+      Then the turn behaves as after a plain terminate
 
       Examples:
         | rule       | status   |
@@ -37,6 +36,28 @@ Feature: A callback is read for what it is
         | UTP-4.2-22 | canceled |
         | UTP-4.2-23 | timeout  |
         | UTP-4.2-24 | partial  |
+
+    @cap:inbox
+    Scenario Outline: The status "<status>" of a <kind> call stands in the Inbox
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      And the agent is served by "pool_blue" from now on
+      When the tool reports
+      Then the Inbox record's "status" is the callback's
+
+      Examples:
+        | rule       | status   | kind      |
+        | UTP-4.2-20 | success  | suspend   |
+        | UTP-4.2-21 | failed   | suspend   |
+        | UTP-4.2-22 | canceled | suspend   |
+        | UTP-4.2-23 | timeout  | suspend   |
+        | UTP-4.2-24 | partial  | suspend   |
+        | UTP-4.2-20 | success  | terminate |
+        | UTP-4.2-21 | failed   | terminate |
+        | UTP-4.2-22 | canceled | terminate |
+        | UTP-4.2-23 | timeout  | terminate |
+        | UTP-4.2-24 | partial  | terminate |
 
   @UTP-4.2-35
   @cap:resume

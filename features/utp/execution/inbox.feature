@@ -134,14 +134,19 @@ Feature: A report goes into the Inbox, and a wakeup announces it
       And the card still overrides with "terminate"
 
     @UTP-4.3-12
-    Scenario: Both values can be traced where no turn has gone on with the record
+    Scenario Outline: Both values of a <kind> call can be traced where no turn has gone on with the record
       Given an agent runtime
-      And a turn that waits for a suspend call
-      And the result's override is "terminate"
+      And a turn that waits for a <kind> call
+      And the result's override is "<other>"
       And the agent is served by "pool_blue" from now on
       When the tool reports
       Then the Inbox record's "after_execution" is the callback's
-      And the card still overrides with "terminate"
+      And the card still overrides with "<other>"
+
+      Examples:
+        | kind      | other     |
+        | suspend   | terminate |
+        | terminate | suspend   |
 
   Rule: Record and wakeup continue the trace of the report
 

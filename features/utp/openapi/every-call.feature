@@ -138,3 +138,49 @@ Feature: What holds in every call of an OpenAPI executor
     Scenario: Every failed card has its detail in place
       Given every command of the run
       Then the failed card has its detail in place
+
+  Rule: No call writes to state, and every success is one throughout
+
+    @TDG-1-01
+    Scenario: Nothing is written to state by any call
+      Given every command of the run
+      Then nothing is written to state
+
+    @TDG-3-01
+    Scenario: Every success has a card without an error
+      Given every command of the run
+      Then the tool.result card has no error
+
+  Rule: Every request to the upstream is made as the tool's row says
+
+    @TDG-4-04
+    Scenario: Method and path of every request
+      Given every valid command of the run
+      Then every request for it is made as its row says
+
+    Scenario Outline: The key of every request whose row <names>
+      Given every valid command of the run
+      And its row <names>
+      Then every request for it is made with the key of its row
+
+      Examples:
+        | rule     | names       |
+        | TDG-4-05 | names a key |
+        | TDG-4-06 | names no key |
+
+    @TDG-4-12
+    Scenario: No host is asked for any call that is not allowed
+      Given every command of the run
+      Then every request for it is made without another host
+
+  Rule: No key stands in what the executor sends elsewhere
+
+    Scenario Outline: The value of <variable>
+      Given every command of the run
+      Then nothing that the executor sends holds the value of <variable>
+
+      Examples:
+        | rule       | variable           |
+        | TDG-4-08   | JINA_API_KEY       |
+        | TDG-4-08   | CALLMARK_ALT_KEY   |
+        | TDG-4.1-08 | CALLMARK_PARAM_KEY |

@@ -106,10 +106,16 @@ Feature: A definition that breaks a constraint is refused
       Then the registry keeps the old version
 
       Examples:
-        | member          | value      |
-        | after_execution | "pause"    |
-        | after_execution | null       |
-        | target_subject  | ""         |
+        | member          | value         |
+        | after_execution | "pause"       |
+        | after_execution | "continue"    |
+        | after_execution | ""            |
+        | after_execution | null          |
+        | after_execution | 1             |
+        | after_execution | true          |
+        | after_execution | ["terminate"] |
+        | target_subject  | ""            |
+        | target_subject  | null          |
 
     Scenario Outline: A new version without <member>
       Given a new version of a registered tool
@@ -131,4 +137,9 @@ Feature: A definition that breaks a constraint is refused
       Examples:
         | subject                     |
         | cmd.sys.pmo.internal.<word> |
+        | cmd.sys.ui.action           |
+        | cmd.sys.tool.<word>.lookup  |
+        | cmd.agent.<word>.wakeup     |
+        | cmd.toolbox.<word>.lookup   |
         | evt.tool.<word>.done        |
+        | evt.agent.<word>.task       |

@@ -27,7 +27,9 @@ Feature: A registered tool is kept as it was uploaded
       Examples:
         | name                |
         | TideTable_<unique>  |
+        | HighWater_<unique>  |
         | tide.table-<unique> |
+        | low.water-<unique>  |
 
   Rule: What a definition says stays as it is
 

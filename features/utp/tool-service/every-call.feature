@@ -138,3 +138,15 @@ Feature: What holds in every call of a Tool Service
     Scenario: Every failed card has its detail in place
       Given every command of the run
       Then the failed card has its detail in place
+
+  Rule: No call writes to state, and every success is one throughout
+
+    @TDG-1-01
+    Scenario: Nothing is written to state by any call
+      Given every command of the run
+      Then nothing is written to state
+
+    @TDG-3-01
+    Scenario: Every success has a card without an error
+      Given every command of the run
+      Then the tool.result card has no error

@@ -49,6 +49,7 @@ Feature: A worker turns a model's tool call into a command
         | channel |
         | public  |
         | ch_7    |
+        | quay-4  |
 
   Rule: A tool command carries the ids of turn and call, and what is to follow the result
 

@@ -66,3 +66,52 @@ Feature: What holds in every command of a worker
     Scenario: Every card of a built-in holds a ToolCallContent
       Given every command to the PMO
       Then the tool.call card holds a ToolCallContent
+
+  Rule: Every command points to a card
+
+    @UTP-4.1-34
+    Scenario: Every command to a tool points to a card
+      Given every command to a tool
+      Then the command carries "tool_call_card_id"
+
+    @UTP-4.1-34 @cap:worker.builtins
+    Scenario: Every command to the PMO points to a card
+      Given every command to the PMO
+      Then the command carries "tool_call_card_id"
+
+    @TDG-3.2-15
+    Scenario: Every card holds what the model gave
+      Given every command to a tool
+      Then the card holds what the model gave
+
+    @TDG-4.1-08 @cap:environment
+    Scenario: The value of a variable is in no card of any command
+      Given every command to anyone
+      Then no card holds the variable's value
+
+  Rule: Every command goes where it belongs
+
+    @UTP-4.1-02
+    Scenario: The subject of every command to a tool has the usual form
+      Given every command to anyone
+      Then its subject has the usual form
+
+    @TDG-2-01
+    Scenario: Every subject names the project of its turn
+      Given every command to anyone
+      Then the subject names the turn's project
+
+    @TDG-2-02
+    Scenario: Every subject names the channel of its turn
+      Given every command to anyone
+      Then the subject names the turn's channel
+
+    @UTP-4.1-03 @cap:worker.builtins
+    Scenario: Every built-in is called on the PMO's subject
+      Given every command to anyone
+      Then a built-in is called on the PMO's subject for it
+
+    @UTP-0-01
+    Scenario: No command hands over a result
+      Given every command to anyone
+      Then submit_result goes to nobody

@@ -74,6 +74,8 @@ pub struct RuleText {
     pub source: String,
     /// Why no black box can test it.
     pub excluded: Option<String>,
+    /// What it is judged in, with the reason where that is not every exchange.
+    pub judged_in: String,
     /// What breaks it.
     pub mutants: Vec<MutantText>,
 }

@@ -66,7 +66,10 @@ pub(super) fn page(view: &View<'_>, rule: &RuleText) -> Page {
             div { dt { @if rule.profiles.len() == 1 { "Role" } @else { "Roles" } } dd { (parts::role_links(UP, &rule.profiles)) } }
             @match &rule.excluded {
                 Some(reason) => div { dt { "Not tested" } dd { (parts::prose(reason)) } },
-                None => div { dt { "Try it" } dd { code { "callmark certify --bundled --rule " (rule.id) } } },
+                None => {
+                    div { dt { "Judged in" } dd { (parts::prose(&rule.judged_in)) } }
+                    div { dt { "Try it" } dd { code { "callmark certify --bundled --rule " (rule.id) } } }
+                }
             }
         }
         (run(view, rule))

@@ -10,11 +10,13 @@ use crate::engine::invariant::ALWAYS;
 use crate::engine::run::vocabulary::{Definition, Finder};
 use crate::engine::run::{ABSENCE, Library};
 use crate::spec::catalog::is_rule_tag;
+use crate::spec::registry::ExperimentOnly;
 
 /// Everything that is wrong, one sentence each; empty when all is well.
 pub fn faults(library: &Library) -> Vec<String> {
     let mut faults = Vec::new();
     untested_rules(library, &mut faults);
+    unjudged_exchanges(library, &mut faults);
     unknown_tags(library, &mut faults);
     unmatched_steps(library, &mut faults);
     faults
@@ -65,6 +67,38 @@ fn untested_rules(library: &Library, faults: &mut Vec<String>) {
             }
         }
     }
+}
+
+/// A rule is judged in every exchange of a run, or says why not.
+fn unjudged_exchanges(library: &Library, faults: &mut Vec<String>) {
+    for rule in library.registry.rules() {
+        let id = &rule.id;
+        let is_pending = rule.profiles.iter().all(|profile| rule.is_pending(profile));
+        if rule.excluded.is_some() || is_pending {
+            if rule.experiment_only.is_some() {
+                faults.push(format!("rule `{id}` has no scenarios, so `experiment_only` says nothing"));
+            }
+            continue;
+        }
+        match (is_judged_in_every_exchange(library, id), rule.experiment_only) {
+            (true, Some(_)) => faults.push(format!(
+                "rule `{id}` is judged in every exchange, so `experiment_only` is out of place"
+            )),
+            (false, None) => {
+                let names = ExperimentOnly::ALL.map(ExperimentOnly::name).join("`, `");
+                faults.push(format!(
+                    "rule `{id}` has neither an `@always` scenario nor `experiment_only`, which is one of `{names}`"
+                ));
+            }
+            _ => {}
+        }
+    }
+}
+
+/// Whether an `@always` scenario speaks for a rule, in any of its profiles.
+pub fn is_judged_in_every_exchange(library: &Library, rule: &str) -> bool {
+    let mut cases = library.catalogue.cases().iter().filter(|case| case.tags.contains(ALWAYS));
+    cases.any(|case| case.rules.iter().any(|own| own == rule))
 }
 
 /// What says when a scenario runs (`run::scheduler`), and what its passing shows (`run::verdict`).

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use callmark_reports::record::Level;
-use serde::{Deserialize, Deserializer};
+use serde::{Deserialize, Deserializer, Serialize};
 use thiserror::Error;
 
 use crate::spec::library;
@@ -31,6 +31,9 @@ pub struct Rule {
     /// Why a finding against it may be a warning although it is a MUST, with the row of the ambiguity.
     #[serde(default)]
     pub ambiguity: Option<String>,
+    /// Why no scenario judges it in every exchange of a run.
+    #[serde(default)]
+    pub experiment_only: Option<ExperimentOnly>,
     /// The profiles in which it has no features yet.
     #[serde(default, deserialize_with = "pending")]
     pending: Pending,
@@ -49,6 +52,60 @@ impl Rule {
     /// Whether the rule holds for `profile`.
     pub fn holds_for(&self, profile: &str) -> bool {
         self.profiles.iter().any(|own| own == profile)
+    }
+}
+
+/// Why a rule is judged only in what its own scenarios bring about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum ExperimentOnly {
+    /// No other scenario sends what it is about.
+    OwnStimulus,
+    /// It is about what does not come, which shows only beside a sign of life.
+    Absence,
+    /// It is about how several exchanges go together.
+    Comparison,
+    /// It is about when something comes.
+    Timing,
+    /// What must come stands in no message.
+    ScenarioKnowledge,
+    /// It permits, and nothing can break it.
+    Permission,
+}
+
+impl ExperimentOnly {
+    /// All of them.
+    pub const ALL: [Self; 6] = [
+        Self::OwnStimulus,
+        Self::Absence,
+        Self::Comparison,
+        Self::Timing,
+        Self::ScenarioKnowledge,
+        Self::Permission,
+    ];
+
+    /// The word of the registry.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::OwnStimulus => "own-stimulus",
+            Self::Absence => "absence",
+            Self::Comparison => "comparison",
+            Self::Timing => "timing",
+            Self::ScenarioKnowledge => "scenario-knowledge",
+            Self::Permission => "permission",
+        }
+    }
+
+    /// In a sentence.
+    pub fn text(self) -> &'static str {
+        match self {
+            Self::OwnStimulus => "no other scenario sends what it is about",
+            Self::Absence => "it is about what does not come, which shows only beside a sign of life",
+            Self::Comparison => "it is about how several exchanges go together",
+            Self::Timing => "it is about when something comes",
+            Self::ScenarioKnowledge => "what must come stands in no message, only its scenario knows it",
+            Self::Permission => "it permits something, and no exchange can break it",
+        }
     }
 }
 
@@ -160,5 +217,17 @@ fn pending<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Pending, D::Err
             .collect::<Result<_, _>>()
             .map(Pending::In),
         _ => Err(D::Error::custom("`pending` is `true` or a list of profiles")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reasons_have_the_names_that_the_registry_uses() {
+        for reason in ExperimentOnly::ALL {
+            assert_eq!(serde_json::to_value(reason).expect("a word"), reason.name());
+        }
     }
 }

@@ -8,6 +8,7 @@ use super::answer;
 use super::answer::Answer;
 use super::judge::Reply;
 use super::scene::{Call, Made};
+use super::wire_format::BYTES;
 use crate::engine::invariant::ExchangeKind;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};
@@ -19,6 +20,8 @@ pub(super) enum EveryCall {
     Successful,
     /// With an error, in one of the two forms that MCP has.
     Failed,
+    /// With a result, where the artifacts of the call were read.
+    Stored,
 }
 
 /// A call, what came back, and the messages of the scenario in which it was made.
@@ -43,7 +46,7 @@ impl ExchangeKind for EveryCall {
     fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedCall<'a>> {
         let requests = frames.iter().filter(|frame| frame.kind == Kind::Request);
         let called = requests.filter_map(|request| observed(frames, request));
-        called.filter(|own| self.includes(&own.answer)).collect()
+        called.filter(|own| self.includes(own)).collect()
     }
 
     fn stimulus(exchange: &ObservedCall<'_>) -> u32 {
@@ -52,12 +55,22 @@ impl ExchangeKind for EveryCall {
 }
 
 impl EveryCall {
-    fn includes(self, answer: &Answer) -> bool {
+    fn includes(self, own: &ObservedCall<'_>) -> bool {
+        let is_success = matches!(own.answer, Answer::Success(_));
         match self {
-            Self::Successful => matches!(answer, Answer::Success(_)),
-            Self::Failed => answer.is_failure(),
+            Self::Successful => is_success,
+            Self::Failed => own.answer.is_failure(),
+            Self::Stored => is_success && has_artifacts(own.frames, own.request),
         }
     }
+}
+
+/// Whether an artifact of the call was read.
+fn has_artifacts(frames: &[Frame], request: &Frame) -> bool {
+    let mut artifacts = frames.iter().filter(|frame| frame.kind == Kind::Artifact);
+    artifacts.any(|artifact| {
+        artifact.headers.get(CALL) == request.headers.get(CALL) && artifact.headers.contains_key(BYTES)
+    })
 }
 
 /// The call that a request makes; nothing where it names no tool.

@@ -173,6 +173,11 @@ impl World {
         Ok(made)
     }
 
+    /// Whether the scenario judges the calls of others.
+    pub(super) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
     /// Has what follows judged of every call of the run, in place of one of its own.
     pub(super) fn judge_every(&mut self, kind: EveryCall) {
         self.every = Some(Every::of(kind));
@@ -183,6 +188,14 @@ impl World {
         self.judge_each_call(move |reply| match reply.made.call.arguments.get(&argument) {
             Some(Value::String(_)) => Ok(()),
             _ => Err(CheckFailure::NotObserved(format!("the call has no `{argument}`"))),
+        })
+    }
+
+    /// Has only those calls of the run judged whose arguments are such.
+    pub(super) fn only_calls(&mut self, which: fn(&serde_json::Map<String, Value>) -> bool) -> Step {
+        self.judge_each_call(move |reply| match which(&reply.made.call.arguments) {
+            true => Ok(()),
+            false => Err(CheckFailure::NotObserved("the call is another one".to_owned())),
         })
     }
 

@@ -15,6 +15,7 @@ use super::scene::{Pulse, Scene};
 use super::services::Services;
 use super::session::{Liveness, UtpSession};
 use super::tool::{Role, Tool};
+use super::upstream::Key;
 use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::{Cause, CheckFailure, Finding, Judgement};
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
@@ -66,6 +67,19 @@ impl World {
     /// Has what follows judged of every call of the run, in place of one of its own.
     pub(super) fn judge_every(&mut self, kind: EveryCall) {
         self.every = Some(Every::of(kind));
+    }
+
+    /// Whether the scenario judges the calls of others.
+    pub(super) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// The keys of the executor under test.
+    pub(super) fn keys_of_the_executor(&self) -> Vec<Key> {
+        let services = self.core.sessions.get::<Services>();
+        let session = services.and_then(|services| services.roles.get(&Role::OpenApi).cloned());
+        let plan = session.as_ref().and_then(|session| session.upstream());
+        plan.map(|upstream| upstream.plan.keys.iter().cloned().collect()).unwrap_or_default()
     }
 
     /// Has a judgement made again when the run is over.

@@ -4,7 +4,12 @@ use serde_json::Value;
 
 use super::answer::Answer;
 use super::call::Call;
+use super::fixtures::Step;
+use super::judge::workflow;
+use super::upstream::Speech;
 use crate::engine::invariant::ExchangeKind;
+use crate::families::breadcrumb::manifest::ASTRAL_ACTIONS;
+use crate::net::wire::SCENARIO;
 use crate::transcript::{Frame, Kind};
 
 /// Every call in the form of the standard that was answered.
@@ -15,6 +20,8 @@ pub(in crate::families::breadcrumb) struct EveryAnsweredCall;
 pub(in crate::families::breadcrumb) struct AnsweredCall<'a> {
     pub call: Call,
     pub answer: Answer<'a>,
+    /// All messages of the scenario in which it was made.
+    pub frames: &'a [Frame],
     put: &'a Frame,
 }
 
@@ -33,13 +40,58 @@ impl ExchangeKind for EveryAnsweredCall {
             .filter(|(_, own)| is_one(own))
             .filter_map(|(put, own)| {
                 let answer = Answer::all(frames, own).into_iter().next()?;
-                Some(AnsweredCall { call: own.clone(), answer, put })
+                Some(AnsweredCall { call: own.clone(), answer, frames, put })
             })
             .collect()
     }
 
     fn stimulus(exchange: &AnsweredCall<'_>) -> u32 {
         exchange.put.n
+    }
+}
+
+impl AnsweredCall<'_> {
+    /// What the language model said, where one was asked in the scenario, once.
+    pub(super) fn speech(&self) -> Option<Speech> {
+        let mut replies = self.frames.iter().filter(|frame| frame.kind == Kind::UpstreamReply);
+        let reply = replies.next().filter(|_| replies.next().is_none())?;
+        Speech::read(&reply.body)
+    }
+
+    /// The mark of the scenario.
+    pub(super) fn mark(&self) -> Option<&str> {
+        self.put.headers.get(SCENARIO).map(String::as_str)
+    }
+
+    /// What a browser was to do, where the input says so.
+    pub(super) fn action(&self) -> Option<&'static str> {
+        let words = self.call.input.as_ref().map(texts).unwrap_or_default();
+        ASTRAL_ACTIONS.into_iter().find(|action| words.contains(action))
+    }
+
+    /// The only text of the input.
+    pub(super) fn only_text(&self) -> Option<&str> {
+        match self.call.input.as_ref().map(texts)?.as_slice() {
+            [text] => Some(text),
+            _ => None,
+        }
+    }
+
+    /// The steps of a workflow that can be carried out with these tools: nothing of it is bound to fail.
+    pub(super) fn sound_steps(&self, has: impl Fn(&str) -> bool) -> Option<Vec<Step>> {
+        let steps = workflow::steps(self.call.input.as_ref()?);
+        let is_sound = steps.iter().all(|step| has(&step.tool)) && workflow::can_be_carried_out(&steps);
+        Some(steps).filter(|_| is_sound)
+    }
+}
+
+/// All texts of a value.
+fn texts(value: &Value) -> Vec<&str> {
+    match value {
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
+        _ => Vec::new(),
     }
 }
 

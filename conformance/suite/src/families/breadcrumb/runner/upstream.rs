@@ -63,6 +63,18 @@ impl Speech {
         }
     }
 
+    /// What it said, as it was written down; nothing where it refused.
+    pub(super) fn read(reply: &Value) -> Option<Self> {
+        let tokens = |name: &str| reply.get(name).and_then(Value::as_u64);
+        let text =
+            reply.get("text")?.as_str().filter(|_| reply.get("status").is_some_and(|own| own == 200))?;
+        Some(Self {
+            text: text.to_owned(),
+            prompt_tokens: tokens("prompt_tokens")?,
+            completion_tokens: tokens("completion_tokens")?,
+        })
+    }
+
     /// All tokens.
     pub fn total(&self) -> u64 {
         self.prompt_tokens + self.completion_tokens

@@ -74,6 +74,25 @@ impl World {
         self.every = Some(Every::of(EveryAnsweredCall));
     }
 
+    /// Whether the scenario judges the answers of others.
+    pub(in crate::families::breadcrumb) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Adds a judgement of every answered call of the run.
+    pub(in crate::families::breadcrumb) fn judge_observed(
+        &mut self,
+        judgement: impl Fn(&AnsweredCall<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(judgement);
+                Ok(())
+            }
+            None => Err(self.suite_fault("no step says which answers (`Given every answered call …`)")),
+        }
+    }
+
     /// As [`World::judge_answers`], and in an `@always` scenario has every answer of the run judged.
     pub(in crate::families::breadcrumb) fn judge_each_answer(
         &mut self,

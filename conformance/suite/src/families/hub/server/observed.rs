@@ -21,29 +21,50 @@ pub(super) enum EveryReply {
     NotConnected,
     /// The status of a customer's integrations.
     Status,
+    /// What came of a request for it.
+    StatusRequest,
+    /// What came of a tool of the contract for a customer who has connected all.
+    Connected,
+    /// What came of a tool of the contract for a customer who has connected nothing.
+    Unconnected,
+    /// What came of a tool that no contract has.
+    UnknownTool,
+    /// A success that arrived at the provider before it was answered.
+    Effect,
+}
+
+/// An exchange, and what arrived at the provider between request and answer.
+pub(super) struct ObservedReply<'a> {
+    pub reply: Reply<'a>,
+    pub seen: Vec<&'a Frame>,
 }
 
 impl ExchangeKind for EveryReply {
-    type Exchange<'a> = Reply<'a>;
+    type Exchange<'a> = ObservedReply<'a>;
 
-    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<Reply<'a>> {
+    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedReply<'a>> {
         let requests = || frames.iter().filter(|frame| frame.kind == Kind::HubRequest);
         // A scenario that sends another secret sends the right one last. How a Hub refuses is left open.
         let secret = requests().next_back().and_then(|last| last.headers.get("authorization"));
-        requests()
+        let replies: Vec<ObservedReply<'a>> = requests()
             .filter(|request| secret.is_some() && request.headers.get("authorization") == secret)
             .filter_map(|request| Reply::of(frames, request.headers.get(CALL)?.parse().ok()?))
-            .filter(|reply| self.includes(reply))
-            .collect()
+            .map(|reply| ObservedReply { seen: between(frames, &reply), reply })
+            .filter(|own| self.includes(own))
+            .collect();
+        // Where one is answered before the provider is asked, what arrives during another may be its own.
+        let is_late = |own: &ObservedReply<'_>| !own.has_effect();
+        if *self == Self::Effect && replies.iter().any(is_late) { Vec::new() } else { replies }
     }
 
-    fn stimulus(exchange: &Reply<'_>) -> u32 {
-        exchange.request.n
+    fn stimulus(exchange: &ObservedReply<'_>) -> u32 {
+        exchange.reply.request.n
     }
 }
 
 impl EveryReply {
-    fn includes(self, reply: &Reply<'_>) -> bool {
+    fn includes(self, own: &ObservedReply<'_>) -> bool {
+        let reply = &own.reply;
         match self {
             Self::Result(tool) => {
                 is_execution(reply) && is_success(reply) && tool.is_none_or(|tool| tool == reply.tool())
@@ -56,8 +77,45 @@ impl EveryReply {
                     && customer == Some(Customer::NotConnected.name())
             }
             Self::Status => customer_asked_about(reply).is_some() && reply.is_2xx(),
+            Self::StatusRequest => customer_asked_about(reply).is_some() && !reply.is_limited(),
+            Self::Connected => is_for(reply, Customer::Connected) && reply.answer.is_some(),
+            Self::Unconnected => is_for(reply, Customer::NotConnected) && !reply.is_limited(),
+            Self::UnknownTool => {
+                let is_ours = OWN.iter().any(|prefix| reply.tool().starts_with(prefix));
+                is_execution(reply) && !contract::TOOLS.contains(&reply.tool()) && !is_ours
+            }
+            Self::Effect => is_execution(reply) && is_success(reply) && WRITING.contains(&reply.tool()),
         }
     }
+}
+
+/// What names of tools begin with that are the agent's own (Tool Execution Contract, "Tool categories"), or the Hub's.
+const OWN: [&str; 5] = ["mission_", "document_", "research_", "calendar_", "email_"];
+/// Tools that change something at the provider.
+const WRITING: [&str; 5] =
+    ["calendar_create_event", "calendar_update_event", "calendar_delete_event", "email_send", "email_read"];
+
+impl ObservedReply<'_> {
+    /// Whether anything arrived that changes something. Reading a mail need not.
+    fn has_effect(&self) -> bool {
+        let changes = |frame: &&Frame| frame.text("/effect").is_some_and(|effect| effect != "read");
+        self.reply.tool() == "email_read" || self.seen.iter().any(changes)
+    }
+}
+
+/// What arrived at the provider between request and answer.
+fn between<'a>(frames: &'a [Frame], reply: &Reply<'a>) -> Vec<&'a Frame> {
+    let answered = reply.answer.map_or(u32::MAX, |answer| answer.n);
+    let is_between =
+        |frame: &&Frame| frame.kind == Kind::Provider && frame.n > reply.request.n && frame.n < answered;
+    frames.iter().filter(is_between).collect()
+}
+
+/// Whether a tool of the contract was to be executed for this customer.
+fn is_for(reply: &Reply<'_>, customer: Customer) -> bool {
+    is_execution(reply)
+        && contract::TOOLS.contains(&reply.tool())
+        && reply.request.headers.get(CUSTOMER).map(String::as_str) == Some(customer.name())
 }
 
 /// Whether a tool was to be executed, by a request in the form of the contract: what others may be answered is left
@@ -165,7 +223,7 @@ mod tests {
             }
         }
         let found = EveryReply::Error.find(&frames);
-        let calls: Vec<&str> = found.iter().map(|reply| reply.request.headers[CALL].as_str()).collect();
+        let calls: Vec<&str> = found.iter().map(|own| own.reply.request.headers[CALL].as_str()).collect();
         assert_eq!(calls, ["1", "3"]);
     }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::client::Request;
 use super::evidence;
 use super::judge::envelope;
-use super::observed::EveryReply;
+use super::observed::{EveryReply, ObservedReply};
 use super::reply::Reply;
 use super::scene::Scene;
 use super::session::{HubSession, absent};
@@ -122,10 +122,29 @@ impl World {
     ) -> Step {
         match &mut self.every {
             Some(every) => {
-                every.check(move |reply: &Reply<'_>| judgement(reply));
+                every.check(move |own: &ObservedReply<'_>| judgement(&own.reply));
                 Ok(())
             }
             None => self.judge_reply(judgement),
+        }
+    }
+
+    /// Whether the scenario judges the answers of others.
+    pub(super) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Adds a judgement of every answer of the run and of what arrived at the provider before it.
+    pub(super) fn judge_effects(
+        &mut self,
+        judgement: impl Fn(&Reply<'_>, &[&Frame]) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(move |own: &ObservedReply<'_>| judgement(&own.reply, &own.seen));
+                Ok(())
+            }
+            None => Err(self.suite_fault("no step says which answers (`Given every result of the run`)")),
         }
     }
 

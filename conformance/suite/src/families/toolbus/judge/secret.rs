@@ -1,6 +1,6 @@
 //! Secrets stay secret (Tool bus v1 L27, L33).
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Reply;
 use super::artifact::around;
@@ -15,6 +15,8 @@ use crate::transcript::shorten_text;
 const MARKS: [&str; 8] = ["redact", "***", "•••", "hidden", "masked", "removed", "filtered", "omitted"];
 /// Keys of secrets (resolution A11), in the spelling without separators.
 const KEYS: [&str; 5] = ["password", "apikey", "authorization", "clientsecret", "secret"];
+/// Bytes of a secret that stands nowhere else by chance.
+const SHORTEST_SECRET: usize = 8;
 /// Letters of a word that is more than chance.
 const SHORTEST: usize = 3;
 /// Members of an envelope that are the server's own.
@@ -44,6 +46,39 @@ pub fn is_handled(reply: &Reply<'_>, call: Option<&CallTable>) -> Judgement {
          secret is seen shows nothing; name a call that gives back what it is given",
         reply.tool()
     )))
+}
+
+/// The values that stand under keys of secrets, and nowhere else, among these arguments.
+///
+/// # Errors
+/// There are none.
+pub fn of_arguments(arguments: &Map<String, Value>) -> Result<Vec<&str>, CheckFailure> {
+    let (mut secret, mut other) = (Vec::new(), Vec::new());
+    arguments.iter().for_each(|(name, value)| gather(is_secret(name), value, &mut secret, &mut other));
+    secret.retain(|own| own.len() >= SHORTEST_SECRET && !other.iter().any(|text| text.contains(own)));
+    if secret.is_empty() {
+        return Err(CheckFailure::NotObserved("the call is given no secret".to_owned()));
+    }
+    Ok(secret)
+}
+
+/// Whether a key is that of a secret.
+fn is_secret(key: &str) -> bool {
+    let plain: String = key.chars().filter(char::is_ascii_alphanumeric).collect();
+    KEYS.contains(&plain.to_lowercase().as_str())
+}
+
+/// Texts under keys of secrets, and all others.
+fn gather<'a>(is_in_one: bool, value: &'a Value, secret: &mut Vec<&'a str>, other: &mut Vec<&'a str>) {
+    match value {
+        Value::String(text) if is_in_one => secret.push(text),
+        Value::String(text) => other.push(text),
+        Value::Array(items) => items.iter().for_each(|item| gather(is_in_one, item, secret, other)),
+        Value::Object(members) => members.iter().for_each(|(name, member)| {
+            gather(is_in_one || is_secret(name), member, secret, other);
+        }),
+        _ => {}
+    }
 }
 
 /// The way to the secret was gone: the call `tried` with the same `output` gives what stands beside it. A server need not
@@ -107,4 +142,24 @@ pub fn is_not_in_the_response(reply: &Reply<'_>, marker: &str, what: &str) -> Ju
         .expected("no value that stood under the key of a secret")
         .actual(Some(&Value::from(shorten_text(&shown[from..]))))
         .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn secrets_of_a_call_are_known_by_their_keys() {
+        let check = |arguments: Value, expect: &[&str]| {
+            let found = of_arguments(arguments.as_object().expect("an object")).unwrap_or_default();
+            assert_eq!(found, expect, "{arguments}");
+        };
+        check(json!({"account": {"api_key": "s3cr3t-1", "note": "plain words"}}), &["s3cr3t-1"]);
+        check(json!({"accounts": [{"Client-Secret": ["s3cr3t-2"]}]}), &["s3cr3t-2"]);
+        check(json!({"password": "short"}), &[]);
+        check(json!({"password": "s3cr3t-3", "note": "it is s3cr3t-3"}), &[]);
+        check(json!({"note": "s3cr3t-4"}), &[]);
+    }
 }

@@ -29,14 +29,48 @@ vocabulary! {
     }
 }
 
-#[given("every successful call of the run")]
-fn every_successful_call(world: &mut World) {
-    world.judge_every(EveryCall::Successful);
+vocabulary! {
+    /// Which calls of the run are judged.
+    enum Ended "ended" {
+        "successful call" => Successful,
+        "failed call" => Failed,
+        "stored call" => Stored,
+    }
 }
 
-#[given("every failed call of the run")]
-fn every_failed_call(world: &mut World) {
-    world.judge_every(EveryCall::Failed);
+vocabulary! {
+    /// What is asked for by the arguments of the calls that are judged.
+    enum Asked "asked" {
+        "no correlation ids" => NoIds,
+        "a shaped result" => Shaped,
+        "the whole result" => Whole,
+        "no mode" => NoMode,
+        "the mode ai" => Ai,
+        "the mode compact" => Compact,
+    }
+}
+
+#[given(expr = "every {ended} of the run")]
+fn every_call(world: &mut World, ended: Ended) {
+    world.judge_every(match ended {
+        Ended::Successful => EveryCall::Successful,
+        Ended::Failed => EveryCall::Failed,
+        Ended::Stored => EveryCall::Stored,
+    });
+}
+
+#[given(expr = "it asks for {asked}")]
+fn asks_for(world: &mut World, asked: Asked) -> Step {
+    world.only_calls(match asked {
+        Asked::NoIds => |arguments| {
+            ["trace_id", "span_id", "parent_span_id"].iter().all(|name| !arguments.contains_key(*name))
+        },
+        Asked::Shaped => |arguments| arguments.contains_key("output"),
+        Asked::Whole => |arguments| !arguments.contains_key("output"),
+        Asked::NoMode => |arguments| !arguments.contains_key("response_mode"),
+        Asked::Ai => |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "ai"),
+        Asked::Compact => |arguments| arguments.get("response_mode").is_some_and(|mode| mode == "compact"),
+    })
 }
 
 #[given(expr = "its arguments hold {string}")]

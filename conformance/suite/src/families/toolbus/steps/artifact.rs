@@ -4,12 +4,13 @@ use cucumber::then;
 use serde_json::{Value, json};
 
 use super::Artifact;
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::artifacts;
 use crate::families::toolbus::artifacts::Form;
 use crate::families::toolbus::call::{BESIDE, Probe, SECRET_PLACES};
-use crate::families::toolbus::judge::{artifact, call, secret};
+use crate::families::toolbus::judge::{Reply, artifact, call, secret};
 use crate::families::toolbus::reason::Alternative;
 use crate::families::toolbus::world::World;
 use crate::net::wire::CALL;
@@ -30,6 +31,9 @@ async fn look(world: &mut World) -> Step {
 
 #[then(expr = "the call leaves a {artifact} artifact")]
 async fn leaves(world: &mut World, form: Artifact) -> Step {
+    if world.judges_every() {
+        return world.judge_each_call(move |reply| artifact::is_stored(reply, form.0));
+    }
     look(world).await?;
     world.judge_call(|reply| {
         call::succeeds(reply)?;
@@ -57,18 +61,29 @@ async fn uri_resolves(world: &mut World) -> Step {
 
 #[then(expr = "the {artifact} artifact lies where its ids say")]
 async fn has_form(world: &mut World, form: Artifact) -> Step {
+    if world.judges_every() {
+        world.only_calls_with("trace_id".to_owned())?;
+        world.only_calls_with("span_id".to_owned())?;
+        return world.judge_each_call(move |reply| artifact::has_its_form(reply, form.0));
+    }
     look(world).await?;
     world.judge_call(|reply| artifact::has_its_form(reply, form.0))
 }
 
 #[then("the text artifact can be read by a person")]
 async fn readable(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_call(artifact::is_readable);
+    }
     look(world).await?;
     world.judge_call(artifact::is_readable)
 }
 
 #[then("the JSON artifact is one JSON document")]
 async fn is_json(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_call(artifact::is_json);
+    }
     world.judge_call(call::gives_what_is_large)?;
     look(world).await?;
     world.judge_call(artifact::is_json)
@@ -109,8 +124,37 @@ async fn holds_no_secret(world: &mut World, form: Artifact, place: String) -> St
     })
 }
 
+#[then(expr = "the {artifact} artifact holds no secret of the call's arguments")]
+fn holds_no_secret_of_its_arguments(world: &mut World, form: Artifact) -> Step {
+    judge_secrets(world, move |reply, marker| artifact::holds_no_secret(reply, form.0, marker))
+}
+
+/// Has every secret that a call of the run was given judged, unless its caller breaks the glass.
+fn judge_secrets(
+    world: &mut World,
+    judgement: impl Fn(&Reply<'_>, &str) -> Judgement + Send + Sync + 'static,
+) -> Step {
+    let session = world.session()?;
+    let flag = session.table.probes.break_glass.as_ref().map(|own| own.flag.clone()).unwrap_or_default();
+    world.judge_each_call(move |reply| {
+        let arguments = &reply.made.call.arguments;
+        if arguments.get(&flag).is_some_and(|set| set == true) {
+            return Err(CheckFailure::NotObserved("the caller asks for secrets".to_owned()));
+        }
+        secret::of_arguments(arguments)?.into_iter().try_for_each(|marker| judgement(reply, marker))
+    })
+}
+
 #[then("neither the response nor an artifact holds a secret")]
 async fn nowhere(world: &mut World) -> Step {
+    if world.judges_every() {
+        return judge_secrets(world, |reply, marker| {
+            secret::is_not_in_the_response(reply, marker, "the response")?;
+            let forms = [Form::Context, Form::Json].into_iter();
+            let mut kept = forms.filter(|form| !artifact::of(reply, *form).is_empty());
+            kept.try_for_each(|form| artifact::holds_no_secret(reply, form, marker))
+        });
+    }
     look(world).await?;
     let session = world.session()?;
     let markers = world.scene()?.markers.clone();

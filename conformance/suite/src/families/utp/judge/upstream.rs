@@ -210,6 +210,44 @@ pub fn authenticates(frames: &[Frame], calls: &Calls<'_>, key: &Key, known: &[Ke
     .into())
 }
 
+/// `options.jina` of the row of the call's tool, as it was shown to the target.
+pub fn row<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Value, CheckFailure> {
+    let name = Some(calls.subject.tool_name.as_str());
+    let shown = frames.iter().filter(|frame| frame.kind == Kind::ToolsReply);
+    let mut rows = shown.filter(|frame| frame.text("/tool/tool_name") == name);
+    let options =
+        rows.next().and_then(|frame| frame.member("/tool/options/jina")).filter(|own| own.is_object());
+    options.ok_or_else(|| CheckFailure::NotObserved("the tool's row was not shown".to_owned()))
+}
+
+/// A request of the call has the method and the path of the tool's row.
+pub fn is_made_as_its_row_says(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    some(frames, calls)?;
+    let row = row(frames, calls)?;
+    let said = ["method", "path"].into_iter().filter_map(|part| Some((part, row.get(part)?.as_str()?)));
+    let said: Vec<_> = said.filter(|(_, text)| !text.contains(['{', '?'])).collect();
+    if said.is_empty() {
+        return Err(CheckFailure::NotObserved("the row leaves method and path open".to_owned()));
+    }
+    said.into_iter().try_for_each(|(part, expected)| is_made_as(frames, calls, part, expected))
+}
+
+/// A request of the call is made with the key that the tool's row names, or with the default one.
+pub fn has_the_key_of_its_row(frames: &[Frame], calls: &Calls<'_>, known: &[Key]) -> Judgement {
+    some(frames, calls)?;
+    let named = row(frames, calls)?.get("auth_env").map_or(Some(Variable::Default.name()), Value::as_str);
+    match known.iter().find(|key| Some(key.variable.name()) == named) {
+        Some(key) => authenticates(frames, calls, key, known),
+        None => Err(CheckFailure::NotObserved("the executor has no such key".to_owned())),
+    }
+}
+
+/// As [`stays_allowed`], where a host was asked for the call.
+pub fn stays_allowed_at_all(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
+    stays_allowed(frames, calls)?;
+    some(frames, calls).map(|_| ())
+}
+
 /// No request of the call has the literal in a header.
 ///
 /// As a parameter it may go out: arguments are what a tool sends.

@@ -7,6 +7,9 @@ use super::yaml::{Writing, write};
 /// What stands for the word in the texts of the features.
 const WORD: &str = "<word>";
 
+/// What the word stands between in the schema of every definition.
+const AROUND_THE_WORD: (&str, &str) = ("What to look up for ", "; ");
+
 /// The six members of an upload.
 pub const MEMBERS: [&str; 6] =
     ["tool_name", "target_subject", "after_execution", "parameters", "options", "description"];
@@ -31,6 +34,7 @@ impl Definition {
     /// objects within each other, large numbers, other alphabets, and placeholders that are none of a registry's
     /// business.
     pub fn full(version: &str, name: &str, word: &str) -> Self {
+        let (before, after) = AROUND_THE_WORD;
         let body = json!({
             "tool_name": name,
             "target_subject": subject(version, "cmd.tool.<word>.lookup", word),
@@ -38,7 +42,7 @@ impl Definition {
             "description": format!("Wasserstände – 潮 – of station {word}: \"spring\" and 'neap' tides,\nas the chart has them."),
             "parameters": {
                 "type": "object",
-                "description": format!("What to look up for {word}; {{channel_id}} is a text here."),
+                "description": format!("{before}{word}{after}{{channel_id}} is a text here."),
                 "properties": {
                     "harbour": {"type": "string", "minLength": 1, "description": "A harbour – 港 –\nas the chart has it."},
                     "days": {"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64, "default": 0},
@@ -73,6 +77,16 @@ impl Definition {
             },
         });
         Self { word: word.to_owned(), body, writing: Writing::default(), form: String::new() }
+    }
+
+    /// The definition that was uploaded as this text; nothing where it is none of ours.
+    pub fn read(text: &str) -> Option<Self> {
+        let body: Value = serde_yaml_ng::from_str(text).ok()?;
+        let (before, after) = AROUND_THE_WORD;
+        let (word, _) =
+            body.pointer("/parameters/description")?.as_str()?.strip_prefix(before)?.split_once(after)?;
+        let word = word.to_owned();
+        Some(Self { word, body, writing: Writing::default(), form: String::new() })
     }
 
     /// A new version of it, different in every member but the name.

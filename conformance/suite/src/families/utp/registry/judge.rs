@@ -17,7 +17,7 @@ const ROW: [&str; 7] =
 /// Members of an upload that a row must have. A `description` may be left out of it (Guide §3.2).
 const KEPT: [&str; 5] = ["tool_name", "target_subject", "after_execution", "parameters", "options"];
 /// The two values of `after_execution`.
-const VALUES: [&str; 2] = ["suspend", "terminate"];
+pub(super) const VALUES: [&str; 2] = ["suspend", "terminate"];
 
 /// The definition is taken, and can be read back.
 pub(super) fn is_accepted(seen: &Seen<'_>) -> Judgement {
@@ -80,6 +80,11 @@ pub(super) fn is_of_its_project(seen: &Seen<'_>) -> Judgement {
 /// Everything that a row must have of an upload is there, whatever it is.
 pub(super) fn has_all(seen: &Seen<'_>) -> Judgement {
     is_accepted(seen)?;
+    row_has_all(seen)
+}
+
+/// Everything that a row must have of an upload is there, where there is a row.
+pub(super) fn row_has_all(seen: &Seen<'_>) -> Judgement {
     let row = seen.upload.row()?;
     let missing = KEPT.into_iter().find(|name| row.get(*name).is_none_or(Value::is_null));
     match missing {
@@ -130,12 +135,7 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
     let upload = &seen.upload;
     was_alive(seen.good.first(), "before")?;
     if upload.post.is_2xx() {
-        let finding = Finding::new(
-            format!("the definition is accepted: {}", upload.post.summary()),
-            "check a definition before anything of it is stored, and answer a status of the 400s",
-        );
-        let finding = finding.expected("4xx").actual(upload.post.status().map(Value::from).as_ref());
-        return Err(upload.post.shown_in(finding).into());
+        return Err(accepted(upload).into());
     }
     changed(upload)?;
     if !upload.post.is_4xx() {
@@ -150,6 +150,22 @@ pub(super) fn is_rejected(seen: &Seen<'_>) -> Judgement {
         return Err(upload.post.shown_in(finding).into());
     }
     was_alive(seen.good.get(1), "after")
+}
+
+/// The definition is not accepted, between good ones that are. What is told and what is stored is not looked at.
+pub(super) fn is_not_accepted(seen: &Seen<'_>) -> Judgement {
+    was_alive(seen.good.first(), "before")?;
+    was_alive(seen.good.get(1), "after")?;
+    if seen.upload.post.is_2xx() { Err(accepted(&seen.upload).into()) } else { Ok(()) }
+}
+
+fn accepted(upload: &Upload<'_>) -> Finding {
+    let finding = Finding::new(
+        format!("the definition is accepted: {}", upload.post.summary()),
+        "check a definition before anything of it is stored, and answer a status of the 400s",
+    );
+    let finding = finding.expected("4xx").actual(upload.post.status().map(Value::from).as_ref());
+    upload.post.shown_in(finding)
 }
 
 /// The definition is refused; or, where a registry reads other spellings, the row has one of the two values.

@@ -1,8 +1,8 @@
 //! A management API under test (Guide §3.2): tools are uploaded, read back, and refused.
 //!
 //! `definition` is what is uploaded and `yaml` how it is written; `client` makes the requests, `session` knows the
-//! API, `scene` is one scenario's uploads, `exchange` and `upload` what the transcript shows of them, `judge` looks at
-//! what came back, `steps` and `world` are the vocabulary of the features.
+//! API, `scene` is one scenario's uploads, `exchange` and `upload` what the transcript shows of them, `observed` those of
+//! all scenarios, `judge` looks at what came back, `steps` and `world` are the vocabulary of the features.
 //! Deliberately absent: deleting, and whatever else the documents do not ask of such an API.
 
 pub mod client;
@@ -12,6 +12,7 @@ pub mod error;
 pub mod evidence;
 pub mod exchange;
 pub mod judge;
+mod observed;
 pub mod scene;
 pub mod session;
 mod steps;

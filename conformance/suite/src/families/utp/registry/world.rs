@@ -5,10 +5,12 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use super::definition::Definition;
+use super::observed::{EveryUpload, ObservedUpload};
 use super::scene::Scene;
 use super::session::ManagementSession;
 use super::upload::Upload;
 use crate::engine::by_hand::{ByHand, header_of_environment, quoted};
+use crate::engine::invariant::{Every, Invariant};
 use crate::engine::judge::Judgement;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::families::utp::manifest::RegistryEncoding;
@@ -20,6 +22,7 @@ use crate::transcript::{Frame, Kind};
 pub struct World {
     core: Core,
     scene: Option<Scene>,
+    every: Option<Every<EveryUpload>>,
 }
 
 has_core!(World, pub(super) Scene, "Given the definition of a tool");
@@ -43,6 +46,10 @@ impl FamilyWorld for World {
                 ByHand::new(move |_, frame| by_hand(frame, &session))
             }),
         }
+    }
+
+    fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
+        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
     }
 }
 
@@ -78,8 +85,38 @@ impl World {
         Ok(&mut self.scene()?.draft)
     }
 
-    /// Judges the upload under test.
-    pub(super) fn judge_upload(&mut self, judgement: impl FnOnce(&Seen<'_>) -> Judgement) -> Step {
+    /// Has what follows judged of every upload of the run, in place of one of its own.
+    pub(super) fn judge_every(&mut self, kind: EveryUpload) {
+        self.every = Some(Every::of(kind));
+    }
+
+    /// Whether the scenario judges the uploads of others.
+    pub(super) fn judges_every(&self) -> bool {
+        self.every.is_some()
+    }
+
+    /// Adds a judgement of every upload of the run.
+    pub(super) fn judge_observed(
+        &mut self,
+        judgement: impl Fn(&ObservedUpload<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        match &mut self.every {
+            Some(every) => {
+                every.check(judgement);
+                Ok(())
+            }
+            None => Err(self.suite_fault("no step says which uploads (`Given every sound definition …`)")),
+        }
+    }
+
+    /// Judges the upload under test; in an `@always` scenario, every upload of the run.
+    pub(super) fn judge_upload(
+        &mut self,
+        judgement: impl Fn(&Seen<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        if self.judges_every() {
+            return self.judge_observed(move |own| judgement(&own.seen()));
+        }
         self.session()?;
         let scene = self.scene()?;
         let frames = scene.caller.transcript.frames();

@@ -1,10 +1,27 @@
-//! Commands as the messages of a scenario show them: what `@always` scenarios judge.
+//! Commands and reports as the messages of a scenario show them: what `@always` scenarios judge.
 
 use callmark_reports::record::Direction;
+use serde_json::{Value, json};
 
+use super::seen;
+use super::seen::Behaviour;
+use super::turn::{Row, TOKEN, ToolCall, Turn};
+use super::view::View;
 use crate::engine::invariant::ExchangeKind;
+use crate::engine::judge::CheckFailure;
+use crate::families::utp::judge::callback::AFTER_EXECUTION;
+use crate::families::utp::judge::seen::STATUSES;
+use crate::families::utp::message;
 use crate::families::utp::subject;
+use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
+
+/// What stands for a text that nobody is expected to repeat, where it is not known which one that is.
+const UNKNOWN: &str = "\u{1}";
+/// What a callback should not have (UTP §4.2).
+const INLINE: [&str; 3] = ["args", "arguments", "result"];
+/// The control of a result (UTP §3.1).
+const CONTROL: &str = "__cg_control";
 
 /// Every command that the worker sent to one kind of receiver.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -13,12 +30,41 @@ pub(super) enum EveryCommand {
     ToTool,
     /// The PMO, for one of its built-ins.
     ToPmo,
+    /// Whoever.
+    ToAnyone,
 }
 
 /// A command, and the messages of the scenario in which it was sent.
 pub(super) struct ObservedCommand<'a> {
     pub frames: &'a [Frame],
     pub command: &'a Frame,
+}
+
+impl<'a> ObservedCommand<'a> {
+    /// Project and channel of the turn that makes the call; nothing where turns of the scenario have several.
+    pub(super) fn place(&self) -> Option<(&'a str, &'a str)> {
+        let started = self
+            .frames
+            .iter()
+            .filter(|frame| frame.kind == Kind::TurnStart && frame.direction == Direction::ToTarget);
+        let mut places: Vec<_> = started.map(place).collect();
+        places.dedup();
+        match places.as_slice() {
+            [place] => *place,
+            _ => None,
+        }
+    }
+}
+
+/// Project and channel of a turn that is asked for.
+fn place(start: &Frame) -> Option<(&str, &str)> {
+    match start.channel.split_once("/projects/") {
+        Some((_, rest)) => {
+            let mut parts = rest.split('/');
+            Some((parts.next()?, parts.nth(1)?))
+        }
+        None => Some((start.token(2)?, start.token(3)?)),
+    }
 }
 
 impl ExchangeKind for EveryCommand {
@@ -31,6 +77,7 @@ impl ExchangeKind for EveryCommand {
             .filter(|frame| match self {
                 Self::ToTool => subject::is_tool_command(&frame.channel),
                 Self::ToPmo => subject::is_pmo_command(&frame.channel),
+                Self::ToAnyone => true,
             })
             .map(|command| ObservedCommand { frames, command })
             .collect()
@@ -41,5 +88,277 @@ impl ExchangeKind for EveryCommand {
         let started = exchange.frames.iter().filter(|frame| frame.kind == Kind::TurnStart);
         let mut before = started.filter(|frame| frame.n < exchange.command.n);
         before.next_back().map_or(exchange.command.n, |frame| frame.n)
+    }
+}
+
+/// Every valid callback that was reported to an execution service, where no other one is about the same call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct EveryReport;
+
+/// A report, and the messages of the scenario in which it was made.
+pub(super) struct ObservedReport<'a> {
+    pub frames: &'a [Frame],
+    report: &'a Frame,
+    turn: Turn,
+    call: ToolCall,
+    is_alone: bool,
+    goes_on: Option<Behaviour>,
+}
+
+/// What the card of a result says about what is to follow.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum ResultControl {
+    /// Nothing: there is no control, and nothing that looks like one.
+    Plain,
+    /// That the turn is to go on, or to end.
+    Overrides(&'static str),
+}
+
+impl ObservedReport<'_> {
+    /// The report as judgements know it.
+    pub(super) fn view(&self) -> View<'_> {
+        View { project: "", version: "", turn: &self.turn, call: &self.call }
+    }
+
+    /// A text of the callback.
+    pub(super) fn text(&self, member: &str) -> &str {
+        self.report.body["payload"][member].as_str().unwrap_or_default()
+    }
+
+    /// The card as the store showed it to the target.
+    pub(super) fn card(&self) -> Option<&Value> {
+        Some(&self.call.card).filter(|card| card.get("type").is_some())
+    }
+
+    /// What the turn did after it, where this is the only call that it waited for, and its agent was woken on the
+    /// runtime's own target: nobody else goes on with the turn.
+    pub(super) fn behaviour(&self, worker_target: &str) -> Result<Behaviour, CheckFailure> {
+        let is_served = self.wakeups().any(|wakeup| wakeup.token(6) == Some(worker_target));
+        let seen = self.goes_on.filter(|_| self.is_alone && is_served);
+        seen.ok_or_else(|| {
+            CheckFailure::NotObserved("it is not known what the turn did after the result".to_owned())
+        })
+    }
+
+    /// Wakeups of its agent.
+    pub(super) fn wakeups(&self) -> impl Iterator<Item = &Frame> {
+        seen::wakeups(self.frames, &self.turn, &self.call)
+    }
+
+    /// Whether both signs of the turn's end were seen.
+    pub(super) fn has_ended_for_good(&self) -> bool {
+        seen::task(self.frames, &self.turn).is_some() && seen::deliverable(self.frames, &self.turn).is_some()
+    }
+
+    /// Whether a wakeup after it can be for no other agent and of no other trace.
+    pub(super) fn has_the_only_trace(&self) -> bool {
+        let trace =
+            |frame: &Frame| frame.headers.get("traceparent").and_then(|text| Traceparent::parse(text));
+        let own = trace(self.report).map(|trace| trace.trace_id);
+        let mut reports = self.frames.iter().filter(|frame| frame.kind == Kind::Report);
+        own.is_some() && reports.all(|other| trace(other).map(|trace| trace.trace_id) == own)
+    }
+
+    /// Whether a wakeup names an agent that no turn and no report of the scenario is of.
+    pub(super) fn wakes_a_stranger(&self) -> bool {
+        let named = |agent: &str| {
+            let mut sent = self.frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
+            sent.any(|frame| {
+                [frame.text("/agent_id"), frame.text("/payload/agent_id")].contains(&Some(agent))
+            })
+        };
+        let mut wakeups =
+            self.frames.iter().filter(|frame| frame.kind == Kind::Wakeup && frame.n > self.report.n);
+        wakeups.any(|wakeup| wakeup.text("/agent_id").is_some_and(|agent| !named(agent)))
+    }
+
+    /// What the card says about what is to follow; nothing where card and callback do not agree on anything else, or the
+    /// card was not shown.
+    pub(super) fn control(&self) -> Option<ResultControl> {
+        let (card, callback) = (self.card()?, &self.report.body["payload"]);
+        let content = &card["content"];
+        let agrees = |member: &str| content[member] == callback[member];
+        let is_typed = message::card_type(card) == Some("tool.result")
+            && content.get("__type__").is_none_or(|tag| tag == "ToolResultContent")
+            && message::call_id(card) == Some(self.call.id())
+            && content["result"].is_object()
+            && content["result"].get("after_execution").is_none();
+        let has_more = INLINE.into_iter().any(|member| callback.get(member).is_some())
+            || message::mentions(callback, CONTROL)
+            || card["metadata"].get(CONTROL).is_some()
+            || content.get(CONTROL).is_some();
+        if !is_typed || has_more || !agrees("status") || !agrees("after_execution") {
+            return None;
+        }
+        let Some(control) = content["result"].get(CONTROL) else { return Some(ResultControl::Plain) };
+        let value = control["after_execution"].as_str();
+        AFTER_EXECUTION.into_iter().find(|known| value == Some(known)).map(ResultControl::Overrides)
+    }
+}
+
+impl ExchangeKind for EveryReport {
+    type Exchange<'a> = ObservedReport<'a>;
+
+    fn find<'a>(&self, frames: &'a [Frame]) -> Vec<ObservedReport<'a>> {
+        let reports: Vec<&Frame> = frames
+            .iter()
+            .filter(|frame| frame.kind == Kind::Report && frame.direction == Direction::ToTarget)
+            .collect();
+        let mut different: Vec<&Frame> = Vec::new();
+        for report in &reports {
+            if !different.iter().any(|other| other.body == report.body) {
+                different.push(report);
+            }
+        }
+        let is_one = |own: &&&'a Frame| {
+            let id = own.text("/payload/tool_call_id");
+            let about = |other: &&&Frame| {
+                other.text("/payload/tool_call_id") == id || other.text("/correlation_id") == id
+            };
+            different.iter().filter(about).count() == 1
+        };
+        different.iter().filter(is_one).filter_map(|own| observed(frames, own)).collect()
+    }
+
+    fn stimulus(exchange: &ObservedReport<'_>) -> u32 {
+        exchange.report.n
+    }
+}
+
+/// What a report is about; nothing where its callback is not valid.
+fn observed<'a>(frames: &'a [Frame], report: &'a Frame) -> Option<ObservedReport<'a>> {
+    let callback = report.body.get("payload")?.as_object()?;
+    let text = |member: &str| {
+        let text = callback.get(member).and_then(Value::as_str);
+        text.filter(|text| !text.trim().is_empty())
+    };
+    let (id, agent, turn_id) = (text("tool_call_id")?, text("agent_id")?, text("agent_turn_id")?);
+    let is_valid = callback.get("turn_epoch").is_some_and(|epoch| !epoch.is_null())
+        && STATUSES.contains(&text("status")?)
+        && AFTER_EXECUTION.contains(&text("after_execution")?);
+    let card_id = text("tool_result_card_id").filter(|_| is_valid)?;
+    let started = |frame: &&Frame| {
+        frame.kind == Kind::TurnStart
+            && frame.direction == Direction::ToTarget
+            && frame.text("/agent_turn_id") == Some(turn_id)
+    };
+    let instruction = frames.iter().find(started).and_then(|start| start.text("/instruction"));
+    let mark = instruction.and_then(|text| text.rsplit(' ').next()).unwrap_or(UNKNOWN);
+    let turn = Turn::observed(mark, agent, turn_id);
+    let card = shown(frames, card_id).cloned().unwrap_or_else(|| json!({"card_id": card_id}));
+    let mut call = ToolCall::observed(id, Row::external("", "", "", text("after_execution")?));
+    call.token = token(&card).unwrap_or(UNKNOWN).to_owned();
+    (call.card, call.callback, call.headers) = (card, callback.clone(), report.headers.clone());
+    let is_alone = {
+        let asked = seen::commands(frames, &turn).filter(|frame| frame.n < report.n);
+        !asked.map(|frame| frame.text("/tool_call_id")).any(|other| other != Some(id))
+    };
+    let next = seen::nexts(frames, &turn).map(|frame| frame.n).find(|n| *n > report.n);
+    let end = seen::end(frames, &turn).map(|frame| frame.n).filter(|n| *n > report.n);
+    let goes_on = match (next, end) {
+        (Some(next), Some(end)) if end < next => Some(Behaviour::End),
+        (Some(_), _) => Some(Behaviour::Next),
+        (None, Some(_)) => Some(Behaviour::End),
+        (None, None) => None,
+    };
+    Some(ObservedReport { frames, report, turn, call, is_alone, goes_on })
+}
+
+/// A card as the store showed it to the target.
+fn shown<'a>(frames: &'a [Frame], card_id: &str) -> Option<&'a Value> {
+    let replies = frames.iter().filter(|frame| frame.kind == Kind::CardsReply);
+    let mut cards =
+        replies.flat_map(|reply| reply.body.get("cards").and_then(Value::as_array).into_iter().flatten());
+    cards.find(|card| card["card_id"] == card_id)
+}
+
+/// The word in a result that nothing else has.
+fn token(card: &Value) -> Option<&str> {
+    let texts = [card.pointer("/content/result/high_water"), card.pointer("/content/error/message")];
+    let mut words = texts.into_iter().flatten().filter_map(Value::as_str).flat_map(str::split_whitespace);
+    words.find(|word| word.starts_with(TOKEN))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::*;
+
+    fn frame(n: u32, kind: Kind, body: Value) -> Frame {
+        Frame {
+            n,
+            at_us: 0,
+            direction: if kind == Kind::Command { Direction::FromTarget } else { Direction::ToTarget },
+            kind,
+            channel: "runtime.v1.prj.public.turns.start".to_owned(),
+            headers: BTreeMap::new(),
+            body,
+        }
+    }
+
+    fn callback(id: &str, status: &str) -> Value {
+        json!({
+            "tool_call_id": id, "agent_turn_id": "turn", "turn_epoch": 1, "agent_id": "ag",
+            "tool_result_card_id": format!("card_{id}"), "status": status, "after_execution": "suspend",
+        })
+    }
+
+    #[test]
+    fn valid_callbacks_of_one_report_a_call_are_found() {
+        let report = |n: u32, callback: Value| frame(n, Kind::Report, json!({"payload": callback}));
+        let mut incomplete = callback("incomplete", "success");
+        incomplete["tool_result_card_id"] = json!(" ");
+        let frames = [
+            report(1, callback("once", "success")),
+            report(2, callback("repeated", "success")),
+            report(3, callback("repeated", "success")),
+            report(4, callback("otherwise", "success")),
+            report(5, callback("otherwise", "partial")),
+            report(6, callback("foreign", "done")),
+            report(7, incomplete),
+        ];
+        let found: Vec<u32> = EveryReport.find(&frames).iter().map(EveryReport::stimulus).collect();
+        assert_eq!(found, [1, 2]);
+    }
+
+    #[test]
+    fn what_a_card_says_counts_where_it_agrees_with_its_callback() {
+        let check = |content: Value, expect: Option<ResultControl>| {
+            let card = json!({
+                "card_id": "card_c", "type": "tool.result", "tool_call_id": "c", "content": content.clone(),
+            });
+            let frames = [
+                frame(1, Kind::Report, json!({"payload": callback("c", "success")})),
+                frame(2, Kind::CardsReply, json!({"cards": [card]})),
+            ];
+            assert_eq!(EveryReport.find(&frames)[0].control(), expect, "{content}");
+        };
+        let content =
+            |result: Value| json!({"status": "success", "after_execution": "suspend", "result": result});
+        check(content(json!({})), Some(ResultControl::Plain));
+        let control = |value: Value| json!({"__cg_control": {"after_execution": value}});
+        check(content(control(json!("terminate"))), Some(ResultControl::Overrides("terminate")));
+        check(content(control(json!("pause"))), None);
+        check(content(json!({"after_execution": "terminate"})), None);
+        check(content(json!("text")), None);
+        check(json!({"status": "failed", "after_execution": "suspend", "result": {}}), None);
+    }
+
+    #[test]
+    fn the_place_of_a_command_is_that_of_its_turn() {
+        let check = |channels: &[&str], expect: Option<(&str, &str)>| {
+            let mut frames: Vec<Frame> = Vec::new();
+            for channel in channels {
+                let start = frame(1, Kind::TurnStart, Value::Null);
+                frames.push(Frame { channel: (*channel).to_owned(), ..start });
+            }
+            frames.push(frame(2, Kind::Command, Value::Null));
+            let found = EveryCommand::ToAnyone.find(&frames);
+            assert_eq!(found[0].place(), expect, "{channels:?}");
+        };
+        check(&["runtime.v1.prj.ch_7.turns.start"], Some(("prj", "ch_7")));
+        check(&["POST /projects/prj/channels/ch_7/turns"], Some(("prj", "ch_7")));
+        check(&["runtime.v1.prj.ch_7.turns.start", "runtime.v1.prj.ch_8.turns.start"], None);
     }
 }

@@ -33,7 +33,7 @@ impl Behaviour {
 }
 
 /// The commands of a turn, in order.
-pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> {
+pub fn commands<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> + use<'a> {
     let (id, agent) = (turn.id.clone(), turn.agent_id.clone());
     frames.iter().filter(|frame| frame.kind == Kind::Command).filter(move |frame| {
         frame.text("/agent_turn_id").is_none_or(|own| own == id)

@@ -11,6 +11,8 @@ use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
 
 /// What the model's ids of calls begin with.
 pub(super) const MODEL_ID: &str = "call_m";
+/// What the word in a result begins with.
+pub(super) const TOKEN: &str = "tok-";
 /// Step that a turn hangs under.
 const PARENT_STEP: &str = "step_root";
 
@@ -48,6 +50,20 @@ impl Turn {
             context_box_id: format!("box_{number}_{}", name.unique),
             parent_step_id: PARENT_STEP.to_owned(),
             trace,
+        }
+    }
+
+    /// A turn of which only messages are known.
+    pub(super) fn observed(mark: &str, agent_id: &str, id: &str) -> Self {
+        Self {
+            mark: mark.to_owned(),
+            agent_id: agent_id.to_owned(),
+            id: id.to_owned(),
+            epoch: Value::Null,
+            channel: String::new(),
+            context_box_id: String::new(),
+            parent_step_id: String::new(),
+            trace: Traceparent::from_seed(id),
         }
     }
 
@@ -167,7 +183,24 @@ impl ToolCall {
             model_id: format!("{MODEL_ID}{number}_{}", name.unique),
             row,
             arguments,
-            token: format!("tok-{}", &token.trace_id[20..32]),
+            token: format!("{TOKEN}{}", &token.trace_id[20..32]),
+            command: None,
+            card: Value::Null,
+            callback: Map::new(),
+            headers: BTreeMap::new(),
+            depth: None,
+        }
+    }
+
+    /// A call of which only messages are known.
+    pub(super) fn observed(id: &str, row: Row) -> Self {
+        Self {
+            turn: 0,
+            round: 0,
+            model_id: id.to_owned(),
+            row,
+            arguments: Value::Null,
+            token: String::new(),
             command: None,
             card: Value::Null,
             callback: Map::new(),

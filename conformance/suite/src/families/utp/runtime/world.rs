@@ -6,7 +6,7 @@ use cucumber::World as CucumberWorld;
 use serde_json::Value;
 
 use super::judge::command;
-use super::observed::{EveryCommand, ObservedCommand};
+use super::observed::{EveryCommand, EveryReport, ObservedCommand, ObservedReport};
 use super::scene::{Scene, Stuck};
 use super::session::RuntimeSession;
 use super::turn::ToolCall;
@@ -24,6 +24,7 @@ pub struct World {
     core: Core,
     scene: Option<Scene>,
     every: Option<Every<EveryCommand>>,
+    reports: Option<Every<EveryReport>>,
 }
 
 has_core!(World, pub(super) Scene, "Given an agent runtime");
@@ -41,7 +42,8 @@ impl FamilyWorld for World {
     }
 
     fn invariant(&mut self) -> Option<Arc<dyn Invariant>> {
-        self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>)
+        let commands = self.every.take().map(|every| Arc::new(every) as Arc<dyn Invariant>);
+        commands.or_else(|| self.reports.take().map(|every| Arc::new(every) as Arc<dyn Invariant>))
     }
 
     fn on_end(&mut self) {
@@ -162,9 +164,54 @@ impl World {
         self.every = Some(Every::of(kind));
     }
 
+    /// Has what follows judged of every valid callback of the run, in place of those of one scenario.
+    pub(super) fn judge_every_report(&mut self) {
+        self.reports = Some(Every::of(EveryReport));
+    }
+
     /// Whether the scenario judges what others sent.
     pub(super) fn judges_every(&self) -> bool {
-        self.every.is_some()
+        self.every.is_some() || self.reports.is_some()
+    }
+
+    /// Adds a judgement of every command of the run and of project and channel of its turn.
+    pub(super) fn judge_observed_commands(
+        &mut self,
+        judgement: impl Fn(&ObservedCommand<'_>, (&str, &str)) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        let Some(every) = &mut self.every else {
+            return Err(self.suite_fault("no step says which commands (`Given every command to …`)"));
+        };
+        every.check(move |own: &ObservedCommand<'_>| match own.place() {
+            Some(place) => judgement(own, place),
+            None => Err(CheckFailure::NotObserved("it is not known which turn the command is of".to_owned())),
+        });
+        Ok(())
+    }
+
+    /// As [`World::judge_observed_commands`], of those commands that are not the PMO's.
+    pub(super) fn judge_tool_commands(
+        &mut self,
+        judgement: impl Fn(&ObservedCommand<'_>, (&str, &str)) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        self.judge_observed_commands(move |own, place| {
+            if command::is_of_the_pmo(own.frames, own.command) {
+                return Err(CheckFailure::NotObserved("the command is for the PMO".to_owned()));
+            }
+            judgement(own, place)
+        })
+    }
+
+    /// Adds a judgement of every valid callback of the run.
+    pub(super) fn judge_observed_reports(
+        &mut self,
+        judgement: impl Fn(&ObservedReport<'_>) -> Judgement + Send + Sync + 'static,
+    ) -> Step {
+        let Some(reports) = &mut self.reports else {
+            return Err(self.suite_fault("no step says which callbacks (`Given every valid callback …`)"));
+        };
+        reports.check(judgement);
+        Ok(())
     }
 
     /// Judges the command of every call of the scenario; in an `@always` scenario, every command of the run.

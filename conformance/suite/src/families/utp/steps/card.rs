@@ -3,6 +3,7 @@
 use cucumber::then;
 
 use super::IfAny;
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::{card, repeat, seen};
 use crate::families::utp::reason::Alternative;
@@ -30,6 +31,16 @@ async fn shows_nothing_earlier(world: &mut World) -> Step {
 
 #[then("the tool.result card has no error")]
 fn has_no_error(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_card(|frames, calls| {
+            let report = seen::report(frames, calls);
+            if report.and_then(|report| report.text("/payload/status")) != Some("success") {
+                return Err(CheckFailure::NotObserved("the call is not reported as a success".to_owned()));
+            }
+            card::has_status(frames, calls, "success")?;
+            card::has_no_error(frames, calls)
+        });
+    }
     world.judge_call(card::has_no_error)
 }
 

@@ -6,7 +6,7 @@ use callmark_reports::record::Direction;
 use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
-use crate::engine::judge::Cause;
+use crate::engine::judge::{Cause, CheckFailure};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{card, upstream};
@@ -141,6 +141,30 @@ async fn is_made_as(world: &mut World, part: String, expected: String) -> Step {
     world.judge_call(|frames, calls| upstream::is_made_as(frames, calls, &part, &expected))
 }
 
+#[then(
+    regex = "^every request for it is made (as its row says|with the key of its row|without another host)$"
+)]
+fn made_as_its_row_says(world: &mut World, how: String) -> Step {
+    let known = world.keys_of_the_executor();
+    world.judge_each_call(move |frames, calls| match how.as_str() {
+        "as its row says" => upstream::is_made_as_its_row_says(frames, calls),
+        "with the key of its row" => upstream::has_the_key_of_its_row(frames, calls, &known),
+        _ => upstream::stays_allowed_at_all(frames, calls),
+    })
+}
+
+#[given(regex = "^its row (names a key|names no key)$")]
+fn row_names_a_key(world: &mut World, what: String) -> Step {
+    let names_one = what == "names a key";
+    world.judge_each_call(move |frames, calls| {
+        let row = upstream::row(frames, calls)?;
+        if row.get("auth_env").is_some() == names_one {
+            return Ok(());
+        }
+        Err(CheckFailure::NotObserved("the row is another one".to_owned()))
+    })
+}
+
 #[then(expr = "the request is made with the key in {variable}")]
 async fn authenticates(world: &mut World, variable: KeyVariable) -> Step {
     world.answered().await?;
@@ -165,6 +189,14 @@ async fn passes(world: &mut World, parameter: String, variable: KeyVariable) -> 
 
 #[then(expr = "nothing that the executor sends holds the value of {variable}")]
 async fn is_kept_secret(world: &mut World, variable: KeyVariable) -> Step {
+    if world.judges_every() {
+        let known = world.keys_of_the_executor();
+        let key = known.into_iter().find(|key| key.variable == variable.0);
+        return world.judge_each_call(move |frames, _| match &key {
+            Some(key) => upstream::is_kept_secret(frames, key),
+            None => Err(CheckFailure::NotObserved("the executor has no such key".to_owned())),
+        });
+    }
     world.answered().await?;
     world.settled().await?;
     let key = key(world, variable.0)?;

@@ -3,6 +3,7 @@
 use cucumber::then;
 
 use super::arrange::inline_token;
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::judge::late::LateCheck;
 use crate::families::utp::judge::{refusal, seen};
@@ -37,6 +38,14 @@ async fn survives(world: &mut World) -> Step {
 
 #[then("nothing is written to state")]
 async fn leaves_state_alone(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_call(|frames, calls| {
+            if seen::report(frames, calls).is_none() {
+                return Err(CheckFailure::NotObserved("the call is not answered".to_owned()));
+            }
+            refusal::leaves_state_alone(frames)
+        });
+    }
     world.settled().await?;
     let frames = world.frames();
     world.judge(refusal::leaves_state_alone(&frames))?;

@@ -12,7 +12,7 @@ use crate::families::breadcrumb::crumb::INVOCATION;
 /// The tag of what an agent says.
 const TAG: &str = "agent:response";
 /// The prefix of the tag with the session, and what stands for the session in the standard's template.
-const SESSION: &str = "session:";
+pub(super) const SESSION: &str = "session:";
 const PLACEHOLDER: &str = "session:SESSION_ID";
 
 vocabulary! {
@@ -203,7 +203,14 @@ fn meant(seen: &Seen<'_>, utterance: &Utterance<'_>) -> Vec<usize> {
 fn session(seen: &Seen<'_>, utterance: &Utterance<'_>) -> Judgement {
     let tags = tags(utterance);
     let of = |own: &str| tags.iter().any(|tag| tag.strip_prefix(SESSION) == Some(own));
-    let sessions: Vec<&str> = seen.tasks.iter().map(|task| task.session.as_str()).collect();
+    let mut sessions: Vec<&str> = seen.tasks.iter().map(|task| task.session.as_str()).collect();
+    if sessions.is_empty() {
+        // Which message it answers is not known.
+        sessions = seen.sessions();
+    }
+    if sessions.is_empty() {
+        return Err(CheckFailure::NotObserved("the user's message names no session".to_owned()));
+    }
     let meant = meant(seen, utterance);
     let right = meant.iter().any(|task| of(sessions[*task]))
         || (meant.is_empty() && sessions.iter().any(|own| of(own)));

@@ -12,7 +12,7 @@ use super::agent_output::Utterance;
 use super::ledger::{CallRecord, Ledger, response};
 use super::task::Task;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::transcript::Frame;
+use crate::transcript::{Frame, Kind};
 
 /// What was seen in a scenario.
 pub(super) struct Seen<'a> {
@@ -25,6 +25,17 @@ pub(super) struct Seen<'a> {
 impl<'a> Seen<'a> {
     pub(super) fn of(frames: &'a [Frame], tasks: &'a [Task]) -> Self {
         Self { frames, tasks, utterances: Utterance::all(frames), ledger: Ledger::of(frames, tasks) }
+    }
+
+    /// The sessions of what the user said, as their tags name them.
+    fn sessions(&self) -> Vec<&'a str> {
+        let tags = |frame: &'a Frame| frame.member("/tags").and_then(Value::as_array).into_iter().flatten();
+        let said = self.frames.iter().filter(|frame| frame.kind == Kind::Put);
+        let named = said.flat_map(tags).filter_map(|tag| tag.as_str()?.strip_prefix(form::SESSION));
+        let mut all: Vec<&str> = named.collect();
+        all.sort_unstable();
+        all.dedup();
+        all
     }
 
     /// What was said with calls in it.

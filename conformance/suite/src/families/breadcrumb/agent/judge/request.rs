@@ -181,6 +181,9 @@ pub(in crate::families::breadcrumb::agent) fn are_apart(seen: &Seen<'_>) -> Judg
 
 /// No id is used again in its session.
 pub(in crate::families::breadcrumb::agent) fn stay_apart(seen: &Seen<'_>) -> Judgement {
+    if seen.tasks.is_empty() && seen.sessions().len() > 1 {
+        return Err(CheckFailure::NotObserved("the user speaks in several sessions".to_owned()));
+    }
     let mut used: BTreeMap<String, usize> = BTreeMap::new();
     let mut bodies: Vec<&Value> = Vec::new();
     for (turn, utterance) in seen.invocations()?.into_iter().enumerate() {

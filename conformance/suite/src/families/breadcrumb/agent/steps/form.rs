@@ -37,7 +37,7 @@ fn ids_differ(world: &mut World) -> Step {
 
 #[then("no id is used twice in the session")]
 fn stay_apart(world: &mut World) -> Step {
-    world.judge_all(request::stay_apart)
+    world.judge_each(request::stay_apart)
 }
 
 #[then("every configuration is named by a UUID")]

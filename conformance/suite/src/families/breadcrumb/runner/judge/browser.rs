@@ -47,10 +47,7 @@ pub fn reads(call: &Call, answer: &Answer<'_>, page: &Page) -> Judgement {
 
 /// After clicking: true, and the page was clicked.
 pub fn clicks(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
-    output(call, answer)?;
-    if answer.at("/clicked") != Some(&Value::Bool(true)) {
-        return Err(wrong(answer, "/clicked", true, "the tool does not say `true` for a click"));
-    }
+    says_true(call, answer)?;
     if frames.iter().any(is_click) {
         return Ok(());
     }
@@ -62,6 +59,15 @@ pub fn clicks(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgement {
     .at("/context/output/clicked")
     .frame(answer.frame)
     .into())
+}
+
+/// After clicking: true.
+pub fn says_true(call: &Call, answer: &Answer<'_>) -> Judgement {
+    output(call, answer)?;
+    if answer.at("/clicked") == Some(&Value::Bool(true)) {
+        return Ok(());
+    }
+    Err(wrong(answer, "/clicked", true, "the tool does not say `true` for a click"))
 }
 
 /// Whether the page reports a click.

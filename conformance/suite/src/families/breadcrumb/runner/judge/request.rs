@@ -109,7 +109,19 @@ pub fn once(frames: &[Frame], call: &Call, audience: &Audience<'_>) -> Judgement
     }
     let mut all = vec![answers.iter().map(|answer| answer.frame).collect::<Vec<_>>()];
     all.extend(copies.into_values());
-    let Some(several) = all.into_iter().find(|frames| frames.len() > 1) else { return Ok(()) };
+    all.into_iter().try_for_each(|frames| is_one(call, &frames))
+}
+
+/// A call was not answered more than once. Whether it was answered at all is not looked at.
+pub fn not_twice(frames: &[Frame], call: &Call) -> Judgement {
+    let answers = Answer::all(frames, call);
+    is_one(call, &answers.iter().map(|answer| answer.frame).collect::<Vec<_>>())
+}
+
+fn is_one(call: &Call, several: &[&Frame]) -> Judgement {
+    if several.len() < 2 {
+        return Ok(());
+    }
     let finding = Finding::new(
         format!("the call of `{}` is answered {} times", call.tool(), several.len()),
         "an invocation may be told more than once, and as changed: remember which breadcrumbs were taken, and execute each \

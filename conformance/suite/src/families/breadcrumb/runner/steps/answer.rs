@@ -59,7 +59,7 @@ fn calls_succeed(world: &mut World) -> Step {
 
 #[then(regex = "^the calls? ends? in an error$")]
 fn fails(world: &mut World) -> Step {
-    world.judge_answers(outcome::failure)
+    world.judge_each_answer(outcome::failure)
 }
 
 #[then("the failure is reported as such")]

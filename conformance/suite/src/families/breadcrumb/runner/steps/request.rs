@@ -45,6 +45,11 @@ fn once(world: &mut World) -> Step {
     world.judge_calls(|frames, call| request::once(frames, call, &audience))
 }
 
+#[then("none is answered twice")]
+fn not_twice(world: &mut World) -> Step {
+    world.judge_observed(|own| request::not_twice(own.frames, &own.call))
+}
+
 #[then("each is answered under its own id with what it asked for")]
 fn its_own(world: &mut World) -> Step {
     world.judge_calls(request::its_own)

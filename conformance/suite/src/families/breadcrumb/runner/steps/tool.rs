@@ -5,12 +5,13 @@ use std::time::Duration;
 use cucumber::{given, then};
 use serde_json::{Value, json};
 
-use crate::engine::judge::Judgement;
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::Step;
+use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;
-use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, tool, utility};
+use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
 use crate::families::breadcrumb::runner::upstream::Speech;
 use crate::families::breadcrumb::runner::world::World;
@@ -105,6 +106,9 @@ fn push(world: &mut World, call: Call) -> Step {
 
 #[then(expr = "the output {output_predicate}")]
 async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
+    if world.judges_every() {
+        return each_output(world, output_predicate);
+    }
     look(world, output_predicate).await?;
     let scene = world.scene()?;
     let frames = scene.frames();
@@ -138,6 +142,66 @@ async fn output(world: &mut World, output_predicate: OutputPredicate) -> Step {
         OutputPredicate::Image => browser::shoots(&frames, call, answer),
         OutputPredicate::PageTitle => browser::evaluates(call, answer, &json!(page.title)),
         OutputPredicate::Named => model_or_page(&frames, call, answer, &speech),
+    })
+}
+
+/// Has every output of the run judged of which the predicate says something, as far as its messages show that.
+fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
+    let session = world.session()?;
+    world.judge_observed(move |own| {
+        let (call, answer) = (&own.call, &own.answer);
+        outcome::has_succeeded(answer)?;
+        let other = || Err(CheckFailure::NotObserved("the call is of another tool".to_owned()));
+        let is_model = LANGUAGE_MODELS.contains(&call.tool());
+        match (predicate, call.tool(), own.action()) {
+            (OutputPredicate::Schema, "astral", None) => other(),
+            (OutputPredicate::Schema, tool, action) => {
+                let schema = session.table.extra.get(tool).and_then(|extra| extra.output_schema.as_ref());
+                tool::fits_schema(call, answer, action.filter(|_| tool == "astral"), schema)
+            }
+            (OutputPredicate::CostIsAmount, ..) if is_model => model::cost_is_an_amount(call, answer),
+            (OutputPredicate::Cost, ..) if is_model => model::has_cost(call, answer),
+            (OutputPredicate::Content | OutputPredicate::Tokens | OutputPredicate::Model, ..) if is_model => {
+                let Some(speech) = own.speech() else {
+                    return Err(CheckFailure::NotObserved("no model, or several, were asked".to_owned()));
+                };
+                match predicate {
+                    OutputPredicate::Content => model::has_content(call, answer, &speech),
+                    OutputPredicate::Tokens => model::has_tokens(call, answer, &speech),
+                    _ => model::has_model(own.frames, call, answer),
+                }
+            }
+            (OutputPredicate::Number, "random", _) => utility::draws(call, answer),
+            (OutputPredicate::Message, "echo", _) => {
+                let message = own.only_text().map(Value::from);
+                utility::echoes(&Call { sign: message, ..call.clone() }, answer)
+            }
+            (OutputPredicate::Waited, "timer", _) => utility::tells_time(own.frames, call, answer),
+            (OutputPredicate::OnTime, "timer", _) => utility::waits(own.frames, call, answer),
+            (OutputPredicate::Created, "breadcrumb-create", _) => crumbs::gives_id(call, answer),
+            (OutputPredicate::Success, "breadcrumb-create" | "breadcrumb-update", _) => {
+                crumbs::succeeds(call, answer)
+            }
+            (OutputPredicate::Version, "breadcrumb-update", _) => crumbs::gives_higher_version(call, answer),
+            (OutputPredicate::Found, "breadcrumb-search", _) => crumbs::finds(call, answer, &[]),
+            (OutputPredicate::Counted, "breadcrumb-search", _) => crumbs::counts(call, answer),
+            (OutputPredicate::Page | OutputPredicate::PageText, "astral", Some(action)) => {
+                let Some(mark) = own.mark() else { return other() };
+                let page = Page::of(mark);
+                match (predicate, action, &session.pages) {
+                    (OutputPredicate::Page, "navigate", Some(pages)) => {
+                        browser::arrives(call, answer, &pages.url(mark), &page)
+                    }
+                    (OutputPredicate::PageText, "extract", _) => browser::reads(call, answer, &page),
+                    _ => other(),
+                }
+            }
+            (OutputPredicate::Image, "astral", Some("screenshot")) => {
+                browser::shoots(own.frames, call, answer)
+            }
+            (OutputPredicate::Clicked, "astral", Some("click")) => browser::says_true(call, answer),
+            _ => other(),
+        }
     })
 }
 
@@ -190,15 +254,32 @@ fn script_value(world: &mut World, value: i64) -> Step {
 
 #[then("the failure has the form of the standard")]
 fn standard(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_answer(|call, answer| {
+            // A success that is none is told by the rules that know that the call must fail.
+            if answer.succeeded() {
+                return Err(CheckFailure::NotObserved("the call succeeded".to_owned()));
+            }
+            failure::is_standard(call, answer)
+        });
+    }
     world.judge_answers(failure::is_standard)
 }
 
 #[then("a person can read the error")]
 fn readable(world: &mut World) -> Step {
-    world.judge_answers(failure::is_readable)
+    world.judge_each_answer(failure::is_readable)
 }
 
 #[then("the model gets all messages in their order")]
 fn messages(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_observed(|own| {
+            if model::asked(own.frames, &own.call).is_empty() {
+                return Err(CheckFailure::NotObserved("no model was asked".to_owned()));
+            }
+            model::hands_on(own.frames, &own.call)
+        });
+    }
     world.judge_calls(model::hands_on)
 }

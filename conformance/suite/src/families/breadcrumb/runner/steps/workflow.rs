@@ -84,6 +84,9 @@ fn beside(world: &mut World) -> Step {
 
 #[then(expr = "the workflow {workflow_predicate}")]
 fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
+    if world.judges_every() {
+        return each_does(world, deed);
+    }
     let steps = world.scene()?.fixtures.steps.clone();
     seen_to_work(world)?;
     world.judge_first(|frames, call| {
@@ -98,6 +101,34 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
             WorkflowPredicate::NoErrors => workflow::has_no_errors(call, &answer),
             WorkflowPredicate::Unresolved => workflow::leaves_nothing_unresolved(frames, &answer, &steps),
             WorkflowPredicate::Once => workflow::is_answered_once(frames, call),
+        }
+    })
+}
+
+/// Has every workflow of the run judged that can be carried out, and was.
+fn each_does(world: &mut World, deed: WorkflowPredicate) -> Step {
+    let session = world.session()?;
+    world.judge_observed(move |own| {
+        let (call, answer) = (&own.call, &own.answer);
+        let other =
+            || CheckFailure::NotObserved("the call is of no sound workflow that succeeded".to_owned());
+        if call.tool() != "workflow" {
+            return Err(other());
+        }
+        if matches!(deed, WorkflowPredicate::Once) {
+            return workflow::is_answered_once(own.frames, call);
+        }
+        let table = &session.table;
+        let has = |tool: &str| table.catalog.contains(tool) || table.extra.contains_key(tool);
+        let steps = own.sound_steps(has).filter(|_| answer.succeeded()).ok_or_else(other)?;
+        match deed {
+            WorkflowPredicate::Completes => workflow::completes(call, answer, &steps),
+            WorkflowPredicate::Results => workflow::has_results(call, answer, &steps),
+            WorkflowPredicate::Outputs => workflow::has_outputs(call, answer, &steps),
+            WorkflowPredicate::Order => workflow::has_order(call, answer, &steps),
+            WorkflowPredicate::Ordered => workflow::is_ordered(call, answer, &steps),
+            WorkflowPredicate::NoErrors => workflow::has_no_errors(call, answer),
+            _ => Err(other()),
         }
     })
 }

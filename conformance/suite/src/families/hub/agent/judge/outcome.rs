@@ -7,6 +7,7 @@ use super::words::{hides_failure, is_empty, means, parsed, says_failure};
 use super::{CHAT, CallRecord, DRIVEN_BY, LOST};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::hub::agent::mock::results;
+use crate::families::hub::contract;
 use crate::net::wire::STATUS;
 use crate::transcript::{Frame, Kind, shorten};
 
@@ -271,6 +272,20 @@ fn is_invented(tool: &str, outcome: &Value, is_a_failure: bool) -> bool {
             && names.iter().all(|name| value.get(name.as_str()).is_some_and(|own| is_there(name, own)))
     };
     claims || has_the_members(outcome) || outcome.get("result").is_some_and(has_the_members)
+}
+
+/// A call whose every request the Hub answered with one of the six errors failed, and its outcome says with which.
+pub fn tells_what_the_hub_answered(call_record: &CallRecord<'_>) -> Judgement {
+    let code = |frame: &Frame| {
+        let code = frame.text("/error/code")?;
+        contract::status_of(code).map(|_| code.to_owned())
+    };
+    let executed: Vec<u32> = call_record.executions().iter().map(|frame| frame.n).collect();
+    let answers: Option<Vec<String>> = call_record.own(Kind::HubResponse).map(code).collect();
+    match answers.as_deref() {
+        Some([.., last]) if !executed.is_empty() => tells_why(call_record, last),
+        _ => Err(CheckFailure::NotObserved("the Hub answered something else than an error".to_owned())),
+    }
 }
 
 /// The failure says what the Hub's error means. Where it does not, that is a warning.

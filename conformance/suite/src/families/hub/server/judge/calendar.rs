@@ -422,6 +422,9 @@ fn misfit(periods: &[Period], fits: impl Fn(&Zoned, &Zoned) -> bool) -> Option<u
 
 /// No suggestion is on a Monday.
 pub fn avoid_mondays(reply: &Reply<'_>) -> Judgement {
+    if input(reply, "/preferences/avoid_mondays") != Some(&Value::Bool(true)) {
+        return Err(CheckFailure::NotObserved("the request does not ask for it".to_owned()));
+    }
     let periods = periods(reply, SUGGESTIONS, Empty::Surprising)?;
     match misfit(&periods, |start, _| start.weekday() != Weekday::Monday) {
         None => Ok(()),

@@ -4,7 +4,6 @@ use serde_json::Value;
 
 use super::shape::moment;
 use crate::engine::judge::{CheckFailure, Judgement};
-use crate::families::hub::server::client::Request;
 use crate::families::hub::server::reply::Reply;
 use crate::transcript::Frame;
 
@@ -61,15 +60,16 @@ pub fn arrives_once(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
 }
 
 /// An input of the request arrives unchanged.
-pub fn gets(draft: &Request, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
+pub fn gets(asked: &Value, reply: &Reply<'_>, seen: &[&Frame], name: &str) -> Judgement {
     let (effect, under) = if reply.tool() == "email_send" { ("mail", "mail") } else { ("event", "event") };
     let frame = reached(reply, seen, effect)?;
-    let asked = draft.body.pointer(&format!("/inputs/{name}"));
+    let inputs = asked;
+    let asked = inputs.pointer(&format!("/inputs/{name}"));
     if name == "bcc" && goes_to_each(asked, seen) {
         return Ok(());
     }
     let is_html_of_both = name == "body" && frame.text("/mail/body_type") == Some("both");
-    let html = draft.body.pointer("/inputs/body_type").and_then(Value::as_str) == Some("html");
+    let html = inputs.pointer("/inputs/body_type").and_then(Value::as_str) == Some("html");
     let member = if is_html_of_both && html { "body_html" } else { name };
     let pointer = format!("/{under}/{member}");
     let got = frame.body.pointer(&pointer);
@@ -277,4 +277,10 @@ pub fn has_no_effect(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
             .actual(Some(&frame.body))
             .into()),
     }
+}
+
+/// Every member of an update arrives as it was asked for.
+pub fn gets_updates(reply: &Reply<'_>, seen: &[&Frame]) -> Judgement {
+    let updates = reply.request.body.pointer("/inputs/updates").and_then(Value::as_object);
+    updates.into_iter().flatten().try_for_each(|(name, value)| changes(reply, seen, name, value))
 }

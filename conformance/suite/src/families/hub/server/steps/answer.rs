@@ -6,6 +6,7 @@ use super::Code;
 use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
+use crate::families::hub::contract::TOOL_NOT_FOUND;
 use crate::families::hub::reason::Alternative;
 use crate::families::hub::server::judge::envelope;
 use crate::families::hub::server::judge::envelope::Empty;
@@ -53,6 +54,15 @@ fn has_property(world: &mut World, property: AnswerPredicate) -> Step {
 
 #[then(expr = "the answer is the error {code}")]
 fn is_error(world: &mut World, code: Code) -> Step {
+    if world.judges_every() {
+        let session = world.session()?;
+        return world.judge_each_reply(move |reply| {
+            if session.lacks(reply) && code.0 != TOOL_NOT_FOUND {
+                return Err(CheckFailure::NotObserved("the Hub does not know the tool".to_owned()));
+            }
+            envelope::is_error(reply, code.0)
+        });
+    }
     let may_be_forgotten = code.0 == "INTEGRATION_EXPIRED" && world.session()?.has_reported_expiry();
     world.judge_reply(|reply| {
         let is_forgotten = may_be_forgotten && reply.code() == Some("INTEGRATION_NOT_CONNECTED");
@@ -62,6 +72,13 @@ fn is_error(world: &mut World, code: Code) -> Step {
 
 #[then(expr = "the answer is not {code}")]
 fn is_not_error(world: &mut World, code: Code) -> Step {
+    if world.judges_every() {
+        let session = world.session()?;
+        return world.judge_each_reply(move |reply| {
+            let missing: Vec<&str> = session.missing().iter().map(String::as_str).collect();
+            envelope::is_not_error(reply, code.0, &missing)
+        });
+    }
     world.judge_presence(code.0)
 }
 

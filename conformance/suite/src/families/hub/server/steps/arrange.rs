@@ -6,6 +6,7 @@ use jiff::civil::Date;
 use serde_json::Value;
 
 use super::{Code, Customer, Tool};
+use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::hub::manifest;
@@ -62,6 +63,38 @@ fn every_unconnected(world: &mut World) {
 #[given("every status of the run")]
 fn every_status(world: &mut World) {
     world.judge_every(EveryReply::Status);
+}
+
+vocabulary! {
+    /// What requests of the run ask for.
+    enum Wanted "wanted" {
+        "a status" => Status,
+        "a tool for a customer who has connected all" => Connected,
+        "a tool for a customer who has connected nothing" => Unconnected,
+        "a tool that there is not" => UnknownTool,
+        "a change" => Change,
+    }
+}
+
+#[given(expr = "every request of the run for {wanted}")]
+fn every_request(world: &mut World, wanted: Wanted) {
+    world.judge_every(match wanted {
+        Wanted::Status => EveryReply::StatusRequest,
+        Wanted::Connected => EveryReply::Connected,
+        Wanted::Unconnected => EveryReply::Unconnected,
+        Wanted::UnknownTool => EveryReply::UnknownTool,
+        Wanted::Change => EveryReply::Effect,
+    });
+}
+
+#[given(expr = "its tool is {tool}")]
+fn is_of(world: &mut World, tool: Tool) -> Step {
+    world.judge_each_reply(move |reply| {
+        if reply.tool() == tool.0 {
+            return Ok(());
+        }
+        Err(CheckFailure::NotObserved("the request is for another tool".to_owned()))
+    })
 }
 
 #[given("a Hub")]

@@ -3,6 +3,7 @@
 use cucumber::then;
 use serde_json::Value;
 
+use crate::engine::judge::CheckFailure;
 use crate::engine::world::Step;
 use crate::families::hub::server::client::Request;
 use crate::families::hub::server::judge::provider;
@@ -11,7 +12,11 @@ use crate::families::hub::server::world::World;
 
 #[then(expr = "the provider gets its {string}")]
 async fn gets(world: &mut World, name: String) -> Step {
-    world.judge_provider(true, |draft, reply, seen| provider::gets(draft, reply, seen, &name)).await
+    if world.judges_every() {
+        return world
+            .judge_effects(move |reply, seen| provider::gets(&reply.request.body, reply, seen, &name));
+    }
+    world.judge_provider(true, |draft, reply, seen| provider::gets(&draft.body, reply, seen, &name)).await
 }
 
 #[then(regex = "^the attendees are (not )?notified$")]
@@ -26,6 +31,26 @@ async fn keeps(world: &mut World, name: String) -> Step {
     let made = crate::families::hub::contract::full_inputs("calendar_create_event", &subjects);
     let expected = made.get(&name).cloned().unwrap_or(Value::Null);
     world.judge_provider(true, |_, reply, seen| provider::keeps(reply, seen, &name, &expected)).await
+}
+
+#[then("the provider is told what the request says")]
+fn is_told(world: &mut World) -> Step {
+    world.judge_effects(|reply, seen| {
+        let asked =
+            |name: &str| reply.request.body.pointer(&format!("/inputs/{name}")).and_then(Value::as_bool);
+        match (reply.tool(), asked("send_notifications"), asked("mark_as_read")) {
+            ("email_read", _, Some(false)) => provider::is_marked_as_read(reply, seen, false),
+            (tool, Some(notifies), _) if tool.starts_with("calendar_") => {
+                provider::is_asked_to_notify(reply, seen, notifies)
+            }
+            _ => Err(CheckFailure::NotObserved("the request says nothing of it".to_owned())),
+        }
+    })
+}
+
+#[then("the event gets everything that is new")]
+fn is_updated(world: &mut World) -> Step {
+    world.judge_effects(provider::gets_updates)
 }
 
 #[then(regex = "^the message (becomes read|stays unread)$")]

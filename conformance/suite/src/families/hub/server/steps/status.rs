@@ -27,7 +27,7 @@ vocabulary! {
 
 #[then("the status is given")]
 fn given(world: &mut World) -> Step {
-    world.judge_reply(status::is_given)
+    world.judge_each_reply(status::is_given)
 }
 
 #[then("the status is that of the customer")]

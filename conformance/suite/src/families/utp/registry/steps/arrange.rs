@@ -3,8 +3,11 @@
 use cucumber::given;
 
 use super::Writing;
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
+use crate::families::utp::registry::observed;
+use crate::families::utp::registry::observed::{EveryUpload, Fault};
 use crate::families::utp::registry::world::World;
 
 vocabulary! {
@@ -13,6 +16,51 @@ vocabulary! {
         "for the subject" => Subject,
         "named" => Name,
     }
+}
+
+vocabulary! {
+    /// Which definitions of the run are judged.
+    enum Quality "definition_quality" {
+        "sound" => Sound,
+        "usual" => Usual,
+        "faulty" => Faulty,
+    }
+}
+
+vocabulary! {
+    /// What a definition of the run is refused for.
+    enum FaultOf "definition_fault" {
+        "the after_execution" => AfterExecution,
+        "a subject of the system" => SystemSubject,
+        "a subject of no tool" => ForeignSubject,
+    }
+}
+
+#[given(expr = "every {definition_quality} definition that was uploaded")]
+fn every(world: &mut World, quality: Quality) {
+    world.judge_every(match quality {
+        Quality::Sound => EveryUpload::Sound,
+        Quality::Usual => EveryUpload::Usual,
+        Quality::Faulty => EveryUpload::Faulty,
+    });
+}
+
+#[given(expr = "its fault is {definition_fault}")]
+fn has_fault(world: &mut World, what: FaultOf) -> Step {
+    let expected = match what {
+        FaultOf::AfterExecution => Fault::AfterExecution,
+        FaultOf::SystemSubject => Fault::SystemSubject,
+        FaultOf::ForeignSubject => Fault::ForeignSubject,
+    };
+    world.judge_observed(move |own| has(observed::fault(own.definition()) == Some(expected)))
+}
+
+/// Whether an upload is one of those that are judged.
+fn has(property: bool) -> Judgement {
+    if property {
+        return Ok(());
+    }
+    Err(CheckFailure::NotObserved("the definition is another one".to_owned()))
 }
 
 #[given("the definition of a tool")]

@@ -14,6 +14,7 @@ vocabulary! {
         "has every member of it" => HasAll,
         "files it under the project of the path" => InItsProject,
         "rejects it and stores nothing" => Rejects,
+        "does not accept it" => DoesNotAccept,
         "rejects it, or stores the value that is meant" => RejectsOrNormalises,
         "keeps the old version" => KeepsTheOld,
     }
@@ -21,16 +22,24 @@ vocabulary! {
 
 #[then(expr = "the row's {string} is as uploaded")]
 fn as_uploaded(world: &mut World, name: String) -> Step {
-    world.judge_upload(|seen| judge::is_as_uploaded(seen, &name))
+    world.judge_upload(move |seen| judge::is_as_uploaded(seen, &name))
 }
 
 #[then(expr = "the registry {registry_reaction}")]
 fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
+    let is_every = world.judges_every();
     world.judge_upload(match reaction {
         RegistryReaction::Accepts => judge::is_accepted,
-        RegistryReaction::HasAll => judge::has_all,
+        RegistryReaction::HasAll => {
+            if is_every {
+                judge::row_has_all
+            } else {
+                judge::has_all
+            }
+        }
         RegistryReaction::InItsProject => judge::is_of_its_project,
         RegistryReaction::Rejects => judge::is_rejected,
+        RegistryReaction::DoesNotAccept => judge::is_not_accepted,
         RegistryReaction::RejectsOrNormalises => judge::is_rejected_or_normalised,
         RegistryReaction::KeepsTheOld => judge::is_kept,
     })

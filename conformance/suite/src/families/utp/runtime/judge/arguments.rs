@@ -13,18 +13,49 @@ use crate::families::utp::runtime::view::View;
 use crate::families::utp::trace::Traceparent;
 use crate::transcript::{Frame, Kind};
 
+/// Arguments that the model gives of itself; no scenario replaces them.
+const USUAL: [&str; 2] = ["harbour", "token"];
+
 /// The tool.call card of the call, with the frame that saved it.
 fn card<'a>(frames: &'a [Frame], view: View<'_>) -> Result<(&'a Frame, &'a Value), CheckFailure> {
-    let id = command(frames, view)?.text("/tool_call_card_id").unwrap_or_default();
+    card_of(frames, command(frames, view)?)
+}
+
+/// The tool.call card of a command, with the frame that saved it.
+fn card_of<'a>(frames: &'a [Frame], command: &Frame) -> Result<(&'a Frame, &'a Value), CheckFailure> {
+    let id = command.text("/tool_call_card_id").unwrap_or_default();
     saved_cards(frames)
         .filter(|(_, card)| card.get("card_id").and_then(Value::as_str) == Some(id))
         .last()
         .ok_or_else(|| CheckFailure::NotObserved("the command points to no saved card".to_owned()))
 }
 
+/// Members of the arguments that the model gives without being told to, and no row replaces, are in the card of a
+/// command.
+pub fn conveys(frames: &[Frame], command: &Frame) -> Judgement {
+    let id = command.text("/tool_call_id");
+    let replies = frames.iter().filter(|frame| frame.kind == Kind::ModelReply);
+    let mut calls = replies.flat_map(|reply| reply.body["tool_calls"].as_array().into_iter().flatten());
+    let given = calls.find(|call| call["id"].as_str() == id && id.is_some());
+    let given = given.and_then(|call| call.pointer("/function/arguments")?.as_str());
+    let given: Value = given.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let usual = USUAL.into_iter().filter_map(|name| Some((name, given.get(name)?))).collect::<Vec<_>>();
+    if usual.is_empty() {
+        return Err(CheckFailure::NotObserved("it is not known what the model gave".to_owned()));
+    }
+    let found = card_of(frames, command)?;
+    if !found.1["content"]["arguments"].is_object() {
+        return Err(CheckFailure::NotObserved("the card holds no arguments".to_owned()));
+    }
+    usual.into_iter().try_for_each(|(name, value)| holds(found, name, value))
+}
+
 /// An argument of the card has a value.
 pub fn is(frames: &[Frame], view: View<'_>, name: &str, expected: &Value) -> Judgement {
-    let (frame, card) = card(frames, view)?;
+    holds(card(frames, view)?, name, expected)
+}
+
+fn holds((frame, card): (&Frame, &Value), name: &str, expected: &Value) -> Judgement {
     let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
     if value == Some(expected) {
         return Ok(());
@@ -169,8 +200,13 @@ pub fn names_variable(frames: &[Frame], view: View<'_>, name: &str, variable: &s
 
 /// A secret stands in no card.
 pub fn is_in_no_card(frames: &[Frame], view: View<'_>, secret: &str) -> Judgement {
+    is_in_no_card_of(frames, command(frames, view)?, secret)
+}
+
+/// A secret stands in no card of a scenario in which this command was sent.
+pub fn is_in_no_card_of(frames: &[Frame], command: &Frame, secret: &str) -> Judgement {
     // A worker that saves no card where the suite can see it shows nothing.
-    card(frames, view)?;
+    card_of(frames, command)?;
     match saved_cards(frames).find(|(_, card)| mentions(card, secret)) {
         None => Ok(()),
         Some((frame, _)) => Err(Finding::new(

@@ -7,6 +7,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
 use crate::families::utp::message;
 use crate::families::utp::message::{card_type, mentions};
+use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::{MODEL_ID, ToolCall, Turn};
 use crate::families::utp::runtime::view::View;
@@ -15,6 +16,9 @@ use crate::transcript::{Frame, Kind};
 
 /// The values of `after_execution` (UTP §3.1).
 const AFTER_EXECUTION: [&str; 2] = ["suspend", "terminate"];
+/// The built-ins of a PMO (UTP §4.1).
+const BUILTINS: [&str; 5] =
+    ["delegate_async", "launch_principal", "ask_expert", "fork_join", "provision_agent"];
 /// What a command does not carry (UTP §4.1).
 const INLINE: [&str; 3] = ["args", "arguments", "result"];
 
@@ -59,10 +63,14 @@ fn misdirected(frame: &Frame, expected: &str) -> Finding {
 
 /// The subject has the usual form, with the turn's project and channel.
 pub fn has_usual_form(frames: &[Frame], view: View<'_>) -> Judgement {
-    let frame = command(frames, view)?;
+    is_usual(command(frames, view)?, (view.project, &view.turn.channel))
+}
+
+/// The subject of a command has the usual form, with this project and channel.
+pub fn is_usual(frame: &Frame, (project, channel): (&str, &str)) -> Judgement {
     let usual = subject::is_tool_command(&frame.channel)
-        && frame.token(2) == Some(view.project)
-        && frame.token(3) == Some(&view.turn.channel);
+        && frame.token(2) == Some(project)
+        && frame.token(3) == Some(channel);
     if usual {
         return Ok(());
     }
@@ -70,7 +78,7 @@ pub fn has_usual_form(frames: &[Frame], view: View<'_>) -> Judgement {
         "the subject of the command has not the usual form of a tool command",
         "publish on `cg.<ver>.<project_id>.<channel_id>.cmd.tool.<target>…`",
     )
-    .expected(format!("cg.{}.{}.{}.cmd.tool.<target>", view.version, view.project, view.turn.channel))
+    .expected(format!("cg.<ver>.{project}.{channel}.cmd.tool.<target>"))
     .actual(Some(&Value::from(frame.channel.clone())))
     .frame(frame)
     .into())
@@ -78,7 +86,11 @@ pub fn has_usual_form(frames: &[Frame], view: View<'_>) -> Judgement {
 
 /// Token `index` of the subject is what it should be.
 pub fn has_token(frames: &[Frame], view: View<'_>, index: usize, expected: &str) -> Judgement {
-    let frame = command(frames, view)?;
+    token_is(command(frames, view)?, index, expected)
+}
+
+/// Token `index` of the subject of a command is what it should be.
+pub fn token_is(frame: &Frame, index: usize, expected: &str) -> Judgement {
     if frame.token(index) == Some(expected) {
         return Ok(());
     }
@@ -279,6 +291,54 @@ pub fn card_is_typed(frames: &[Frame], frame: &Frame) -> Judgement {
     .into())
 }
 
+/// The tool that a command calls, by its card or by its own word.
+fn called<'a>(frames: &'a [Frame], frame: &'a Frame) -> Option<&'a str> {
+    let card = frame.text("/tool_call_card_id").and_then(|id| seen::saved(frames, id));
+    let of_card = card.and_then(|card| card.pointer("/content/tool_name")?.as_str());
+    of_card.or_else(|| frame.text("/tool_name"))
+}
+
+/// Whether a command calls a built-in of the PMO, by what it says or by where it goes.
+pub fn is_of_the_pmo(frames: &[Frame], frame: &Frame) -> bool {
+    subject::is_pmo_command(&frame.channel)
+        || called(frames, frame).is_some_and(|tool| BUILTINS.contains(&tool))
+}
+
+/// A command that calls a built-in of the PMO goes out on the PMO's subject for it.
+pub fn is_on_subject_of_builtin(
+    frames: &[Frame],
+    frame: &Frame,
+    (project, channel): (&str, &str),
+) -> Judgement {
+    let Some(builtin) = called(frames, frame).filter(|tool| BUILTINS.contains(tool)) else {
+        return Err(CheckFailure::NotObserved("the command calls no built-in".to_owned()));
+    };
+    let rest = subject::expand(&subject::builtin("", builtin), project, channel);
+    let own = frame.token(1).map(|version| rest.replacen("cg.", &format!("cg.{version}"), 1));
+    if own.as_ref() == Some(&frame.channel) {
+        return Ok(());
+    }
+    Err(misdirected(frame, &rest.replacen("cg.", "cg.<ver>", 1)).into())
+}
+
+/// A command does not call `submit_result`.
+pub fn is_no_submission(frames: &[Frame], frame: &Frame) -> Judgement {
+    if called(frames, frame) != Some(SUBMIT) && frame.channel.rsplit('.').next() != Some(SUBMIT) {
+        return Ok(());
+    }
+    Err(submitted(frame).into())
+}
+
+fn submitted(frame: &Frame) -> Finding {
+    Finding::new(
+        "`submit_result` went out as a command",
+        "handle `submit_result` inside the worker: it ends the turn and needs no tool",
+    )
+    .expected("no command")
+    .actual(Some(&Value::from(frame.channel.clone())))
+    .frame(frame)
+}
+
 /// `submit_result` was not sent to anyone, under whatever name: nothing went out but the commands of these calls.
 pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[ToolCall]) -> Judgement {
     let own: Vec<u32> =
@@ -287,12 +347,5 @@ pub fn submits_nothing(frames: &[Frame], project: &str, turn: &Turn, calls: &[To
     else {
         return Ok(());
     };
-    Err(Finding::new(
-        "`submit_result` went out as a command",
-        "handle `submit_result` inside the worker: it ends the turn and needs no tool",
-    )
-    .expected("no command")
-    .actual(Some(&Value::from(frame.channel.clone())))
-    .frame(frame)
-    .into())
+    Err(submitted(frame).into())
 }

@@ -4,10 +4,11 @@ use cucumber::given;
 use serde_json::{Value, json};
 
 use super::CallKind;
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::model::Ending;
-use crate::families::utp::runtime::observed::EveryCommand;
+use crate::families::utp::runtime::observed::{EveryCommand, ResultControl};
 use crate::families::utp::runtime::turn::Row;
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
@@ -21,14 +22,59 @@ vocabulary! {
     }
 }
 
-#[given("every command to a tool")]
-fn every_command_to_a_tool(world: &mut World) {
-    world.judge_every(EveryCommand::ToTool);
+vocabulary! {
+    /// Whom commands go to.
+    enum Receiver "receiver" {
+        "a tool" => Tool,
+        "the PMO" => Pmo,
+        "anyone" => Anyone,
+    }
 }
 
-#[given("every command to the PMO")]
-fn every_command_to_the_pmo(world: &mut World) {
-    world.judge_every(EveryCommand::ToPmo);
+vocabulary! {
+    /// Which valid callbacks are judged.
+    enum Callbacks "callbacks" {
+        "no control" => Plain,
+        "the override \"suspend\"" => Suspends,
+        "the override \"terminate\"" => Terminates,
+    }
+}
+
+#[given(expr = "every command to {receiver}")]
+fn every_command(world: &mut World, receiver: Receiver) {
+    world.judge_every(match receiver {
+        Receiver::Tool => EveryCommand::ToTool,
+        Receiver::Pmo => EveryCommand::ToPmo,
+        Receiver::Anyone => EveryCommand::ToAnyone,
+    });
+}
+
+#[given("every valid callback that was reported")]
+fn every_callback(world: &mut World) {
+    world.judge_every_report();
+}
+
+#[given(expr = "its {string} is {string}")]
+fn callback_says(world: &mut World, name: String, value: String) -> Step {
+    world.judge_observed_reports(move |own| is_one(own.text(&name) == value))
+}
+
+#[given(expr = "its card has {callbacks}")]
+fn card_has(world: &mut World, which: Callbacks) -> Step {
+    let expected = match which {
+        Callbacks::Plain => ResultControl::Plain,
+        Callbacks::Suspends => ResultControl::Overrides("suspend"),
+        Callbacks::Terminates => ResultControl::Overrides("terminate"),
+    };
+    world.judge_observed_reports(move |own| is_one(own.control() == Some(expected)))
+}
+
+/// Whether a callback is one of those that are judged.
+fn is_one(property: bool) -> Judgement {
+    if property {
+        return Ok(());
+    }
+    Err(CheckFailure::NotObserved("the callback is another one".to_owned()))
 }
 
 #[given("an agent runtime")]

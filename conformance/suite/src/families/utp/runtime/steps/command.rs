@@ -33,17 +33,40 @@ async fn nowhere_else(world: &mut World) -> Step {
 
 #[then("its subject has the usual form")]
 fn usual_form(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_tool_commands(|own, place| command::is_usual(own.command, place));
+    }
     world.judge_call(0, command::has_usual_form)
 }
 
 #[then("the subject names the turn's project")]
 fn names_project(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_tool_commands(|own, (project, _)| command::token_is(own.command, 2, project));
+    }
     world.judge_call(0, |frames, view| command::has_token(frames, view, 2, view.project))
 }
 
 #[then(expr = "the subject names channel {string}")]
 fn names_channel(world: &mut World, channel: String) -> Step {
     world.judge_call(0, |frames, view| command::has_token(frames, view, 3, &channel))
+}
+
+#[then("the subject names the turn's channel")]
+fn names_own_channel(world: &mut World) -> Step {
+    world.judge_tool_commands(|own, (_, channel)| command::token_is(own.command, 3, channel))
+}
+
+#[then("a built-in is called on the PMO's subject for it")]
+fn on_subject_of_builtin(world: &mut World) -> Step {
+    world.judge_observed_commands(|own, place| {
+        command::is_on_subject_of_builtin(own.frames, own.command, place)
+    })
+}
+
+#[then("the card holds what the model gave")]
+fn conveys(world: &mut World) -> Step {
+    world.judge_each_command(arguments::conveys)
 }
 
 #[then("the command's after_execution is the registered one")]
@@ -89,8 +112,13 @@ fn names_variable(world: &mut World, name: String, variable: String) -> Step {
 #[then("no card holds the variable's value")]
 async fn secret_in_no_card(world: &mut World) -> Step {
     let session = world.session()?;
-    world.scene()?.wait_settle_window(&session).await;
     let secret = session.secret.clone().unwrap_or_default();
+    if world.judges_every() {
+        return world.judge_each_command(move |frames, command| {
+            arguments::is_in_no_card_of(frames, command, &secret)
+        });
+    }
+    world.scene()?.wait_settle_window(&session).await;
     world.judge_call(0, |frames, view| arguments::is_in_no_card(frames, view, &secret))
 }
 
@@ -104,6 +132,9 @@ fn brings_nothing(world: &mut World, name: String) -> Step {
 
 #[then("submit_result goes to nobody")]
 fn submits_nothing(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_each_command(command::is_no_submission);
+    }
     submitted(world)?;
     let scene = world.scene()?;
     let frames = scene.project.transcript.frames();

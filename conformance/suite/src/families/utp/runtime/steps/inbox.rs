@@ -2,6 +2,7 @@
 
 use cucumber::{Parameter, then, when};
 
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
@@ -9,7 +10,9 @@ use crate::families::utp::runtime::judge::inbox;
 use crate::families::utp::runtime::judge::inbox::TraceProperty;
 use crate::families::utp::runtime::judge::{turn, wakeup};
 use crate::families::utp::runtime::seen;
+use crate::families::utp::runtime::view::View;
 use crate::families::utp::runtime::world::World;
+use crate::transcript::Frame;
 
 /// Times that an Inbox is read until it shows the record.
 const READINGS: usize = 4;
@@ -65,24 +68,37 @@ fn record_is_there(world: &mut World) -> Step {
 
 #[then(expr = "the Inbox record's {string} is the callback's")]
 async fn keeps(world: &mut World, member: String) -> Step {
+    if world.judges_every() {
+        return world.judge_observed_reports(move |own| inbox::keeps(own.frames, own.view(), &member));
+    }
     read(world).await?;
     world.judge_call(0, |frames, view| inbox::keeps(frames, view, &member))
 }
 
 #[then(expr = "the Inbox record is {record_kind}")]
 async fn record_is(world: &mut World, kind: RecordKind) -> Step {
+    let judgement: fn(&[Frame], View<'_>) -> Judgement = match kind {
+        RecordKind::ToolResult => inbox::is_tool_result,
+        RecordKind::Addressed => inbox::is_addressed,
+    };
+    if world.judges_every() {
+        return world.judge_observed_reports(move |own| judgement(own.frames, own.view()));
+    }
     read(world).await?;
-    world.judge_call(
-        0,
-        match kind {
-            RecordKind::ToolResult => inbox::is_tool_result,
-            RecordKind::Addressed => inbox::is_addressed,
-        },
-    )
+    world.judge_call(0, judgement)
 }
 
 #[then("the wakeup names the agent of the callback")]
 async fn names_agent(world: &mut World) -> Step {
+    if world.judges_every() {
+        return world.judge_observed_reports(|own| {
+            // One that has not come by then may still come.
+            if own.wakeups().next().is_none() && !own.wakes_a_stranger() {
+                return Err(CheckFailure::NotObserved("no wakeup was seen".to_owned()));
+            }
+            wakeup::names_agent(own.frames, own.view())
+        });
+    }
     woken(world).await?;
     world.judge_call(0, wakeup::names_agent)
 }
@@ -102,6 +118,16 @@ async fn woken_nowhere_but(world: &mut World, target: String) -> Step {
 
 #[then(expr = "the woken worker's trace {runtime_trace}")]
 async fn trace(world: &mut World, property: Trace) -> Step {
+    if world.judges_every() {
+        return world.judge_observed_reports(move |own| {
+            let mut wakeups = own.wakeups();
+            if !own.has_the_only_trace() || !wakeups.any(|wakeup| wakeup.headers.contains_key("traceparent"))
+            {
+                return Err(CheckFailure::NotObserved("no wakeup shows the trace".to_owned()));
+            }
+            inbox::trace_has(own.frames, own.view(), property.0)
+        });
+    }
     wait_for_wakeup(world).await?;
     if world.session()?.has_inbox() {
         read(world).await?;
@@ -123,6 +149,11 @@ async fn note_tracestate(world: &mut World) -> Step {
 
 #[then(expr = "the card still overrides with {string}")]
 fn card_keeps_control(world: &mut World, expected: String) -> Step {
+    if world.judges_every() {
+        return world.judge_observed_reports(move |own| {
+            turn::card_keeps_control(own.frames, own.view(), own.card(), &expected)
+        });
+    }
     let scene = world.scene()?;
     let id = scene.calls[0].card["card_id"].as_str().unwrap_or_default().to_owned();
     let stored = scene.project.transcript.record_external("card", || scene.project.card(&id));

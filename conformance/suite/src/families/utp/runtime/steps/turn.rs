@@ -5,11 +5,12 @@ use std::time::Duration;
 use cucumber::then;
 
 use super::CallKind;
-use crate::engine::judge::CheckFailure;
+use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
+use crate::families::utp::runtime::observed::ObservedReport;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::view::View;
@@ -25,16 +26,24 @@ vocabulary! {
 
 #[then(expr = "the turn {continuation}")]
 async fn continues(world: &mut World, continuation: Continuation) -> Step {
-    let seen = behaviour(world, 0).await?;
     let expected = match continuation {
         Continuation::GoesOn => Behaviour::Next,
         Continuation::Ends => Behaviour::End,
     };
+    if world.judges_every() {
+        return judge_each_behaviour(world, move |own, seen| {
+            turn::does(own.frames, own.view(), expected, seen)
+        });
+    }
+    let seen = behaviour(world, 0).await?;
     world.judge_call(0, |frames, view| turn::does(frames, view, expected, seen))
 }
 
 #[then("the model is not asked again")]
 async fn asked_no_more(world: &mut World) -> Step {
+    if world.judges_every() {
+        return judge_each_behaviour(world, |own, _| turn::asks_no_more(own.frames, own.view()));
+    }
     let session = world.session()?;
     world.scene()?.wait_settle_window(&session).await;
     world.judge_call(0, turn::asks_no_more)
@@ -64,8 +73,22 @@ pub(super) async fn ended_for_good(world: &mut World) -> Step {
 async fn behaves_as(world: &mut World, kind: CallKind) -> Step {
     let session = world.session()?;
     let (expected, other) = (session.baseline(&kind.0), session.baseline(kind.other()));
+    if world.judges_every() {
+        return judge_each_behaviour(world, move |own, seen| {
+            turn::does_as(own.frames, own.view(), (&kind.0, expected), other, seen)
+        });
+    }
     let seen = behaviour(world, 0).await?;
     world.judge_call(0, |frames, view| turn::does_as(frames, view, (&kind.0, expected), other, seen))
+}
+
+/// Has what the turn did judged after every callback that was reported.
+fn judge_each_behaviour(
+    world: &mut World,
+    judgement: impl Fn(&ObservedReport<'_>, Behaviour) -> Judgement + Send + Sync + 'static,
+) -> Step {
+    let worker_target = world.session()?.worker_target.clone();
+    world.judge_observed_reports(move |own| judgement(own, own.behaviour(&worker_target)?))
 }
 
 #[then("the override elsewhere is not taken for one")]
@@ -174,6 +197,13 @@ fn model_receives_both_results(world: &mut World) -> Step {
 }
 
 async fn model_receives_result_once(world: &mut World) -> Step {
+    if world.judges_every() {
+        let usual = world.session()?.baseline.asks;
+        return judge_each_behaviour(world, move |own, _| {
+            turn::receives_result_once(own.frames, own.view())?;
+            turn::asks_once(own.frames, own.view(), usual)
+        });
+    }
     let session = world.session()?;
     world.scene()?.wait_settle_window(&session).await;
     receives_result_of(world, 0)?;
@@ -240,6 +270,14 @@ async fn turn_marks_call_failed(world: &mut World) -> Step {
 
 #[then("the reason of the failure is passed on")]
 async fn reason_is_passed_on(world: &mut World) -> Step {
+    if world.judges_every() {
+        return judge_each_behaviour(world, |own, _| {
+            if own.has_ended_for_good() {
+                return turn::tells_reason(own.frames, own.view());
+            }
+            Err(CheckFailure::NotObserved("the reason may still come with the turn's end".to_owned()))
+        });
+    }
     if behaviour(world, 0).await? == Behaviour::End {
         ended_for_good(world).await?;
     }
