@@ -122,7 +122,8 @@ impl Row {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// The type of a value in a schema.
+pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "array",
         Value::Object(_) => "object",

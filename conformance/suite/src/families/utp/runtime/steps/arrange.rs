@@ -8,7 +8,7 @@ use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::observed::EveryCommand;
-use crate::families::utp::runtime::turn::Row;
+use crate::families::utp::runtime::turn::{Row, type_of};
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
 
@@ -174,9 +174,8 @@ async fn served_by(world: &mut World, target: String) -> Step {
 
 fn property(world: &mut World, name: &str, value: &Value) -> Step {
     let kind = match value {
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "integer",
-        _ => "string",
+        Value::Number(number) if !number.is_f64() => "integer",
+        other => type_of(other),
     };
     // Null must be a value that the schema allows.
     let schema = json!({"type": [kind, "null"]});
