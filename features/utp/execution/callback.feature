@@ -21,6 +21,22 @@ Feature: A callback is read for what it is
         | UTP-4.2-23 | timeout  |
         | UTP-4.2-24 | partial  |
 
+    @cap:resume
+    Scenario Outline: A callback of a terminate call with status "<status>" is taken
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the call ended as "<status>"
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+      Examples:
+        | rule       | status   |
+        | UTP-4.2-20 | success  |
+        | UTP-4.2-21 | failed   |
+        | UTP-4.2-22 | canceled |
+        | UTP-4.2-23 | timeout  |
+        | UTP-4.2-24 | partial  |
+
     @cap:inbox
     Scenario Outline: The status "<status>" stands in the Inbox
       Given an agent runtime
@@ -81,6 +97,18 @@ Feature: A callback is read for what it is
         | member      | value                |
         | x_future    | {"a": 1}             |
         | zz          | [1, {"status": "no"}] |
+
+    Scenario Outline: A callback of a terminate call with "<member>" is taken
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+      Examples:
+        | member   | value                 |
+        | x_future | {"a": 1}              |
+        | zz       | [1, {"status": "no"}] |
 
   @cap:resume
   Rule: The card says what happened

@@ -16,6 +16,7 @@ vocabulary! {
         "rejects it and stores nothing" => Rejects,
         "rejects it, or stores the value that is meant" => RejectsOrNormalises,
         "keeps the old version" => KeepsTheOld,
+        "shows it in no other project" => ShowsNowhereElse,
     }
 }
 
@@ -33,5 +34,6 @@ fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
         RegistryReaction::Rejects => judge::is_rejected,
         RegistryReaction::RejectsOrNormalises => judge::is_rejected_or_normalised,
         RegistryReaction::KeepsTheOld => judge::is_kept,
+        RegistryReaction::ShowsNowhereElse => judge::is_nowhere_else,
     })
 }

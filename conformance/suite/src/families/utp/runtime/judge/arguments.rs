@@ -42,6 +42,12 @@ pub fn is(frames: &[Frame], view: View<'_>, name: &str, expected: &Value) -> Jud
     Err(if likeness == Likeness::Rounded { finding.recommended(ROUNDED) } else { finding }.into())
 }
 
+/// The card holds what the model gave in this call, where the registration adds nothing.
+pub fn are_its_own(frames: &[Frame], view: View<'_>) -> Judgement {
+    let members = view.call.arguments.as_object();
+    members.into_iter().flatten().try_for_each(|(name, expected)| is(frames, view, name, expected))
+}
+
 /// A template variable in an argument was filled in.
 pub fn is_filled(frames: &[Frame], view: View<'_>, name: &str, variable: &str) -> Judgement {
     let (frame, card) = card(frames, view)?;

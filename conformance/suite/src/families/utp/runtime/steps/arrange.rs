@@ -97,9 +97,22 @@ fn gives_nothing(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the turn runs in channel {string}")]
-fn runs_in_channel(world: &mut World, channel: String) -> Step {
-    world.scene()?.turns[0].channel = channel;
+vocabulary! {
+    /// Which of two turns.
+    enum WhichTurn "which_turn" {
+        "further turn" => Further,
+        "turn" => First,
+    }
+}
+
+#[given(expr = "the {which_turn} runs in channel {string}")]
+fn runs_in_channel(world: &mut World, which: WhichTurn, channel: String) -> Step {
+    let turns = &mut world.scene()?.turns;
+    let index = match which {
+        WhichTurn::First => 0,
+        WhichTurn::Further => turns.len() - 1,
+    };
+    turns[index].channel = channel;
     Ok(())
 }
 
@@ -113,6 +126,15 @@ async fn waits(world: &mut World, kind: CallKind) -> Step {
 async fn waits_for_two(world: &mut World, first: CallKind, second: CallKind) -> Step {
     calls_tool(world, first)?;
     calls_tool(world, second)?;
+    world.called().await
+}
+
+#[given("a turn that waits for three suspend calls")]
+async fn waits_for_three(world: &mut World) -> Step {
+    let session = world.session()?;
+    for _ in 0..3 {
+        world.scene()?.plan_call(&session, "suspend");
+    }
     world.called().await
 }
 
