@@ -103,6 +103,18 @@ Feature: A callback is read for what it is
         | x_future    | {"a": 1}             |
         | zz          | [1, {"status": "no"}] |
 
+    Scenario Outline: A callback of a terminate call with "<member>" is taken
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the callback's "<member>" is <value>
+      When the tool reports
+      Then the turn behaves as after a plain terminate
+
+      Examples:
+        | member   | value                 |
+        | x_future | {"a": 1}              |
+        | zz       | [1, {"status": "no"}] |
+
   @cap:resume
   Rule: The card says what happened
 

@@ -19,6 +19,12 @@ Feature: A callback takes effect once
       When the tool reports twice
       Then the model receives the result once
 
+    Scenario: A callback is delivered again after that of another call
+      Given an agent runtime
+      And a turn that waits for three suspend calls
+      When the first call is reported, then the second, the first again, and then the third
+      Then the model receives the result once
+
   @UTP-3.2-07
   @cap:resume
   Rule: A callback with other members is the same when the call is the same

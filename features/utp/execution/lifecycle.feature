@@ -96,6 +96,35 @@ Feature: What follows a result depends on after_execution
       When the tool reports
       Then the turn behaves as after a plain suspend
 
+    Scenario Outline: <other> in the result of a <kind> call that ended as <status> wins
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the call ended as "<status>"
+      And the result's override is "<other>"
+      When the tool reports
+      Then the turn behaves as after a plain <other>
+
+      Examples:
+        | rule       | kind      | other     | status   |
+        | UTP-3.1-09 | suspend   | terminate | failed   |
+        | UTP-3.1-09 | suspend   | terminate | timeout  |
+        | UTP-3.1-09 | suspend   | terminate | partial  |
+        | UTP-3.1-10 | terminate | suspend   | failed   |
+        | UTP-3.1-10 | terminate | suspend   | canceled |
+        | UTP-3.1-10 | terminate | suspend   | partial  |
+
+    Scenario Outline: <other> in the result of a <kind> call wins, whatever else its control says
+      Given an agent runtime
+      And a turn that waits for a <kind> call
+      And the result's control is {"note": 1, "after_execution": "<other>", "more": {"after_execution": "<kind>"}}
+      When the tool reports
+      Then the turn behaves as after a plain <other>
+
+      Examples:
+        | rule       | kind      | other     |
+        | UTP-3.1-09 | suspend   | terminate |
+        | UTP-3.1-10 | terminate | suspend   |
+
     @UTP-3.1-11
     Scenario: terminate in result and card wins over suspend in the report
       Given an agent runtime
@@ -200,8 +229,20 @@ Feature: What follows a result depends on after_execution
         | kind      | result          |
         | suspend   | ["a", "b"]      |
         | suspend   | "04:12"         |
+        | suspend   | false           |
+        | suspend   | 0               |
+        | suspend   | ""              |
+        | suspend   | []              |
+        | suspend   | -0.5            |
+        | suspend   | null            |
         | terminate | ["a", "b"]      |
         | terminate | "04:12"         |
+        | terminate | false           |
+        | terminate | 0               |
+        | terminate | ""              |
+        | terminate | []              |
+        | terminate | -0.5            |
+        | terminate | null            |
 
   @TDG-1-10
   @cap:resume

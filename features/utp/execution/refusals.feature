@@ -25,6 +25,23 @@ Feature: What is no valid result does not answer a call
         | UTP-4.2-19 | after_execution     |
         | UTP-4.2-30 | tool_result_card_id |
 
+    Scenario Outline: A callback of a terminate call without "<member>" does not answer it
+      Given an agent runtime
+      And a turn that waits for a terminate call
+      And the callback lacks "<member>"
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule       | member              |
+        | UTP-4.2-14 | tool_call_id        |
+        | UTP-4.2-15 | agent_turn_id       |
+        | UTP-4.2-16 | turn_epoch          |
+        | UTP-4.2-17 | agent_id            |
+        | UTP-4.2-18 | status              |
+        | UTP-4.2-19 | after_execution     |
+        | UTP-4.2-30 | tool_result_card_id |
+
   @cap:resume
   Rule: A callback with a foreign value is not taken
 
@@ -66,6 +83,21 @@ Feature: What is no valid result does not answer a call
     Scenario Outline: A card that <defect> does not answer the call
       Given an agent runtime
       And a turn that waits for a suspend call
+      And the tool.result card <defect>
+      When the tool reports
+      Then the call does not succeed by it
+
+      Examples:
+        | rule       | defect                   |
+        | UTP-4.2-32 | is missing               |
+        | UTP-4.2-33 | is of another type       |
+        | UTP-4.2-34 | belongs to another call  |
+        | TDG-1-27   | holds plain text         |
+        | TDG-1-28   | holds an arbitrary object |
+
+    Scenario Outline: A card that <defect> does not answer a terminate call
+      Given an agent runtime
+      And a turn that waits for a terminate call
       And the tool.result card <defect>
       When the tool reports
       Then the call does not succeed by it

@@ -14,6 +14,21 @@ Feature: An OpenAPI executor is a Tool Service
       Then a callback is reported for the call
       And a tool.result card is written for the call
 
+    Scenario Outline: A command whose header <header> is <value> is answered
+      Given an OpenAPI executor
+      And a command for the search tool
+      And the command's header "<header>" is "<value>"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+      Examples:
+        | header             | value                                                   |
+        | CG-Recursion-Depth | 0                                                       |
+        | CG-Recursion-Depth | 7                                                       |
+        | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
+        | tracestate         | vendor=1,other=a:b                                      |
+
   @TDG-3-01
   Rule: A call that completes normally is reported as success
 

@@ -120,6 +120,12 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | TDG-4-08 | answers with status 500 |
         | TDG-4-08 | closes the connection   |
 
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | rule     | does                    |
+        | TDG-4-08 | never answers           |
+
     @TDG-4-08
     @cap:jina.auth_env
     Scenario: The key that auth_env names is in no card
@@ -155,6 +161,12 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | answers with status 500 |
         | closes the connection   |
 
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | does                    |
+        | never answers           |
+
     @TDG-4-09
     @cap:jina.log
     @cap:jina.key
@@ -171,6 +183,12 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | answers with status 401 |
         | answers with status 500 |
         | closes the connection   |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | does                    |
+        | never answers           |
 
     @TDG-4-09
     @cap:jina.log
@@ -189,6 +207,12 @@ Feature: An OpenAPI executor has its keys from the environment, and keeps them t
         | answers with status 401 |
         | answers with status 500 |
         | closes the connection   |
+
+      @cap:jina.timeout
+      @holds
+      Examples: silence
+        | does                    |
+        | never answers           |
 
     @TDG-4-09
     @cap:jina.log

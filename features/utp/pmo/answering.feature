@@ -99,12 +99,18 @@ Feature: A PMO answers commands for its built-in tools
         | a large payload  |
 
     @last
-    Scenario: The PMO survives a traceparent that is none
+    Scenario Outline: The PMO survives the traceparent <value>
       Given a live PMO
       And a command for a built-in
-      And the command's header "traceparent" is "not-a-trace"
+      And the command's header "traceparent" is "<value>"
       When the worker sends the command
       Then the service answers the next command
+
+      Examples:
+        | value                                                   |
+        | not-a-trace                                             |
+        | 00-00000000000000000000000000000000-0000000000000000-01 |
+        | 00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01 |
 
   @TDG-1-02
   Rule: Arguments come from the tool.call card that the command points to

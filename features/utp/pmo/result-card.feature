@@ -49,7 +49,7 @@ Feature: The tool.result card holds the outcome and inherits its lineage
     Scenario: What the expert said is in the card and not in the callback
       Given a PMO
       And a command for ask_expert
-      When the worker sends the command
+      When the worker sends the command and the child that was started first ends first
       Then the outcome is in the tool.result card only
 
   @TDG-1-24

@@ -10,6 +10,18 @@ Feature: A registered tool is kept as it was uploaded
       When the definition is uploaded
       Then the registry files it under the project of the path
 
+    @cap:registry.projects
+    Scenario: No other project has it
+      Given the definition of a tool
+      When the definition is uploaded, and another under its name in another project
+      Then the registry shows it in no other project
+
+    @cap:registry.projects
+    Scenario: The project of the path, where another project has a tool of the name
+      Given the definition of a tool
+      When the definition is uploaded, and another under its name in another project
+      Then the registry files it under the project of the path
+
   @UTP-2-02
   Rule: A tool is called what its definition calls it
 
@@ -43,6 +55,46 @@ Feature: A registered tool is kept as it was uploaded
         | UTP-2-03 | description |
         | UTP-2-04 | parameters  |
         | UTP-2-07 | options     |
+
+    Scenario Outline: The <member> of a tool that is uploaded twice
+      Given the definition of a tool
+      When the definition is uploaded twice
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member          |
+        | UTP-2-03 | description     |
+        | UTP-2-04 | parameters      |
+        | UTP-2-05 | target_subject  |
+        | UTP-2-06 | after_execution |
+        | UTP-2-07 | options         |
+
+    Scenario Outline: The <member> of a tool that is uploaded again after a new version
+      Given the definition of a tool
+      When the definition is uploaded, then a new version, then the definition again
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member          |
+        | UTP-2-03 | description     |
+        | UTP-2-04 | parameters      |
+        | UTP-2-05 | target_subject  |
+        | UTP-2-06 | after_execution |
+        | UTP-2-07 | options         |
+
+    @cap:registry.projects
+    Scenario Outline: The <member> of a tool whose name another project has too
+      Given the definition of a tool
+      When the definition is uploaded, and another under its name in another project
+      Then the row's "<member>" is as uploaded
+
+      Examples:
+        | rule     | member          |
+        | UTP-2-03 | description     |
+        | UTP-2-04 | parameters      |
+        | UTP-2-05 | target_subject  |
+        | UTP-2-06 | after_execution |
+        | UTP-2-07 | options         |
 
   @UTP-2-04
   Rule: A schema is the same however it is written

@@ -13,6 +13,35 @@ Feature: A Tool Service answers commands
       Then a callback is reported for the call
       And a tool.result card is written for the call
 
+    Scenario Outline: A command whose header <header> is <value> is answered
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's header "<header>" is "<value>"
+      When the worker sends the command
+      Then a callback is reported for the call
+      And a tool.result card is written for the call
+
+      Examples:
+        | header             | value                                                   |
+        | CG-Recursion-Depth | 0                                                       |
+        | CG-Recursion-Depth | 7                                                       |
+        | traceparent        | 00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00 |
+        | tracestate         | vendor=1,other=a:b                                      |
+
+    @last
+    Scenario Outline: The service survives the traceparent <value>
+      Given a live Tool Service
+      And a command for the echo probe
+      And the command's header "traceparent" is "<value>"
+      When the worker sends the command
+      Then the service answers the next command
+
+      Examples:
+        | value                                                   |
+        | not-a-trace                                             |
+        | 00-00000000000000000000000000000000-0000000000000000-01 |
+        | 00-4BF92F3577B34DA6A3CE929D0E0E4736-00F067AA0BA902B7-01 |
+
   @TDG-2-04
   Rule: The outcome of the tool's own work is what is reported
 
@@ -54,6 +83,28 @@ Feature: A Tool Service answers commands
       And the next command is for a card without arguments
       When the worker sends the command
       Then the result shows nothing of the earlier arguments
+
+    Scenario Outline: The argument <value> reaches the tool as it is
+      Given a Tool Service
+      And a command for the echo probe
+      And the tool.call card's argument "x" is <value>
+      When the worker sends the command
+      Then the result holds the card's argument "x"
+
+      Examples:
+        | value                           |
+        | false                           |
+        | 0                               |
+        | ""                              |
+        | null                            |
+        | {}                              |
+        | []                              |
+        | -0.25                           |
+        | 9007199254740993                |
+        | "Ærø — 潮 'quoted' <b>&amp;</b>" |
+        | [1, [2, {"a": null}], ""]       |
+        | {"deep": {"er": [{"x": 0}]}}    |
+        | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |
 
   @TDG-2-01
   Rule: The service is reached in every project that its subject names

@@ -54,3 +54,18 @@ Feature: A tool overrides after_execution through its result
       And the tool is asked to override with "terminate"
       When the worker sends the command
       Then the result overrides with "terminate"
+
+    Scenario Outline: A control object with "<member>" is kept with it
+      Given a Tool Service
+      And a command for the ctl probe
+      And the tool is asked to override with "terminate"
+      And the tool.call card's argument "control" is {"after_execution": "terminate", "<member>": <value>, "note": "kept"}
+      And the tool.call card's argument "__cg_control" is {"after_execution": "terminate", "<member>": <value>, "note": "kept"}
+      When the worker sends the command
+      Then the result overrides with "terminate"
+
+      Examples:
+        | member | value                |
+        | reason | ["a", {"b": "c"}]    |
+        | budget | 0                    |
+        | until  | null                 |

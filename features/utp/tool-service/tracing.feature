@@ -30,6 +30,32 @@ Feature: The callback continues the command's trace
         | TDG-1-14 | has a span of its own        |
         | TDG-1-15 | is reported in a well-formed way |
 
+    Scenario Outline: The report of a call whose trace is not recorded <property>
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's header "traceparent" is "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00"
+      When the worker sends the command
+      Then the callback's trace <property>
+
+      Examples:
+        | rule     | property                     |
+        | TDG-1-13 | continues the command's      |
+        | TDG-1-14 | has a span of its own        |
+        | TDG-1-15 | is reported in a well-formed way |
+
+    Scenario Outline: The report of a call that has a tracestate <property>
+      Given a Tool Service
+      And a command for the echo probe
+      And the command's header "tracestate" is "vendor=1,other=a:b"
+      When the worker sends the command
+      Then the callback's trace <property>
+
+      Examples:
+        | rule     | property                     |
+        | TDG-1-13 | continues the command's      |
+        | TDG-1-14 | has a span of its own        |
+        | TDG-1-15 | is reported in a well-formed way |
+
   @TDG-1-16
   Rule: tracestate is optional
 

@@ -19,6 +19,22 @@ Feature: A registration may complete the model's arguments
         | "metre" |
         | false   |
 
+    Scenario Outline: The default <value> is filled in as it is
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "m" = <value>
+      When the model calls the tool
+      Then the card's argument "m" is <value>
+
+      Examples:
+        | value                   |
+        | 0                       |
+        | ""                      |
+        | 0.25                    |
+        | []                      |
+        | [1, {"deep": [null]}]   |
+        | {"unit": "m", "to": {}} |
+
   @TDG-4.1-02
   Rule: A default does not count where the model gives a value
 
@@ -36,6 +52,20 @@ Feature: A registration may complete the model's arguments
         | 5       | 0     |
         | "metre" | ""    |
         | true    | false |
+
+    Scenario Outline: <given>, which is easily taken for nothing, stands against the default <default>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool has the default "m" = <default>
+      And the model gives "m" = <given>
+      When the model calls the tool
+      Then the card's argument "m" is <given>
+
+      Examples:
+        | default  | given |
+        | 0.5      | 0     |
+        | ["a"]    | []    |
+        | {"a": 1} | {}    |
 
   @TDG-4.1-03
   Rule: Null is a value
@@ -65,6 +95,20 @@ Feature: A registration may complete the model's arguments
         | null  |
         | 0     |
 
+    Scenario Outline: The fixed value <fixed> stands against <given>
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "m" = <fixed>
+      And the model gives "m" = <given>
+      When the model calls the tool
+      Then the card's argument "m" is <fixed>
+
+      Examples:
+        | fixed    | given    |
+        | false    | true     |
+        | ""       | "x"      |
+        | {"c": 1} | {"b": 2} |
+
   @TDG-4.1-05
   Rule: A fixed value counts where the model leaves the parameter out
 
@@ -74,6 +118,20 @@ Feature: A registration may complete the model's arguments
       And the tool fixes "n" = 9
       When the model calls the tool
       Then the card's argument "n" is 9
+
+    Scenario Outline: The fixed value <value> is filled in as it is
+      Given an agent runtime
+      And a model that calls a suspend tool
+      And the tool fixes "m" = <value>
+      When the model calls the tool
+      Then the card's argument "m" is <value>
+
+      Examples:
+        | value              |
+        | 0                  |
+        | false              |
+        | ""                 |
+        | ["a", [2.5, null]] |
 
   @TDG-4.1-06
   Rule: The model sees nothing of a fixed parameter

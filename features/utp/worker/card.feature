@@ -68,3 +68,11 @@ Feature: The tool.call card holds the parameters of a call
         | null                       |
         | [1, [2, {"a": null}]]      |
         | {"deep": {"er": ["x"]}}    |
+        | {}                         |
+        | []                         |
+        | 0                          |
+        | ""                         |
+        | -12.5                      |
+        | 9007199254740993           |
+        | {"a": null, "b": [], "c": 0} |
+        | "Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind: Lighthouse and harbour, tide and wind:" |

@@ -43,7 +43,7 @@ Feature: A worker turns a model's tool call into a command
       And a model that calls a suspend tool
       And the turn runs in channel "<channel>"
       When the model calls the tool
-      Then the subject names channel "<channel>"
+      Then the subject names the turn's channel
 
       Examples:
         | channel |

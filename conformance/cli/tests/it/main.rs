@@ -32,3 +32,4 @@ mod small_hubs;
 #[path = "../support/mod.rs"]
 mod support;
 mod surroundings;
+mod unreported;

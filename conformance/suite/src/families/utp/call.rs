@@ -14,6 +14,8 @@ use super::trace::{RECURSION_DEPTH, Traceparent};
 pub const CHANNEL: &str = "public";
 /// An agent of the roster that a PMO can be asked to give work to.
 pub const HELPER: &str = "ag_helper";
+/// A further agent of the roster, since a PMO may give an agent one turn at a time.
+pub const OTHER_HELPER: &str = "ag_other_helper";
 /// The worker target that serves the calling agent unless a scenario says otherwise.
 pub const WORKER_TARGET: &str = "pool_blue";
 /// The caller.
@@ -254,10 +256,12 @@ fn default_arguments(tool: Tool) -> Value {
         Tool::ProvisionAgent => json!({
             "action": "ensure", "agent_id": "ag_{token}", "profile_name": "{token}", "worker_target": WORKER_TARGET,
         }),
-        Tool::DelegateAsync => task("{token}"),
+        Tool::DelegateAsync => task("{agent}", "{token}"),
         Tool::LaunchPrincipal => json!({"profile_name": "{token}", "instruction": "{token}"}),
         Tool::AskExpert => json!({"expert_profile": "{token}", "question": "{token}"}),
-        Tool::ForkJoin => json!({"tasks": [task("first {token}"), task("second {token}")]}),
+        Tool::ForkJoin => {
+            json!({"tasks": [task("{agent}", "first {token}"), task("{other_agent}", "second {token}")]})
+        }
         // An executor that keeps answers must not have this one from an earlier run.
         Tool::Search => json!({"query": "{token} {call}"}),
         Tool::Reader => json!({"url": "https://example.org/{token}/{call}"}),
@@ -265,8 +269,8 @@ fn default_arguments(tool: Tool) -> Value {
 }
 
 /// What one agent of the roster is to do.
-fn task(instruction: &str) -> Value {
-    json!({"target_strategy": "reuse", "target_ref": "{agent}", "instruction": instruction})
+fn task(agent: &str, instruction: &str) -> Value {
+    json!({"target_strategy": "reuse", "target_ref": agent, "instruction": instruction})
 }
 
 /// Fills in the id of the call.
@@ -285,7 +289,8 @@ fn filled(template: &Value, token: &str, after_execution: &str) -> Value {
         Value::String(text) => Value::String(
             text.replace("{token}", token)
                 .replace("{after_execution}", after_execution)
-                .replace("{agent}", HELPER),
+                .replace("{agent}", HELPER)
+                .replace("{other_agent}", OTHER_HELPER),
         ),
         Value::Array(items) => items.iter().map(|item| filled(item, token, after_execution)).collect(),
         Value::Object(members) => Value::Object(

@@ -35,3 +35,78 @@ pub fn mentions(value: &Value, text: &str) -> bool {
         _ => false,
     }
 }
+
+/// Why a rounded number is no more than a warning.
+pub const ROUNDED: &str = "RFC 8259 §6 lets a reader keep no more digits of a number than a double has";
+
+/// How far a value is what it should be.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Likeness {
+    /// The same; members have no order, and a number may be written with a point.
+    Same,
+    /// The same, but for the last digits of an integer that no double holds exactly (RFC 8259 §6).
+    Rounded,
+    /// Something else.
+    Different,
+}
+
+/// Compares two values with all that is in them.
+pub fn likeness(expected: &Value, actual: &Value) -> Likeness {
+    let worst = |all: &mut dyn Iterator<Item = Likeness>| all.max().unwrap_or(Likeness::Same);
+    match (expected, actual) {
+        (Value::Object(members), Value::Object(others)) if members.len() == others.len() => {
+            let of = |(name, own)| others.get(name).map_or(Likeness::Different, |other| likeness(own, other));
+            worst(&mut members.iter().map(of))
+        }
+        (Value::Array(items), Value::Array(others)) if items.len() == others.len() => {
+            worst(&mut items.iter().zip(others).map(|(own, other)| likeness(own, other)))
+        }
+        (Value::Number(one), Value::Number(other)) if one != other => {
+            let is_whole = |number: &serde_json::Number| number.is_i64() || number.is_u64();
+            match (one.as_f64(), other.as_f64()) {
+                (Some(one_value), Some(other_value)) if one_value != other_value => Likeness::Different,
+                _ if is_whole(one) && !is_whole(other) && one.as_f64().is_some_and(is_exact) => {
+                    Likeness::Same
+                }
+                _ => Likeness::Rounded,
+            }
+        }
+        _ if expected == actual => Likeness::Same,
+        _ => Likeness::Different,
+    }
+}
+
+/// Whether a double of this size holds every integer exactly.
+fn is_exact(value: f64) -> bool {
+    value.abs() <= 9_007_199_254_740_992.0
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_value_is_the_same_with_all_that_is_in_it() {
+        use Likeness::{Different, Rounded, Same};
+        for (expected, actual, expect) in [
+            (json!({"a": [1, {"b": null}], "c": 0.5}), json!({"c": 0.5, "a": [1, {"b": null}]}), Same),
+            (json!({"a": null}), json!({}), Different),
+            (json!({}), json!({"a": null}), Different),
+            (json!([1, 2]), json!([2, 1]), Different),
+            (json!(5), json!(5.0), Same),
+            (json!(0.5), json!(0), Different),
+            (json!(false), json!(null), Different),
+            (json!(""), json!(null), Different),
+            (json!(5), json!("5"), Different),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_993_u64), Same),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992_u64), Rounded),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_992.0), Rounded),
+            (json!(9_007_199_254_740_993_u64), json!(9_007_199_254_740_995_u64), Different),
+            (json!([9_007_199_254_740_993_u64, 1]), json!([9_007_199_254_740_992_u64, 2]), Different),
+        ] {
+            assert_eq!(likeness(&expected, &actual), expect, "{expected} and {actual}");
+        }
+    }
+}

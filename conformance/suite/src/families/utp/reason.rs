@@ -25,6 +25,11 @@ reasons! {
     NotFailed: "UTP Tool Protocol §4.1, resolution A-07" => "the call has no failed tool.result card",
     UnansweredBare: "UTP Tool Protocol §4.1, resolution A-09"
         => "the target does not answer a call without arguments",
+    FixedArguments: "Tool Development Guide §2.4"
+        => "the probe takes no argument beside those of the manifest, or returns none as it came",
+    OwnControl: "Tool Development Guide §1" => "the tool makes its control object itself",
+    NoNewVersion: "Tool Development Guide §3.2, resolution A-17"
+        => "the registry takes no second definition under a name",
     SaysNothing: "UTP Tool Protocol §4.2" => "the built-in says nothing of what it has done",
     NoRequest: "Tool Development Guide §4" => "the target makes no request for a row without `base_url`",
     KeyNotSent: "Tool Development Guide §4"

@@ -12,7 +12,7 @@ use tokio::sync::OwnedMutexGuard;
 use super::by_hand;
 use super::by_hand::{Preparation, PreparedRow};
 use super::call;
-use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, WORKER_TARGET};
+use super::call::{AGENT, Blueprint, CHANNEL, Call, HELPER, OTHER_HELPER, WORKER_TARGET};
 use super::judge::seen;
 use super::judge::seen::Calls;
 use super::message;
@@ -64,8 +64,9 @@ impl Scene {
     /// A scene with nothing in it.
     pub fn bare(session: &UtpSession, project: Arc<Project>) -> Self {
         project.try_role(session.role);
-        project.assign(AGENT, WORKER_TARGET);
-        project.assign(HELPER, WORKER_TARGET);
+        for agent in [AGENT, HELPER, OTHER_HELPER] {
+            project.assign(agent, WORKER_TARGET);
+        }
         if session.role == Role::Pmo {
             // Its built-ins are there whether they are called or not.
             for table in session.tools.values() {
@@ -318,7 +319,7 @@ impl Scene {
         // A card that comes after its report breaks one rule; the others are judged with the card there.
         let complete = |frames: &[Frame]| {
             let report = seen::report(frames, calls)?;
-            seen::card_of(frames, report).map(|_| ())
+            seen::card_of(frames, report).filter(|(_, card)| seen::holds_outcome(card)).map(|_| ())
         };
         let _ = self
             .project

@@ -9,6 +9,7 @@ use super::seen::Calls;
 use super::seen::STATUSES;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::message;
+use crate::families::utp::message::{Likeness, ROUNDED, likeness};
 use crate::families::utp::reason::Alternative;
 use crate::transcript::Frame;
 
@@ -265,6 +266,28 @@ pub fn shows_work(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     .into())
 }
 
+/// The result holds an argument of the card as it stands there, beside the token.
+pub fn holds_argument(frames: &[Frame], calls: &Calls<'_>, name: &str) -> Judgement {
+    let (frame, card) = result_card(frames, calls)?;
+    let expected = &calls.subject.card["content"]["arguments"][name];
+    let pointer = format!("/content/result{}/{name}", calls.subject.result_pointer);
+    let value = card.pointer(&pointer);
+    let likeness = value.map_or(Likeness::Different, |value| likeness(expected, value));
+    if likeness == Likeness::Same {
+        return Ok(());
+    }
+    let finding = Finding::new(
+        format!("the tool did not get the argument `{name}` as it stands in the tool.call card"),
+        "give the tool `content.arguments` of the card as they are: nothing left out, converted or rounded, and store \
+         what it returns likewise",
+    )
+    .expected(expected.clone())
+    .actual(value)
+    .at(format!("/card{pointer}"))
+    .frame(frame);
+    Err(if likeness == Likeness::Rounded { finding.recommended(ROUNDED) } else { finding }.into())
+}
+
 /// The outcome is in the card and nowhere in the callback.
 pub fn holds_outcome(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     if calls.subject.tool.is_builtin() {
@@ -330,7 +353,10 @@ pub fn keeps_control(frames: &[Frame], calls: &Calls<'_>, after_execution: &str)
     let pointer = "/content/result/__cg_control/after_execution";
     let value = card.pointer(pointer);
     if value.and_then(Value::as_str) == Some(after_execution) {
-        return Ok(());
+        return keeps_further_members(calls, frame, card);
+    }
+    if further_members(calls).next().is_some() && card.pointer("/content/status") == Some(&"failed".into()) {
+        return Err(Alternative::OwnControl.seen_in([frame]));
     }
     Err(Finding::new(
         "the tool's override is not in the card as the tool made it",
@@ -341,4 +367,35 @@ pub fn keeps_control(frames: &[Frame], calls: &Calls<'_>, after_execution: &str)
     .at(format!("/card{pointer}"))
     .frame(frame)
     .into())
+}
+
+/// What the tool was asked to put into its control object beside `after_execution`.
+fn further_members<'a>(calls: &Calls<'a>) -> impl Iterator<Item = (&'a String, &'a Value)> {
+    let control = calls.subject.card["content"]["arguments"]["control"].as_object();
+    control.into_iter().flatten().filter(|(name, _)| *name != "after_execution")
+}
+
+/// A control object that has what the tool was asked to put there has all of it.
+fn keeps_further_members(calls: &Calls<'_>, frame: &Frame, card: &Value) -> Judgement {
+    let pointer = |name: &str| format!("/content/result/__cg_control/{name}");
+    let value = |name: &str| card.pointer(&pointer(name));
+    if further_members(calls).next().is_some()
+        && further_members(calls).all(|(name, _)| value(name).is_none())
+    {
+        return Err(Alternative::OwnControl.seen_in([frame]));
+    }
+    let is_kept =
+        |name: &str, own: &Value| value(name).is_some_and(|value| likeness(own, value) == Likeness::Same);
+    match further_members(calls).find(|(name, own)| !is_kept(name, own)) {
+        None => Ok(()),
+        Some((name, own)) => Err(Finding::new(
+            format!("`{name}` of the tool's control object is not in the card as the tool made it"),
+            "store the control object under `result.__cg_control` untouched, with all of its members",
+        )
+        .expected(own.clone())
+        .actual(value(name))
+        .at(format!("/card{}", pointer(name)))
+        .frame(frame)
+        .into()),
+    }
 }

@@ -13,7 +13,7 @@ use super::inline_arguments::inline_used;
 use super::seen;
 use super::seen::Calls;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
-use crate::families::utp::call::{AGENT, Call, HELPER};
+use crate::families::utp::call::{AGENT, Call, HELPER, OTHER_HELPER};
 use crate::families::utp::message;
 use crate::families::utp::platform::children::answer_to;
 use crate::families::utp::reason::Alternative;
@@ -41,7 +41,7 @@ fn agent(frame: &Frame) -> Option<&str> {
 /// Ids of turns and agents that the target made, and of what the suite made from them.
 pub fn target_generated_ids(frames: &[Frame]) -> impl Iterator<Item = &str> {
     let made = effects(frames).flat_map(|frame| {
-        let agent = agent(frame).filter(|agent| ![AGENT, HELPER].contains(agent));
+        let agent = agent(frame).filter(|agent| ![AGENT, HELPER, OTHER_HELPER].contains(agent));
         [agent, frame.text("/agent_turn_id")]
     });
     let delivered = frames

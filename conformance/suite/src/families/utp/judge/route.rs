@@ -46,19 +46,50 @@ fn report<'a>(frames: &'a [Frame], calls: &Calls<'_>) -> Result<&'a Frame, Check
         .ok_or_else(|| CheckFailure::NotObserved("the target reported no callback for the call".to_owned()))
 }
 
-/// The report holds a callback: an object under `payload`.
+/// The report holds a callback, an object under `payload`, and the Inbox does not take it for that of another call.
 pub fn is_callback(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
     let report = report(frames, calls)?;
     let value = report.body.get("payload");
-    if value.is_some_and(Value::is_object) {
-        return Ok(());
-    }
-    Err(Finding::new("the report holds no callback", "put the callback into `payload` of the report")
+    if !value.is_some_and(Value::is_object) {
+        return Err(Finding::new(
+            "the report holds no callback",
+            "put the callback into `payload` of the report",
+        )
         .expected("an object")
         .actual(value)
         .at("/payload")
         .frame(report)
-        .into())
+        .into());
+    }
+    match taken_for(frames, report) {
+        None => Ok(()),
+        Some(earlier) => Err(Finding::new(
+            "the callback has the `correlation_id` of another call's, so the Inbox takes it for a repeat of that one",
+            "put the command's `tool_call_id` into `correlation_id` of the report",
+        )
+        .expected(calls.subject.tool_call_id.clone())
+        .actual(report.body.get("correlation_id"))
+        .at("/correlation_id")
+        .frame(earlier)
+        .frame(report)
+        .into()),
+    }
+}
+
+/// The earlier report of another call under whose id this one was reported: an Inbox knows a report by its type and its
+/// correlation id.
+fn taken_for<'a>(frames: &'a [Frame], report: &Frame) -> Option<&'a Frame> {
+    let anchor = |frame: &Frame| {
+        let id = frame.text("/correlation_id").or_else(|| frame.text("/payload/tool_call_id"));
+        Some((frame.text("/message_type").unwrap_or_default().to_owned(), id?.to_owned()))
+    };
+    let own = anchor(report)?;
+    let call = report.text("/payload/tool_call_id")?;
+    frames
+        .iter()
+        .take_while(|frame| frame.n < report.n)
+        .filter(|frame| frame.kind == Kind::Report && anchor(frame).as_ref() == Some(&own))
+        .find(|frame| frame.text("/payload/tool_call_id").is_some_and(|other| other != call))
 }
 
 /// The Inbox message is a `tool_result`.

@@ -47,6 +47,7 @@ impl Definition {
                     "harbour": {"type": "string", "minLength": 1, "description": "A harbour – 港 –\nas the chart has it."},
                     "days": {"type": "integer", "minimum": 0, "maximum": 9_007_199_254_740_991_u64, "default": 0},
                     "height": {"type": ["number", "null"], "multipleOf": 0.25, "default": null},
+                    "step": {"type": "number", "enum": [0, 1, 2.5, 10], "exclusiveMinimum": -0.5},
                     "unit": {"type": "string", "enum": ["", "m", "ft"], "default": ""},
                     "detailed": {"type": "boolean", "default": false},
                     "marks": {
@@ -68,12 +69,17 @@ impl Definition {
             "options": {
                 "args": {
                     "defaults": {
-                        "days": 0, "unit": "", "height": null, "detailed": false,
+                        "days": 0, "unit": "", "height": null, "detailed": false, "step": 2.5,
+                        "marks": [{"at": [0.5, 2]}, {"at": [], "note": null}],
                         "session": format!("{{agent_turn_id}}-{word}"),
                     },
                     "fixed": {"tenant": "{project_id}"},
                 },
                 "envs": {"api_key": "TIDES_API_KEY"},
+                "jina": {
+                    "mode": "search", "base_url": "https://s.jina.ai", "path": "/tides", "method": "GET",
+                    "auth_env": "TIDES_API_KEY",
+                },
             },
         });
         Self { word: word.to_owned(), body, writing: Writing::default(), form: String::new() }

@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::exchange::Reading;
+use super::exchange::{Reading, is_made_of};
 use super::upload::Upload;
 use super::world::Seen;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
@@ -61,10 +61,22 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
     if name == "tool_name" && !upload.definition.form.is_empty() && upload.post.is_4xx() {
         return Err(Alternative::RefusesNames.seen_in(upload.post.answer));
     }
+    if upload.post.is_4xx() && seen.old.as_ref().is_some_and(|old| old.stored().is_some()) {
+        return Err(Alternative::NoNewVersion.seen_in(upload.post.answer));
+    }
     if let (true, Some(good)) = (upload.post.is_2xx() && upload.stored().is_none(), seen.good.first()) {
         was_alive(Some(good), "before")?;
-        let hint = "find a tool under the name that its definition spells, or refuse the name";
-        let message = format!("nothing is there under the name that was uploaded: {}", upload.summary());
+        let (message, hint) = match upload.reading_after() {
+            Reading::Row(_) => (
+                "under the name that was uploaded there is another definition",
+                "keep the last definition of a name that was accepted, in each project its own",
+            ),
+            _ => (
+                "nothing is there under the name that was uploaded",
+                "find a tool under the name that its definition spells, or refuse the name",
+            ),
+        };
+        let message = format!("{message}: {}", upload.summary());
         let finding = Finding::new(message, hint).expected(upload.definition.name()).at("/tool_name");
         return Err(read_in(upload, finding).into());
     }
@@ -75,6 +87,27 @@ pub(super) fn is_as_uploaded(seen: &Seen<'_>, name: &str) -> Judgement {
 /// The row belongs to the project of the path.
 pub(super) fn is_of_its_project(seen: &Seen<'_>) -> Judgement {
     equals(&seen.upload, "project_id", &seen.project.into())
+}
+
+/// The row is not shown in a project that the tool was not uploaded to.
+pub(super) fn is_nowhere_else(seen: &Seen<'_>) -> Judgement {
+    let upload = &seen.upload;
+    upload.row()?;
+    let Some(elsewhere) = seen.elsewhere else {
+        return Err(CheckFailure::NotObserved("no other project was looked at".to_owned()));
+    };
+    was_alive(seen.good.first(), "in the other project")?;
+    match elsewhere.reading(upload.definition) {
+        Reading::Row(row) if is_made_of(row, upload.definition) => Err(elsewhere
+            .shown_in(upload.post.shown_in(Finding::new(
+                "the tool is shown in a project that it was not uploaded to",
+                "keep the project of the path with every row, and show a project its own rows only",
+            )))
+            .expected("no such tool")
+            .actual(Some(row))
+            .into()),
+        _ => Ok(()),
+    }
 }
 
 /// Everything that a row must have of an upload is there, whatever it is.

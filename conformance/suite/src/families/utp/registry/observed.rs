@@ -99,6 +99,7 @@ impl ObservedUpload<'_> {
                 .map(|before| std::iter::once(before).chain(after).map(Found::upload).collect())
                 .unwrap_or_default(),
             project: self.project,
+            elsewhere: None,
         }
     }
 }
@@ -119,7 +120,9 @@ fn uploads(frames: &[Frame]) -> Vec<Found<'_>> {
     let exchange = |request: &Frame| Exchange::of(frames, request.headers.get(EXCHANGE)?.parse().ok()?);
     let found = |(at, request): (usize, &&Frame)| {
         let definition = Definition::read(request.body.as_str().filter(|_| is_upload(request))?)?;
-        let same = |other: &&&Frame| other.headers.get(CALL) == request.headers.get(CALL);
+        let same = |other: &&&Frame| {
+            other.headers.get(CALL) == request.headers.get(CALL) && project(other) == project(request)
+        };
         let is_next = |other: &&&Frame| !is_upload(other);
         let mut earlier = requests[..at].iter().rev().filter(same).take_while(is_next);
         let later = requests[at + 1..].iter().filter(same).take_while(is_next);

@@ -29,6 +29,8 @@ pub struct Scene {
     pub old: Option<MadeUpload>,
     /// Good definitions, uploaded before and after a bad one.
     pub good: Vec<MadeUpload>,
+    /// What was read of the tool in another project.
+    pub elsewhere: Option<u64>,
     /// What this run made up, and the stable name that stands for it in reports.
     pub names: Vec<(String, String)>,
     unique: String,
@@ -47,6 +49,7 @@ impl Scene {
             made: None,
             old: None,
             good: Vec::new(),
+            elsewhere: None,
             names: vec![(unique.clone(), UNIQUE.to_owned())],
             unique,
             scenario: scenario.to_owned(),
@@ -104,6 +107,32 @@ impl Scene {
         let mut made = self.session.upload(&self.caller, &self.project, &self.draft).await;
         self.upload_good("tide_<unique>_after", "word after").await;
         made.before = Some(before);
+        made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);
+        self.made = Some(made);
+    }
+
+    /// Uploads the definition once more, perhaps after a new version of it.
+    pub async fn upload_again(&mut self, after_a_new_version: bool) {
+        self.old = Some(self.session.upload(&self.caller, &self.project, &self.draft).await);
+        if after_a_new_version {
+            let word = self.word("new word");
+            let revised = self.draft.revised(&self.session.version, &word);
+            let made = self.session.upload(&self.caller, &self.project, &revised).await;
+            self.good.push(made);
+        }
+        self.upload().await;
+    }
+
+    /// Uploads the definition, then another one of its name to another project, and looks at the first again; and
+    /// whether the other project shows it before it has one of its own.
+    pub async fn upload_beside_a_namesake(&mut self) {
+        let mut made = self.session.upload(&self.caller, &self.project, &self.draft).await;
+        let other = format!("{}_other", self.project);
+        self.elsewhere = Some(self.session.read(&self.caller, &other, &self.draft).await);
+        let word = self.word("other word");
+        let namesake = self.draft.revised(&self.session.version, &word);
+        let own = self.session.upload(&self.caller, &other, &namesake).await;
+        self.good.push(own);
         made.after = Some(self.session.read(&self.caller, &self.project, &self.draft).await);
         self.made = Some(made);
     }

@@ -419,7 +419,8 @@ impl Session for ManagementSession {
     }
 
     fn capabilities(&self) -> BTreeSet<String> {
-        BTreeSet::new()
+        // Of a registry whose one project the manifest names, no other may be there.
+        self.table.project.is_none().then(|| "registry.projects".to_owned()).into_iter().collect()
     }
 
     fn idle(&self, _: &str) -> Option<&'static str> {

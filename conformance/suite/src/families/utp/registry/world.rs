@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cucumber::World as CucumberWorld;
 
 use super::definition::Definition;
+use super::exchange::Exchange;
 use super::observed::{EveryUpload, ObservedUpload};
 use super::scene::Scene;
 use super::session::ManagementSession;
@@ -61,6 +62,8 @@ pub(super) struct Seen<'a> {
     pub old: Option<Upload<'a>>,
     /// Good ones before and after it.
     pub good: Vec<Upload<'a>>,
+    /// What was read of the tool in another project.
+    pub elsewhere: Option<Exchange<'a>>,
     /// The project of the path.
     pub project: &'a str,
 }
@@ -121,11 +124,12 @@ impl World {
         let scene = self.scene()?;
         let frames = scene.caller.transcript.frames();
         let (made, old, good) = (scene.made.clone(), scene.old.clone(), scene.good.clone());
-        let project = scene.project.clone();
+        let (project, elsewhere) = (scene.project.clone(), scene.elsewhere);
         let seen = made.as_ref().and_then(|made| Upload::of(&frames, made)).map(|upload| Seen {
             upload,
             old: old.as_ref().and_then(|made| Upload::of(&frames, made)),
             good: good.iter().filter_map(|made| Upload::of(&frames, made)).collect(),
+            elsewhere: elsewhere.and_then(|number| Exchange::of(&frames, number)),
             project: &project,
         });
         match seen {

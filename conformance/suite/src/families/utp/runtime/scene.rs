@@ -33,6 +33,8 @@ const TOOLS: [(&str, &str); 4] = [
 ];
 /// The agent of turns that show that the runtime is alive. A runtime may run one turn of an agent at a time.
 const SENTINEL: &str = "ag_sentinel";
+/// The agent of a turn whose call has a result card and no report.
+const UNREPORTED: &str = "ag_unreported";
 /// Records of an Inbox that are looked at.
 const MAX_RECORDS: usize = 200;
 
@@ -363,6 +365,23 @@ impl Scene {
         // An early end of the window would need something to wait for; the point is that nothing comes.
         transcript::sleep_unless_replaying(session.timeouts.settle_window_after(began.elapsed())).await;
         alive
+    }
+
+    /// Whether a turn goes on although nothing is reported of its call, once the result card is in the store: what then
+    /// follows a report is no sign that the report was used.
+    pub async fn goes_on_unreported(&mut self, session: &RuntimeSession) -> bool {
+        let turn = self.add_turn(session);
+        UNREPORTED.clone_into(&mut self.turns[turn].agent_id);
+        self.assign(UNREPORTED, &session.worker_target);
+        let call = self.plan_call(session, "suspend");
+        if self.start_turn(session, turn, session.timeouts.answer).await.is_err()
+            || !self.await_command(session, call, session.timeouts.answer).await
+        {
+            return false;
+        }
+        self.project.seed_card(&self.calls[call].card);
+        let own = &self.turns[turn];
+        self.wait(session, |frames| seen::goings_on(frames, own).next().is_some()).await
     }
 
     /// A quiet window, for what must not come after something that was seen.

@@ -10,6 +10,9 @@ use crate::families::utp::message::{card_type, mentions};
 use crate::families::utp::subject;
 use crate::transcript::{Frame, Kind};
 
+/// Words of a status that mean a success and nothing else.
+pub const SUCCESS: [&str; 4] = ["success", "succeeded", "successful", "ok"];
+
 /// What became of a turn after a report.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Behaviour {
@@ -164,29 +167,42 @@ pub fn deliverable<'a>(frames: &'a [Frame], turn: &Turn) -> Option<&'a Frame> {
     deliverables(frames, turn).next()
 }
 
-/// All saved deliverables of a turn.
+/// All saved deliverables of a turn: those that name it, and those that its task event points to. One that names no turn
+/// may be anybody's.
 pub fn deliverables<'a>(frames: &'a [Frame], turn: &Turn) -> impl Iterator<Item = &'a Frame> {
     let id = turn.id.clone();
+    let pointed: Vec<&str> =
+        tasks(frames, turn).filter_map(|task| task.text("/deliverable_card_id")).collect();
     saved_cards(frames)
         .filter(|(_, card)| card_type(card) == Some("task.deliverable"))
         .filter(move |(_, card)| {
-            let own = card.pointer("/metadata/agent_turn_id").or_else(|| card.get("agent_turn_id"));
-            own.and_then(Value::as_str).is_none_or(|own| own == id)
+            let named = card.pointer("/metadata/agent_turn_id").or_else(|| card.get("agent_turn_id"));
+            match named.and_then(Value::as_str) {
+                Some(named) => named == id,
+                None => card.get("card_id").and_then(Value::as_str).is_some_and(|own| pointed.contains(&own)),
+            }
         })
         .map(|(frame, _)| frame)
 }
 
-/// Whether the end of a turn says that it failed.
+/// Whether the end of a turn says that it failed. One that calls itself a success did not fail, whatever `error` holds.
 pub fn failed(end: &Frame) -> bool {
     let status = end.text("/status").unwrap_or_default().to_lowercase();
-    let error = end.member("/error").is_some_and(|error| match error {
+    let says = |words: &[&str]| words.iter().any(|word| status.contains(word));
+    says(&["fail", "error", "cancel", "timeout", "timed", "abort"])
+        || (!SUCCESS.contains(&status.as_str()) && end.member("/error").is_some_and(is_error))
+}
+
+/// Whether the value of a member `error` says that there is one.
+pub fn is_error(error: &Value) -> bool {
+    match error {
+        Value::Null => false,
         Value::Bool(failed) => *failed,
         Value::String(text) => !text.is_empty(),
         Value::Array(items) => !items.is_empty(),
         Value::Object(members) => !members.is_empty(),
-        _ => true,
-    });
-    error || ["fail", "error", "cancel", "timeout", "timed", "abort"].iter().any(|word| status.contains(word))
+        Value::Number(_) => true,
+    }
 }
 
 /// The records of the agent's Inbox that belong to a call, of the last time that it was read.
@@ -212,4 +228,68 @@ pub fn wakeups<'a>(frames: &'a [Frame], turn: &'a Turn, call: &ToolCall) -> impl
         .filter(|frame| frame.kind == Kind::Wakeup)
         .filter(move |frame| frame.n > since)
         .filter(|frame| frame.text("/agent_id").is_none_or(|own| own == turn.agent_id))
+}
+
+#[cfg(test)]
+mod tests {
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::utp::project_name::ProjectName;
+
+    fn turn() -> Turn {
+        let name = ProjectName { unique: "u".to_owned(), stable: "s".to_owned(), suffix: String::new() };
+        Turn::new(&name, 1, "mark-u-1".to_owned())
+    }
+
+    fn frame(kind: Kind, body: Value) -> Frame {
+        Frame {
+            n: 1,
+            at_us: 0,
+            direction: Direction::FromTarget,
+            kind,
+            channel: "cg.v1r3.prj.public.evt.agent.ag_pilot.task".to_owned(),
+            headers: std::collections::BTreeMap::new(),
+            body,
+        }
+    }
+
+    #[test]
+    fn a_success_with_an_error_has_not_failed() {
+        let error = json!({"code": "quota_exceeded"});
+        for (status, error, expect) in [
+            (json!("success"), error.clone(), false),
+            (json!("Success"), error.clone(), false),
+            (json!("failed"), Value::Null, true),
+            // It may mean that the turn is over.
+            (json!("completed"), error.clone(), true),
+            (Value::Null, error, true),
+            (json!("completed"), json!({}), false),
+            (json!("success"), Value::Null, false),
+        ] {
+            let end = frame(Kind::Task, json!({"status": status, "error": error}));
+            assert_eq!(failed(&end), expect, "{}", end.body);
+        }
+    }
+
+    #[test]
+    fn a_deliverable_belongs_to_the_turn_that_it_names_or_that_points_to_it() {
+        let turn = turn();
+        let card = |metadata: Value| {
+            let card = json!({"card_id": "card_d", "type": "task.deliverable", "metadata": metadata});
+            frame(Kind::CardSave, json!({"card": card}))
+        };
+        let event =
+            |id: &str| frame(Kind::Task, json!({"agent_turn_id": turn.id, "deliverable_card_id": id}));
+        for (frames, expect) in [
+            (vec![card(json!({"agent_turn_id": turn.id}))], 1),
+            (vec![card(json!({"agent_turn_id": "another"}))], 0),
+            (vec![card(json!({}))], 0),
+            (vec![card(json!({})), event("card_d")], 1),
+            (vec![event("card_other"), card(json!({}))], 0),
+        ] {
+            assert_eq!(deliverables(&frames, &turn).count(), expect, "{frames:?}");
+        }
+    }
 }

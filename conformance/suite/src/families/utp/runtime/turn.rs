@@ -5,6 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::families::utp::call::{AGENT, CHANNEL};
+use crate::families::utp::judge::seen::STATUSES;
+use crate::families::utp::message;
 use crate::families::utp::project_name::ProjectName;
 use crate::families::utp::subject;
 use crate::families::utp::trace::{RECURSION_DEPTH, Traceparent};
@@ -136,7 +138,8 @@ impl Row {
     }
 }
 
-fn type_of(value: &Value) -> &'static str {
+/// The type of a value in a schema.
+pub(super) fn type_of(value: &Value) -> &'static str {
     match value {
         Value::Array(_) => "array",
         Value::Object(_) => "object",
@@ -268,6 +271,14 @@ impl ToolCall {
             // A runtime may take only those reports that are as deep as their commands.
             (RECURSION_DEPTH.to_owned(), self.depth.clone().unwrap_or_else(|| "1".to_owned())),
         ]);
+    }
+
+    /// Whether its card is the result of the call, whatever its callback says.
+    pub fn has_result_card(&self) -> bool {
+        let status = self.card.pointer("/content/status").and_then(Value::as_str);
+        message::card_type(&self.card) == Some("tool.result")
+            && message::call_id(&self.card) == Some(self.id())
+            && status.is_some_and(|status| STATUSES.contains(&status))
     }
 
     /// The report of its callback.

@@ -12,6 +12,7 @@ use crate::engine::world::{HasCore as _, Step};
 use crate::families::utp::call::Call;
 use crate::families::utp::observed::EveryCall;
 use crate::families::utp::scene::Scene;
+use crate::families::utp::trace::Traceparent;
 use crate::families::utp::world::World;
 use crate::transcript::Transcript;
 
@@ -32,15 +33,8 @@ vocabulary! {
     enum Document "document" {
         "the command" => Command,
         "the tool.call card's metadata" => Metadata,
+        "the tool.call card's argument" => Argument,
         "its row" => Row,
-    }
-}
-
-vocabulary! {
-    /// Where a text stands that a scenario chooses.
-    enum TextPlace "text_place" {
-        "command's header" => Header,
-        "tool.call card's argument" => Argument,
     }
 }
 
@@ -115,6 +109,13 @@ fn set_member(world: &mut World, document: Document, member: String, value: Json
             world.call()?.set(&member, value);
         }
         Document::Metadata => world.call()?.card["metadata"][member] = value.0,
+        Document::Argument => {
+            let value = match value.0 {
+                Value::String(text) => Value::from(filled(world, &text)?),
+                other => other,
+            };
+            world.call()?.card["content"]["arguments"][member] = value;
+        }
         Document::Row => return set_row_option(world, &member, value.0),
     }
     keep_card(world)
@@ -127,29 +128,27 @@ fn remove_member(world: &mut World, document: Document, member: String) -> Step 
             world.call()?.command.remove(&member);
             return Ok(());
         }
-        Document::Metadata => {
-            if let Some(metadata) = world.call()?.card["metadata"].as_object_mut() {
-                metadata.remove(&member);
-            }
-        }
+        Document::Metadata => take_out(&mut world.call()?.card["metadata"], &member),
+        Document::Argument => take_out(&mut world.call()?.card["content"]["arguments"], &member),
         Document::Row => return remove_row_option(world, &member),
     }
     keep_card(world)
 }
 
-#[given(expr = "the {text_place} {string} is {string}")]
-fn set_text(world: &mut World, place: TextPlace, name: String, text: String) -> Step {
-    match place {
-        TextPlace::Header => {
-            world.call()?.headers.insert(name, text);
-            Ok(())
-        }
-        TextPlace::Argument => {
-            let text = filled(world, &text)?;
-            world.call()?.card["content"]["arguments"][name] = Value::from(text);
-            keep_card(world)
-        }
+fn take_out(object: &mut Value, member: &str) {
+    if let Some(members) = object.as_object_mut() {
+        members.remove(member);
     }
+}
+
+#[given(expr = "the command's header {string} is {string}")]
+fn set_header(world: &mut World, name: String, text: String) -> Step {
+    let call = world.call()?;
+    if let Some(trace) = Traceparent::parse(&text).filter(|_| name == "traceparent") {
+        call.trace = trace;
+    }
+    call.headers.insert(name, text);
+    Ok(())
 }
 
 #[given(expr = "the command carries {string} inline")]

@@ -4,10 +4,12 @@ use cucumber::then;
 
 use super::IfAny;
 use crate::engine::judge::CheckFailure;
-use crate::engine::world::{FamilyWorld as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
+use crate::families::utp::judge::seen::Calls;
 use crate::families::utp::judge::{card, repeat, seen};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::world::World;
+use crate::transcript::Frame;
 
 #[then("a tool.result card is written for the call")]
 fn is_written(world: &mut World) -> Step {
@@ -18,6 +20,37 @@ fn is_written(world: &mut World) -> Step {
 async fn shows_work(world: &mut World) -> Step {
     world.answered().await?;
     world.judge_call(card::shows_work)
+}
+
+#[then(expr = "the result holds the card's argument {string}")]
+async fn holds_argument(world: &mut World, name: String) -> Step {
+    world.answered().await?;
+    let Err(abort) = world.judge_call(|frames, calls| card::holds_argument(frames, calls, &name)) else {
+        return Ok(());
+    };
+    if !matches!(world.core().trouble, Some(CheckFailure::Broken(_))) || takes_arguments(world, &name).await?
+    {
+        return Err(abort);
+    }
+    let frames = world.frames();
+    Err(world.abort(Alternative::FixedArguments.seen_in(seen::result_cards(&frames).map(|(frame, _)| frame))))
+}
+
+/// Whether the tool takes and returns a plain text as this argument.
+async fn takes_arguments(world: &mut World, name: &str) -> Result<bool, Abort> {
+    let session = world.session()?;
+    let subject = world.call()?.clone();
+    let scene = world.scene()?;
+    let mut plain = scene.prepare_like(&subject);
+    plain.card["content"]["arguments"][name] = "plain".into();
+    scene.project.seed_card(&plain.card);
+    scene.others.extend(plain.names());
+    scene.send(&session, &plain).await;
+    let answered = scene.answer(&session, &plain).await;
+    let others: Vec<String> = subject.names().collect();
+    let calls = Calls { subject: &plain, others: &others };
+    let holds = |frames: &[Frame]| card::holds_argument(frames, &calls, name).is_ok();
+    Ok(answered && scene.project.transcript.with(holds))
 }
 
 #[then("the result shows nothing of the earlier arguments")]

@@ -17,6 +17,7 @@ vocabulary! {
         "does not accept it" => DoesNotAccept,
         "rejects it, or stores the value that is meant" => RejectsOrNormalises,
         "keeps the old version" => KeepsTheOld,
+        "shows it in no other project" => ShowsNowhereElse,
     }
 }
 
@@ -42,5 +43,6 @@ fn reacts(world: &mut World, reaction: RegistryReaction) -> Step {
         RegistryReaction::DoesNotAccept => judge::is_not_accepted,
         RegistryReaction::RejectsOrNormalises => judge::is_rejected_or_normalised,
         RegistryReaction::KeepsTheOld => judge::is_kept,
+        RegistryReaction::ShowsNowhereElse => judge::is_nowhere_else,
     })
 }

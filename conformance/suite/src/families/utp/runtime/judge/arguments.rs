@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::command;
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::utp::judge::seen::saved_cards;
-use crate::families::utp::message::mentions;
+use crate::families::utp::message::{Likeness, ROUNDED, likeness, mentions};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::turn::Turn;
@@ -57,10 +57,11 @@ pub fn is(frames: &[Frame], view: View<'_>, name: &str, expected: &Value) -> Jud
 
 fn holds((frame, card): (&Frame, &Value), name: &str, expected: &Value) -> Judgement {
     let value = card.pointer("/content/arguments").and_then(|arguments| arguments.get(name));
-    if value == Some(expected) {
+    let likeness = value.map_or(Likeness::Different, |value| likeness(expected, value));
+    if likeness == Likeness::Same {
         return Ok(());
     }
-    Err(Finding::new(
+    let finding = Finding::new(
         format!("the argument `{name}` in the tool.call card is not what it should be"),
         "defaults count where the model leaves a parameter out (null is a value), fixed values always; \
          everything else is what the model gave",
@@ -68,8 +69,14 @@ fn holds((frame, card): (&Frame, &Value), name: &str, expected: &Value) -> Judge
     .expected(expected.clone())
     .actual(value)
     .at(format!("/card/content/arguments/{name}"))
-    .frame(frame)
-    .into())
+    .frame(frame);
+    Err(if likeness == Likeness::Rounded { finding.recommended(ROUNDED) } else { finding }.into())
+}
+
+/// The card holds what the model gave in this call, where the registration adds nothing.
+pub fn are_its_own(frames: &[Frame], view: View<'_>) -> Judgement {
+    let members = view.call.arguments.as_object();
+    members.into_iter().flatten().try_for_each(|(name, expected)| is(frames, view, name, expected))
 }
 
 /// A template variable in an argument was filled in.

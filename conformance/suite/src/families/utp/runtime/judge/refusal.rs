@@ -12,9 +12,6 @@ use crate::families::utp::runtime::seen::Behaviour;
 use crate::families::utp::runtime::view::View;
 use crate::transcript::Frame;
 
-/// Words of a status that mean a success.
-const SUCCESS: [&str; 4] = ["success", "succeeded", "ok", "completed"];
-
 /// Words of the status of an Inbox record that nobody will go on with.
 const GIVEN_UP: [&str; 8] = ["error", "fail", "reject", "skip", "invalid", "drop", "discard", "dead"];
 
@@ -91,19 +88,40 @@ fn succeeds(message: &Value, token: &str) -> bool {
     }
     let content = message.get("content").unwrap_or(&Value::Null);
     let parsed = content.as_str().and_then(|text| serde_json::from_str(text).ok());
-    let failed =
-        |members: &serde_json::Map<String, Value>| members.get("error").is_some_and(|error| !error.is_null());
     match parsed.as_ref().unwrap_or(content) {
         Value::Null => true,
         Value::String(text) => text.trim().is_empty(),
         Value::Array(items) => items.is_empty(),
         Value::Object(members) if members.is_empty() => true,
-        Value::Object(members) if failed(members) => false,
         Value::Object(members) => {
-            let says =
-                |name: &str| members.get(name).and_then(Value::as_str).unwrap_or_default().to_lowercase();
-            SUCCESS.contains(&says("status").as_str())
+            let status = members.get("status").and_then(Value::as_str).unwrap_or_default().to_lowercase();
+            // One that is over may have failed.
+            let is_over = status == "completed" && !members.get("error").is_some_and(seen::is_error);
+            is_over || seen::SUCCESS.contains(&status.as_str())
         }
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn a_message_that_says_success_reports_one_whatever_its_error_holds() {
+        for (content, expect) in [
+            (json!(r#"{"status": "success", "error": {"code": "x"}}"#), true),
+            (json!(r#"{"status": "success", "error": ""}"#), true),
+            (json!(r#"{"status": "completed", "error": {"code": "x"}}"#), false),
+            (json!(r#"{"status": "completed"}"#), true),
+            (json!(r#"{"error": {"code": "x"}}"#), false),
+            (json!("refused"), false),
+            (json!(""), true),
+        ] {
+            let message = json!({"role": "tool", "content": content});
+            assert_eq!(succeeds(&message, "tok-1"), expect, "{content}");
+        }
     }
 }

@@ -87,6 +87,14 @@ async fn first_and_second(world: &mut World, second: SecondReport) -> Step {
     followed(world, 1).await
 }
 
+#[when("the first call is reported, then the second, the first again, and then the third")]
+async fn first_second_first(world: &mut World) -> Step {
+    for call in [0, 1, 0, 2] {
+        report(world, call).await?;
+    }
+    followed(world, 2).await
+}
+
 /// Reports the first call again, with other members and another card.
 async fn report_otherwise(world: &mut World) -> Step {
     let call = world.call(0)?;

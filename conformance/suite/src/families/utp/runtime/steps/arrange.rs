@@ -9,7 +9,7 @@ use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::Step;
 use crate::families::utp::runtime::model::Ending;
 use crate::families::utp::runtime::observed::{EveryCommand, ResultControl};
-use crate::families::utp::runtime::turn::Row;
+use crate::families::utp::runtime::turn::{Row, type_of};
 use crate::families::utp::runtime::world::World;
 use crate::transcript::Kind;
 
@@ -143,9 +143,22 @@ fn gives_nothing(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given(expr = "the turn runs in channel {string}")]
-fn runs_in_channel(world: &mut World, channel: String) -> Step {
-    world.scene()?.turns[0].channel = channel;
+vocabulary! {
+    /// Which of two turns.
+    enum WhichTurn "which_turn" {
+        "further turn" => Further,
+        "turn" => First,
+    }
+}
+
+#[given(expr = "the {which_turn} runs in channel {string}")]
+fn runs_in_channel(world: &mut World, which: WhichTurn, channel: String) -> Step {
+    let turns = &mut world.scene()?.turns;
+    let index = match which {
+        WhichTurn::First => 0,
+        WhichTurn::Further => turns.len() - 1,
+    };
+    turns[index].channel = channel;
     Ok(())
 }
 
@@ -159,6 +172,15 @@ async fn waits(world: &mut World, kind: CallKind) -> Step {
 async fn waits_for_two(world: &mut World, first: CallKind, second: CallKind) -> Step {
     calls_tool(world, first)?;
     calls_tool(world, second)?;
+    world.called().await
+}
+
+#[given("a turn that waits for three suspend calls")]
+async fn waits_for_three(world: &mut World) -> Step {
+    let session = world.session()?;
+    for _ in 0..3 {
+        world.scene()?.plan_call(&session, "suspend");
+    }
     world.called().await
 }
 
@@ -220,9 +242,8 @@ async fn served_by(world: &mut World, target: String) -> Step {
 
 fn property(world: &mut World, name: &str, value: &Value) -> Step {
     let kind = match value {
-        Value::Bool(_) => "boolean",
-        Value::Number(_) => "integer",
-        _ => "string",
+        Value::Number(number) if !number.is_f64() => "integer",
+        other => type_of(other),
     };
     // Null must be a value that the schema allows.
     let schema = json!({"type": [kind, "null"]});

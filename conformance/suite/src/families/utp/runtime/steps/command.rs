@@ -2,13 +2,21 @@
 
 use cucumber::then;
 
-use crate::engine::parameters::Json;
+use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{arguments, command};
 use crate::families::utp::runtime::model::SUBMIT;
 use crate::families::utp::runtime::seen;
 use crate::families::utp::runtime::world::World;
+
+vocabulary! {
+    /// Where a turn runs.
+    enum TurnPlace "turn_place" {
+        "project" => Project,
+        "channel" => Channel,
+    }
+}
 
 #[then(expr = "the command carries {string}")]
 fn carries(world: &mut World, member: String) -> Step {
@@ -36,25 +44,21 @@ fn usual_form(world: &mut World) -> Step {
     if world.judges_every() {
         return world.judge_tool_commands(|own, place| command::is_usual(own.command, place));
     }
-    world.judge_call(0, command::has_usual_form)
+    world.judge_calls(command::has_usual_form)
 }
 
-#[then("the subject names the turn's project")]
-fn names_project(world: &mut World) -> Step {
+#[then(expr = "the subject names the turn's {turn_place}")]
+fn names_place(world: &mut World, place: TurnPlace) -> Step {
     if world.judges_every() {
-        return world.judge_tool_commands(|own, (project, _)| command::token_is(own.command, 2, project));
+        return world.judge_tool_commands(move |own, (project, channel)| match place {
+            TurnPlace::Project => command::token_is(own.command, 2, project),
+            TurnPlace::Channel => command::token_is(own.command, 3, channel),
+        });
     }
-    world.judge_call(0, |frames, view| command::has_token(frames, view, 2, view.project))
-}
-
-#[then(expr = "the subject names channel {string}")]
-fn names_channel(world: &mut World, channel: String) -> Step {
-    world.judge_call(0, |frames, view| command::has_token(frames, view, 3, &channel))
-}
-
-#[then("the subject names the turn's channel")]
-fn names_own_channel(world: &mut World) -> Step {
-    world.judge_tool_commands(|own, (_, channel)| command::token_is(own.command, 3, channel))
+    world.judge_calls(move |frames, view| match place {
+        TurnPlace::Project => command::has_token(frames, view, 2, view.project),
+        TurnPlace::Channel => command::has_token(frames, view, 3, &view.turn.channel),
+    })
 }
 
 #[then("a built-in is called on the PMO's subject for it")]
@@ -71,7 +75,7 @@ fn conveys(world: &mut World) -> Step {
 
 #[then("the command's after_execution is the registered one")]
 fn registered(world: &mut World) -> Step {
-    world.judge_call(0, command::follows_registration)
+    world.judge_calls(command::follows_registration)
 }
 
 #[then("the command holds no parameters")]
@@ -92,6 +96,11 @@ fn typed(world: &mut World) -> Step {
 #[then(expr = "the card's argument {string} is {json}")]
 fn argument(world: &mut World, name: String, value: Json) -> Step {
     world.judge_call(0, |frames, view| arguments::is(frames, view, &name, &value.0))
+}
+
+#[then("each card holds the arguments of its own call")]
+fn own_arguments(world: &mut World) -> Step {
+    world.judge_calls(arguments::are_its_own)
 }
 
 #[then(expr = "the card's argument {string} holds the call's {string}")]

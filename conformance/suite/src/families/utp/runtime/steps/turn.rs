@@ -7,7 +7,7 @@ use cucumber::then;
 use super::CallKind;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::engine::parameters::vocabulary;
-use crate::engine::world::{Abort, FamilyWorld as _, Step};
+use crate::engine::world::{Abort, FamilyWorld as _, HasCore as _, Step};
 use crate::families::utp::reason::Alternative;
 use crate::families::utp::runtime::judge::{refusal, turn};
 use crate::families::utp::runtime::observed::ObservedReport;
@@ -233,7 +233,18 @@ async fn override_once(world: &mut World, kind: CallKind) -> Step {
 async fn not_consumed(world: &mut World) -> Step {
     goes_on_at_all(world)?;
     world.settled().await?;
-    world.judge_call(0, refusal::is_not_consumed)
+    let Err(abort) = world.judge_call(0, refusal::is_not_consumed) else { return Ok(()) };
+    let is_broken = matches!(world.core().trouble, Some(CheckFailure::Broken(_)));
+    if !is_broken || !world.call(0)?.has_result_card() {
+        return Err(abort);
+    }
+    let session = world.session()?;
+    if !world.scene()?.goes_on_unreported(&session).await {
+        return Err(abort);
+    }
+    let message =
+        "the runtime goes on as soon as the tool.result card is saved, whatever is reported".to_owned();
+    Err(world.abort(CheckFailure::NotObserved(message)))
 }
 
 #[then("a correct callback still answers it, unless the failure shows")]
