@@ -6,6 +6,7 @@ use super::answer;
 use super::answer::Answer;
 use super::judge::Reply;
 use super::scene::{Call, Made};
+use super::session::ToolbusSession;
 use crate::engine::invariant::ExchangeKind;
 use crate::net::wire::CALL;
 use crate::transcript::{Frame, Kind};
@@ -28,10 +29,9 @@ pub(super) struct ObservedCall<'a> {
 }
 
 impl ObservedCall<'_> {
-    /// The call as judgements know it; pointers lead to results and correlation ids.
-    pub(super) fn reply<'r>(&'r self, result_pointer: &'r str, trace_pointer: &'r str) -> Reply<'r> {
-        let Self { frames, made, answer, .. } = self;
-        Reply { made, frames, answer: answer.clone(), result_pointer, trace_pointer }
+    /// The call as judgements know it.
+    pub(super) fn reply<'r>(&'r self, session: &'r ToolbusSession) -> Reply<'r> {
+        Reply { answer: self.answer.clone(), ..Reply::of(self.frames, &self.made, session) }
     }
 }
 
@@ -68,6 +68,7 @@ fn observed<'a>(frames: &'a [Frame], request: &'a Frame) -> Option<ObservedCall<
         probe: None,
         tool: tool.to_owned(),
         arguments: arguments.cloned().unwrap_or_default(),
+        is_bare: arguments.is_none(),
         value: Value::Null,
         stored: None,
         picked: None,
