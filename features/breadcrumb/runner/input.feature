@@ -93,3 +93,7 @@ Feature: What becomes of the input of a request
         | random     | null      |
         | random     | true      |
         | random     | 17        |
+        | random     | 0         |
+        | random     | false     |
+        | random     | ""        |
+        | echo       | 0         |

@@ -36,6 +36,21 @@ Feature: A runner answers once
       When the agent makes the calls and waits for one more answer
       Then each is answered once
 
+    @cap:runner.store
+    Scenario: A call whose breadcrumb is changed afterwards
+      Given a tool runner
+      And a call
+      When the agent makes the call, and then changes what they stand in
+      Then each is answered once
+
+    @cap:runner.store
+    Scenario: Two calls whose breadcrumb is changed afterwards
+      Given a tool runner
+      And a call with an expression that breaks off
+      And a call
+      When the agent makes the calls, and then changes what they stand in
+      Then each is answered once
+
     @cap:runner.routing
     Scenario Outline: A call of <tool> for the user
       Given a tool runner

@@ -45,30 +45,42 @@ Feature: What a tool answers when it fails
         | tool |
         | no-such-tool |
 
-    Scenario Outline: Of <tool>, whose provider answers with status <status>
+    Scenario Outline: Of <tool>, whose provider answers with <answer>
       Given a tool runner
       And a valid call of <tool>
-      And the provider answers with status <status>
+      And the provider answers with <answer>
       When the agent makes the call
       Then the failure has the form of the standard
 
       @cap:tool.openrouter
       Examples: openrouter
-        | tool | status |
-        | openrouter | 400 |
-        | openrouter | 429 |
+        | tool | answer |
+        | openrouter | status 400 |
+        | openrouter | status 429 |
+        | openrouter | an error in place of a reply |
+        | openrouter | a page of HTML |
+        | openrouter | an empty body |
+        | openrouter | a body that breaks off |
 
       @cap:tool.venice
       Examples: venice
-        | tool | status |
-        | venice | 400 |
-        | venice | 429 |
+        | tool | answer |
+        | venice | status 400 |
+        | venice | status 429 |
+        | venice | an error in place of a reply |
+        | venice | a page of HTML |
+        | venice | an empty body |
+        | venice | a body that breaks off |
 
       @cap:tool.ollama_local
       Examples: ollama_local
-        | tool | status |
-        | ollama_local | 400 |
-        | ollama_local | 429 |
+        | tool | answer |
+        | ollama_local | status 400 |
+        | ollama_local | status 429 |
+        | ollama_local | an error in place of a reply |
+        | ollama_local | a page of HTML |
+        | ollama_local | an empty body |
+        | ollama_local | a body that breaks off |
 
   @BRD-80
   Rule: The error should be something that a person can read

@@ -43,6 +43,13 @@ Feature: calculator, random, echo and timer
         | 6*7        | 42    |
         | 1200 * 300 | 360000 |
 
+      Examples: Large numbers and small ones
+        | expression            | value         |
+        | 70000 * 70000         | 4900000000    |
+        | 1000000 * 1000000 + 1 | 1000000000001 |
+        | 1 / 1000              | 0.001         |
+        | 0.25 - 0.75           | -0.5          |
+
   @BRD-65 @cap:tool.random
   Rule: random gives at least one number
 
@@ -70,6 +77,12 @@ Feature: calculator, random, echo and timer
         | true                 |
         | 雨が降る 🌧            |
         | $1 and ${x} and {y}  |
+        | 0                    |
+        | false                |
+        | null                 |
+        | 3.50                 |
+        | 1e3                  |
+        | {} []                |
 
     Scenario: A message with blanks around it
       Given a tool runner
@@ -93,9 +106,25 @@ Feature: calculator, random, echo and timer
       When the agent makes the call
       Then the output says how long it waited
 
+    @BRD-67
+    Scenario: Of two timers of one message each says how long
+      Given a tool runner
+      And a valid call of timer
+      And a call of timer for twice the time
+      When the agent makes the calls
+      Then the output says how long it waited
+
     @BRD-68
     Scenario: It does not answer before
       Given a tool runner
       And a valid call of timer
       When the agent makes the call
+      Then the output comes when the time is over
+
+    @BRD-68
+    Scenario: Of two timers of one message neither does
+      Given a tool runner
+      And a valid call of timer
+      And a call of timer for twice the time
+      When the agent makes the calls
       Then the output comes when the time is over

@@ -38,6 +38,24 @@ Feature: A failure of the Hub is a failed call
         | RATE_LIMITED                  |
         | EXTERNAL_API_ERROR            |
 
+    Scenario Outline: An error of a call of <tool> is reported as a failure
+      Given an agent
+      And a call of <tool>
+      And the Hub answers it with EXTERNAL_API_ERROR
+      When the agent makes the call
+      Then the call fails
+      And the failure reports EXTERNAL_API_ERROR
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
     @level:should
     Scenario Outline: A call that meets <code> is not made again and again
       Given an agent
@@ -116,9 +134,13 @@ Feature: A failure of the Hub is a failed call
       And the next call succeeds
 
       Examples:
-        | answer              |
-        | a page of HTML      |
-        | an empty body       |
-        | an empty list       |
-        | half a document     |
-        | a closed connection |
+        | answer                         |
+        | a page of HTML                 |
+        | an empty body                  |
+        | an empty list                  |
+        | half a document                |
+        | a closed connection            |
+        | a page of HTML with status 200 |
+        | nothing but null               |
+        | a text                         |
+        | an error with status 500       |

@@ -73,6 +73,13 @@ Feature: An execute request says who asks for what
       When the agent makes the call, and another for a second customer
       Then every execute request has the right customer
 
+    @cap:agent.customers
+    Scenario: So does a later call for the first
+      Given an agent
+      And a call of any Hub tool
+      When the agent makes the call, and others for a second customer and again for the first
+      Then every execute request has the right customer
+
   @HUB-20
   Rule: `user_id` is the end user or null
 
@@ -121,6 +128,38 @@ Feature: An execute request says who asks for what
         | email_search                |
         | email_read                  |
         | email_check_replies         |
+
+    Scenario Outline: The input <input> of <tool> arrives as <value>
+      Given an agent
+      And a call of <tool>
+      And its input "<input>" is <value>
+      When the agent makes the call
+      Then its inputs are those of the call
+
+      Examples: Values that look like none
+        | tool                        | input              | value |
+        | email_send                  | body               | "0"   |
+        | email_send                  | body               | ""    |
+        | email_search                | max_results        | 0     |
+        | calendar_create_event       | attendees          | []    |
+        | calendar_create_event       | description        | ""    |
+        | calendar_find_optimal_times | preferences        | {}    |
+        | calendar_update_event       | updates            | {"description": ""} |
+
+      Examples: Other values than those that are usual
+        | tool                        | input              | value |
+        | email_send                  | cc                 | ["cy@orchid.example", "di@orchid.example"] |
+        | email_send                  | body_type          | "html" |
+        | email_send                  | body               | "Zażółć – 雨 👩‍🚀\\n  <b>5 &lt; 6</b> & 100 % ${x}\\n" |
+        | email_search                | include_body       | true  |
+        | email_search                | max_results        | 25    |
+        | email_read                  | mark_as_read       | true  |
+        | calendar_create_event       | send_notifications | true  |
+        | calendar_delete_event       | send_notifications | true  |
+        | calendar_find_optimal_times | duration_minutes   | 45    |
+        | calendar_find_optimal_times | preferences        | {"avoid_mondays": false} |
+        | calendar_get_availability   | calendars          | ["primary", "team@orchid.example"] |
+        | email_check_replies         | since              | "2026-02-21T23:30:00+14:00" |
 
   @HUB-24
   Rule: Inputs have the documented names and types

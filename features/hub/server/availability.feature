@@ -16,6 +16,8 @@ Feature: calendar_get_availability
         | zone             |
         | Europe/Madrid    |
         | America/New_York |
+        | Asia/Kolkata     |
+        | UTC              |
 
   @HUB-62 @cap:customer.connected
   Rule: Without calendars it is about the primary one
@@ -32,7 +34,7 @@ Feature: calendar_get_availability
       And an event on "2031-04-02"
       And a full request for calendar_get_availability
       And it asks about the days around the event
-      When the agent sends the request without "calendars" and with it
+      When the agent sends the request with "calendars" and without it
       Then both answers list the busy times of the primary calendar
       And the event is among them
 
@@ -104,6 +106,8 @@ Feature: calendar_get_availability
         | zone             |
         | Europe/Madrid    |
         | America/New_York |
+        | Asia/Kolkata     |
+        | UTC              |
 
     Scenario Outline: Times in summer are written in <zone>
       Given a Hub

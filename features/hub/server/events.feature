@@ -79,6 +79,24 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | location    |
         | attendees   |
 
+    Scenario Outline: Its <member> is <value>
+      Given a Hub
+      And a full request for calendar_create_event
+      And its "inputs.<member>" is <value>
+      When the agent sends the request
+      Then the provider gets its "<member>"
+
+      Examples:
+        | member      | value                                               |
+        | description | ""                                                  |
+        | description | "0"                                                 |
+        | description | "A <b>&amp; 'C' 100 %\\nsecond – 雨 👩‍🚀"              |
+        | location    | ""                                                  |
+        | location    | "Großer Saal, 3. OG"                                |
+        | attendees   | []                                                  |
+        | attendees   | ["cy@orchid.example"]                               |
+        | start       | "2031-03-05T13:45:00Z"                              |
+
     Scenario: It is made once
       Given a Hub
       And a full request for calendar_create_event

@@ -59,6 +59,8 @@ Feature: calendar_find_optimal_times
         | minutes |
         | 30      |
         | 60      |
+        | 45      |
+        | 90      |
 
   @HUB-81 @cap:customer.connected @cap:data
   Rule: A suggestion lies in the range of dates

@@ -39,6 +39,24 @@ Feature: What stands in an execute request
         | "u-17" |
         | null   |
 
+    Scenario Outline: <tool> for nobody
+      Given a Hub
+      And a full request for <tool>
+      And its "user_id" is null
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
   @HUB-27 @cap:customer.connected
   Rule: The context is optional
 
@@ -56,6 +74,37 @@ Feature: What stands in an execute request
       When the agent sends the request
       Then the Hub executes it
 
+    Scenario Outline: The context is <context>
+      Given a Hub
+      And a full request for email_search
+      And its "context" is <context>
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | context                       |
+        | {"conversation_id": "conv-1"} |
+        | {"request_id": "req-2"}       |
+        | {}                            |
+
+    Scenario Outline: There is no context for <tool>
+      Given a Hub
+      And a full request for <tool>
+      And it has no "context"
+      When the agent sends the request
+      Then the Hub executes it
+
+      Examples:
+        | tool                        |
+        | calendar_create_event       |
+        | calendar_update_event       |
+        | calendar_delete_event       |
+        | calendar_find_optimal_times |
+        | email_send                  |
+        | email_search                |
+        | email_read                  |
+        | email_check_replies         |
+
   @HUB-28
   Rule: Without tool, customer or inputs nothing is executed
 
@@ -71,6 +120,24 @@ Feature: What stands in an execute request
         | tool        |
         | customer_id |
         | inputs      |
+
+    Scenario Outline: There is no <member> for <tool>
+      Given a Hub
+      And a full request for <tool>
+      And it has no "<member>"
+      When the agent sends the bad request
+      Then the request does not succeed
+
+      Examples:
+        | tool                        | member      |
+        | calendar_create_event       | customer_id |
+        | calendar_find_optimal_times | customer_id |
+        | email_send                  | customer_id |
+        | email_search                | customer_id |
+        | calendar_create_event       | inputs      |
+        | calendar_find_optimal_times | inputs      |
+        | email_send                  | inputs      |
+        | email_search                | inputs      |
 
   @HUB-29
   Rule: Members have their types
@@ -94,6 +161,12 @@ Feature: What stands in an execute request
         | agent_id    | "x"   |
         | customer_id | 17    |
         | inputs      | []    |
+        | agent_id    | ""    |
+        | agent_id    | 17    |
+        | customer_id | "x"   |
+        | customer_id | false |
+        | inputs      | "x"   |
+        | inputs      | 0     |
 
   @HUB-30 @cap:customer.connected @cap:customer.not_connected @cap:data
   Rule: The customer chooses the credentials
@@ -102,6 +175,17 @@ Feature: What stands in an execute request
       Given a Hub
       And a full request for <tool>
       When the agent sends the request for its customer and for not_connected
+      Then the customer is served, and the other one gets INTEGRATION_NOT_CONNECTED
+
+      Examples:
+        | tool                      |
+        | calendar_get_availability |
+        | email_search              |
+
+    Scenario Outline: <tool> for a customer, another one, and the first again
+      Given a Hub
+      And a full request for <tool>
+      When the agent sends the request for its customer and for not_connected, and again for the first
       Then the customer is served, and the other one gets INTEGRATION_NOT_CONNECTED
 
       Examples:

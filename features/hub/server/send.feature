@@ -101,6 +101,21 @@ Feature: email_send
         | body      |
         | body_type |
 
+    Scenario Outline: Its <member> is <value>
+      Given a Hub
+      And a full request for email_send
+      And its "inputs.<member>" is <value>
+      When the agent sends the request
+      Then the provider gets its "<member>"
+
+      Examples:
+        | member | value                                                                 |
+        | to     | ["bo@orchid.example", "cy@orchid.example"]                            |
+        | cc     | []                                                                    |
+        | body   | "0"                                                                   |
+        | body   | "First\\n.\\nFrom here on: 100 % = x\\n\\n  indented – 雨 👩‍🚀\\n.end" |
+        | body   | "<p>not HTML</p> & no entity: &amp;"                                  |
+
     Scenario: It goes out once
       Given a Hub
       And a full request for email_send

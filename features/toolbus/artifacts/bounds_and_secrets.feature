@@ -64,17 +64,28 @@ Feature: Artifacts are bounded and hold no secrets
         | BUS-65 | JSON | authorization |
         | BUS-65 | JSON | nested        |
 
-  @cap:root @cap:probe.invalid
+  @cap:root
   Rule: Artifacts of a call that fails hold no secret either
 
     @BUS-64 @BUS-65 @level:should
-    Scenario: A secret among invalid arguments is not kept
+    Scenario Outline: A secret under "<key>" among the arguments of the <probe> probe is not kept
       Given an MCP server of its own
-      And a call of the invalid probe
+      And a call of the <probe> probe
       And its correlation ids
-      And a secret among its arguments
+      And a secret under "<key>" among its arguments
       When the client makes the call
       Then no artifact holds the secret of its arguments
+
+      @cap:probe.invalid
+      Examples:
+        | probe   | key      |
+        | invalid | password |
+        | invalid | api_key  |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe | key      |
+        | fail  | password |
 
   @BUS-66 @cap:root
   Rule: Shaping is no way round redaction

@@ -111,6 +111,12 @@ Feature: Correlation ids pass through every call
       When the client makes the call
       Then the response has its trace
 
+    Scenario: So does a call that has no arguments at all
+      Given an MCP server
+      And a call without arguments
+      When the client makes the call
+      Then the response has its trace
+
   @BUS-11 @cap:root
   Rule: Calls without ids are distinguished
 

@@ -93,6 +93,23 @@ Feature: A failure is an MCP error
         | probe |
         | fail  |
 
+    Scenario Outline: After two calls of the <probe> probe
+      Given an MCP server of its own
+      And a call of the <probe> probe
+      And the client has made the call
+      When the client makes the call and then an echo call
+      Then the echo call succeeds
+
+      @cap:probe.invalid
+      Examples:
+        | probe   |
+        | invalid |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe |
+        | fail  |
+
   @cap:probe.partial
   Rule: A result that calls for a follow-up says what comes next
 
@@ -110,12 +127,30 @@ Feature: A failure is an MCP error
       When the client makes the call twice
       Then both envelopes say it in the same form
 
-  @BUS-76 @cap:probe.invalid
+  @BUS-76
   Rule: An error shows no secret
 
-    Scenario: A secret among invalid arguments is not repeated
+    Scenario Outline: A secret under "<key>" among the arguments of the <probe> probe is not repeated
       Given an MCP server of its own
-      And a call of the invalid probe
-      And a secret among its arguments
+      And a call of the <probe> probe
+      And a secret under "<key>" among its arguments
+      When the client makes the call
+      Then no secret is in the error
+
+      @cap:probe.invalid
+      Examples:
+        | probe   | key      |
+        | invalid | password |
+        | invalid | api_key  |
+
+      @cap:probe.fail
+      Examples: at run time
+        | probe | key      |
+        | fail  | password |
+
+    Scenario: A secret among the arguments of a tool that does not exist is not repeated
+      Given an MCP server of its own
+      And a call of a tool that does not exist
+      And a secret under "password" among its arguments
       When the client makes the call
       Then no secret is in the error

@@ -25,6 +25,44 @@ Feature: A tool is called by MCP tools/call
       When the client makes the call
       Then each result is the value of its call
 
+    Scenario Outline: <value> arrives as it is
+      Given an MCP server
+      And a call of the echo probe with <value>
+      When the client makes the call
+      Then each result is the value of its call
+
+      Examples: Values that look like none
+        | value                                             |
+        | {}                                                |
+        | {"truth": false, "other": true}                   |
+        | {"count": 0, "other": 1}                          |
+        | {"text": "", "other": "x"}                        |
+        | {"nothing": null, "other": 1}                     |
+        | {"list": [], "object": {}, "other": [0]}          |
+
+      Examples: Numbers
+        | value                                             |
+        | {"fraction": 0.1, "quarter": -2.25}               |
+        | {"small": 1.5e-7, "other": 1}                     |
+        | {"whole": 9007199254740991, "other": -2147483649} |
+
+      Examples: Texts and depths
+        | value                                             |
+        | {"text": "Zażółć — 水 — 👩‍🚀𝄞"}                      |
+        | {"digits": "0042.10", "truth": "true"}            |
+        | {"blanks": "  two  blanks  "}                     |
+        | {"deep": [[[{"a.b": {"c d": [null, [false]]}}]]]} |
+
+    Scenario: The first value again after another one
+      Given an MCP server
+      And a call of the echo probe with {"turn": "first"}
+      And the client has made the call
+      And a call of the echo probe with {"turn": "second"}
+      And the client has made the call
+      And a call of the echo probe with {"turn": "first"}
+      When the client makes the call
+      Then each result is the value of its call
+
   @BUS-03
   Rule: A request without a name runs nothing
 

@@ -20,6 +20,10 @@ Feature: A caller shapes the result with output
         | BUS-12 | {"alpha": [1, 2], "gamma": 1}      | {"path": "alpha"} | [1, 2]       |
         | BUS-12 | {"alpha": 0, "gamma": 1}           | {"path": "alpha"} | 0            |
         | BUS-12 | {"alpha": false, "gamma": 1}       | {"path": "alpha"} | false        |
+        | BUS-12 | {"alpha": "", "gamma": 1}          | {"path": "alpha"} | ""           |
+        | BUS-12 | {"alpha": [], "gamma": 1}          | {"path": "alpha"} | []           |
+        | BUS-12 | {"alpha": {}, "gamma": 1}          | {"path": "alpha"} | {}           |
+        | BUS-12 | {"alpha": 2.75, "gamma": 1}        | {"path": "alpha"} | 2.75         |
 
       Examples: nested path
         | rule   | value                                       | output                       | result |
@@ -30,13 +34,17 @@ Feature: A caller shapes the result with output
         | rule   | value                                 | output                      | result                    |
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma"]}         | {"gamma": 1}              |
         | BUS-14 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"pick": ["gamma", "alpha"]} | {"alpha": 0, "gamma": 1} |
+        | BUS-14 | {"alpha": false, "gamma": "", "delta": 2} | {"pick": ["gamma", "alpha"]} | {"alpha": false, "gamma": ""} |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha"]}         | {"gamma": 1, "delta": 2}  |
         | BUS-15 | {"alpha": 0, "gamma": 1, "delta": 2}  | {"omit": ["alpha", "gamma"]} | {"delta": 2}             |
+        | BUS-15 | {"alpha": 1, "gamma": false, "delta": []} | {"omit": ["alpha"]}  | {"gamma": false, "delta": []} |
 
       Examples: map
         | rule   | value                                             | output                                       | result                   |
         | BUS-16 | {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}]}   | {"path": "rows", "map": {"pick": ["id"]}}    | [{"id": 1}, {"id": 3}]   |
         | BUS-16 | {"rows": [{"id": 1, "x": 2}, {"id": 3, "x": 4}]}   | {"path": "rows", "map": {"omit": ["id"]}}    | [{"x": 2}, {"x": 4}]     |
+        | BUS-16 | {"rows": [], "x": 4}                               | {"path": "rows", "map": {"pick": ["id"]}}    | []                       |
+        | BUS-16 | {"rows": [{"id": 0, "x": 2}, {"id": "", "x": 4}]}  | {"path": "rows", "map": {"pick": ["id"]}}    | [{"id": 0}, {"id": ""}]  |
 
       Examples: together
         | rule   | value                                               | output                                | result                   |

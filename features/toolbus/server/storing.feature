@@ -25,13 +25,21 @@ Feature: A call can store its result in mcp_state
       Then the state holds {"beta": 5} under "key-1"
 
     @BUS-22
-    Scenario: What a path selects is stored, be it nothing much
+    Scenario Outline: What a path selects is stored, be it <value>
       Given an MCP server
-      And a call of the echo probe with {"alpha": 0, "gamma": 1}
+      And a call of the echo probe with {"alpha": <value>, "gamma": 1}
       And the output is {"path": "alpha"}
       And the result is stored under "key-1"
       When the client makes the call
-      Then the state holds 0 under "key-1"
+      Then the state holds <value> under "key-1"
+
+      Examples:
+        | value |
+        | 0     |
+        | false |
+        | ""    |
+        | []    |
+        | 2.75  |
 
     @BUS-23
     Scenario: Without output the whole result is stored
@@ -114,6 +122,22 @@ Feature: A call can store its result in mcp_state
         | first  | second |
         | second | first  |
 
+    @BUS-27 @cap:scope.second
+    Scenario Outline: Of two results under one key the <scope> scope keeps its own
+      Given an MCP server
+      And a call of the echo probe with {"gamma": 1}
+      And the result is stored under "key-7" in the first scope
+      And the client has made the call
+      And a call of the echo probe with {"gamma": 2}
+      And the result is stored under "key-7" in the second scope
+      When the client makes the call
+      Then the state holds <result> under "key-7" in the <scope> scope
+
+      Examples:
+        | scope  | result       |
+        | first  | {"gamma": 1} |
+        | second | {"gamma": 2} |
+
   @BUS-28 @cap:probe.state @cap:restart @cap:scope.session @cap:scope.persistent
   Rule: What is persistent outlives a restart, and a session does not
 
@@ -151,12 +175,22 @@ Feature: A call can store its result in mcp_state
         | probe        |
         | second other |
 
-  @BUS-30 @cap:probe.state @cap:probe.fail
+  @BUS-30 @cap:probe.state
   Rule: A call that fails stores nothing
 
-    Scenario: The key of a failed call stays empty
+    Scenario Outline: The key of a failed call of the <probe> probe stays empty
       Given an MCP server of its own
-      And a call of the fail probe
+      And a call of the <probe> probe
       And the result is stored under "key-6"
       When the client makes the call
       Then the state holds nothing under "key-6"
+
+      @cap:probe.fail
+      Examples:
+        | probe |
+        | fail  |
+
+      @cap:probe.invalid
+      Examples: invalid arguments
+        | probe   |
+        | invalid |

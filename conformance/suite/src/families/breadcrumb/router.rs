@@ -3,7 +3,7 @@
 //! A message belongs to the scenario whose mark stands in it, wherever that is. One without a mark belongs to nobody who
 //! is judged.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::{Arc, Mutex};
 
 use callmark_reports::record::Direction;
@@ -14,6 +14,8 @@ use crate::transcript::{Kind, Message, Transcript, lock};
 
 /// Characters of a mark.
 const MARK: usize = 12;
+/// Requests without an answer that are remembered.
+const MAX_UNPLAYED: usize = 16;
 
 /// One scenario as the parties see it.
 #[derive(Debug)]
@@ -32,6 +34,8 @@ pub struct ScenarioRouter {
     scenario_channels: Mutex<HashMap<String, Arc<ScenarioChannel>>>,
     /// Numbers that belong to a scenario.
     numbers: Mutex<HashMap<String, Arc<ScenarioChannel>>>,
+    /// Requests of the target to paths at which the suite plays nothing.
+    unplayed: Mutex<BTreeSet<String>>,
 }
 
 impl ScenarioRouter {
@@ -43,7 +47,24 @@ impl ScenarioRouter {
             unattributed: Arc::new(unattributed),
             scenario_channels: Mutex::default(),
             numbers: Mutex::default(),
+            unplayed: Mutex::default(),
         }
+    }
+
+    /// Notes a request to which the suite has no answer.
+    pub fn note_unplayed(&self, method: &str, path: &str) {
+        // Ids differ from run to run.
+        let is_id = |step: &&str| step.len() >= MARK && step.bytes().any(|byte| byte.is_ascii_digit());
+        let steps: Vec<&str> = path.split('/').map(|step| if is_id(&step) { "{id}" } else { step }).collect();
+        let mut unplayed = lock(&self.unplayed);
+        if unplayed.len() < MAX_UNPLAYED {
+            unplayed.insert(format!("{method} {}", steps.join("/")));
+        }
+    }
+
+    /// One of the requests to which the suite had no answer.
+    pub fn unplayed(&self) -> Option<String> {
+        lock(&self.unplayed).first().cloned()
     }
 
     /// A scenario is known by a number too, for a target that loses its mark.
@@ -161,6 +182,14 @@ mod tests {
 
     use super::*;
     use crate::net::wire::PassthroughWire;
+
+    #[test]
+    fn what_the_suite_does_not_play_is_noted_without_ids() {
+        let router = ScenarioRouter::new(Arc::new(PassthroughWire));
+        assert_eq!(router.unplayed(), None);
+        router.note_unplayed("DELETE", "/breadcrumbs/7d1e4c20-5b3f-4f6a-8e21-c94d0a6b3f58");
+        assert_eq!(router.unplayed().as_deref(), Some("DELETE /breadcrumbs/{id}"));
+    }
 
     #[test]
     fn a_message_belongs_to_the_scenario_whose_mark_it_holds() {

@@ -140,7 +140,10 @@ async fn handle(State(handler): State<StoreHandler>, request: Request<Body>) -> 
             answer(&all.collect())
         }
         (&Method::POST, ["secrets", id, "decrypt"]) => handler.decrypt(&channel, id),
-        _ => refusal(StatusCode::NOT_FOUND, "the store has no such path"),
+        _ => {
+            handler.router.note_unplayed(parts.method.as_str(), &path);
+            refusal(StatusCode::NOT_FOUND, "the store has no such path")
+        }
     }
 }
 

@@ -43,6 +43,35 @@ impl StoreAccess {
         Ok(ids)
     }
 
+    /// Changes a breadcrumb in the suite's own store, as the wire lets it through: the target hears of it once more.
+    ///
+    /// # Errors
+    /// Why it does not get there.
+    pub(super) fn change(
+        &self,
+        router: &ScenarioRouter,
+        scenario_channel: &ScenarioChannel,
+        id: &str,
+        changes: Value,
+    ) -> Result<(), String> {
+        let changed = |store: &Store, changes: &Value| {
+            let patched = store.contents.patch(id, changes, None);
+            patched.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))
+        };
+        for changes in
+            router.send(scenario_channel, Kind::Put, "PATCH /breadcrumbs", BTreeMap::new(), changes)
+        {
+            match self {
+                Self::Store(store) => drop(changed(store, &changes)?),
+                Self::Lines { store, input } => input.send(&changed(store, &changes)?.full())?,
+                Self::External(_) | Self::Offline => {
+                    return Err("the store is not the suite's own".to_owned());
+                }
+            }
+        }
+        Ok(())
+    }
+
     /// Stores a breadcrumb that is no message of a scenario.
     pub(super) async fn store(&self, body: &Value) -> Result<String, String> {
         match self {

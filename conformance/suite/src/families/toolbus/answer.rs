@@ -111,6 +111,19 @@ impl Answer {
         }
     }
 
+    /// Whether the text of a result with `isError` is the envelope of a success: it says so, or brings results.
+    pub fn claims_success(&self, result_pointer: &str) -> bool {
+        let Self::ToolError(_) = self else { return false };
+        let Some(Ok(envelope)) = self.text().map(serde_json::from_str::<Value>) else { return false };
+        match envelope.get("success") {
+            Some(Value::Bool(success)) => *success,
+            _ => {
+                let is_there = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
+                is_there(envelope.pointer(result_pointer)) && !is_there(envelope.get("error"))
+            }
+        }
+    }
+
     /// Whether the call failed in a way that MCP knows.
     pub fn is_failure(&self) -> bool {
         matches!(self, Self::Error(_) | Self::ToolError(_))
@@ -275,6 +288,21 @@ mod tests {
         {
             assert!(strict(text).is_err(), "{text}");
         }
+    }
+
+    #[test]
+    fn an_error_may_be_an_envelope_but_not_that_of_a_success() {
+        let check = |envelope: Value, expect: bool| {
+            let content = json!([{"type": "text", "text": envelope.to_string()}]);
+            let answer = Answer::ToolError(json!({"isError": true, "content": content}));
+            assert_eq!(answer.claims_success("/result"), expect, "{envelope}");
+        };
+        check(json!("the depot is closed"), false);
+        check(json!({"tool": "depot_lookup", "success": false, "result": {"reason": "closed"}}), false);
+        check(json!({"tool": "depot_lookup", "error": "closed", "result": {}}), false);
+        check(json!({"tool": "depot_lookup", "result": null}), false);
+        check(json!({"tool": "depot_lookup", "result": {"count": 12}}), true);
+        check(json!({"tool": "depot_lookup", "success": true, "error": "closed"}), true);
     }
 
     #[test]

@@ -96,6 +96,9 @@ impl Probe {
     }
 }
 
+/// A tool that no server has.
+pub const NO_TOOL: &str = "callmark_no_such_tool";
+
 /// What placeholders stand for in one call.
 #[derive(Clone, Debug, Default)]
 pub struct Filling {

@@ -8,6 +8,7 @@ use super::answer;
 use super::answer::Answer;
 use super::judge::Reply;
 use super::scene::{Call, Made};
+use super::session::ToolbusSession;
 use super::wire_format::BYTES;
 use crate::engine::invariant::ExchangeKind;
 use crate::net::wire::CALL;
@@ -33,10 +34,9 @@ pub(super) struct ObservedCall<'a> {
 }
 
 impl ObservedCall<'_> {
-    /// The call as judgements know it; pointers lead to results and correlation ids.
-    pub(super) fn reply<'r>(&'r self, result_pointer: &'r str, trace_pointer: &'r str) -> Reply<'r> {
-        let Self { frames, made, answer, .. } = self;
-        Reply { made, frames, answer: Cow::Borrowed(answer), result_pointer, trace_pointer }
+    /// The call as judgements know it.
+    pub(super) fn reply<'r>(&'r self, session: &'r ToolbusSession) -> Reply<'r> {
+        Reply::with(self.frames, &self.made, Cow::Borrowed(&self.answer), session)
     }
 }
 
@@ -83,6 +83,7 @@ fn observed<'a>(frames: &'a [Frame], request: &'a Frame) -> Option<ObservedCall<
         probe: None,
         tool: tool.to_owned(),
         arguments: arguments.cloned().unwrap_or_default(),
+        is_bare: arguments.is_none(),
         value: Value::Null,
         stored: None,
         picked: None,

@@ -6,6 +6,8 @@ reasons! {
     Undeclared,
     OtherProbe: "toolbus.probes.other"
         => "`toolbus.probes.other` names the tool of the echo, so nothing tells two tools apart",
+    BareCall: "toolbus.probes"
+        => "no harmless call of `toolbus.probes` (`other`, `partial`) is without arguments",
     SecretPlace: "toolbus.probes.secret" => "the call of `toolbus.probes.secret` puts no secret under `{}`",
 }
 

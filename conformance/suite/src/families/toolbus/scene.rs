@@ -25,6 +25,8 @@ pub struct Call {
     pub tool: String,
     /// `params.arguments`.
     pub arguments: Map<String, Value>,
+    /// Whether `params` has no `arguments` at all.
+    pub is_bare: bool,
     /// What the echo probe gives back.
     pub value: Value,
     /// Where it is stored, as the step named it, and the scope.
@@ -103,6 +105,7 @@ impl Scene {
             probe: Some(probe),
             tool: table.tool,
             arguments,
+            is_bare: false,
             value: kept,
             stored: None,
             picked: None,
@@ -129,8 +132,10 @@ impl Scene {
             call.arguments = ids.map(|(name, id)| (name.clone(), id.clone())).collect();
         }
         let mut body = json!({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": call.tool}});
-        // Moved, since `json!` copies, and they may be megabytes.
-        body["params"]["arguments"] = Value::Object(arguments);
+        if !call.is_bare {
+            // Moved, since `json!` copies, and they may be megabytes.
+            body["params"]["arguments"] = Value::Object(arguments);
+        }
         let id = self.server.request(&self.client, &call.tool, body).await;
         // What does not come is for the judgement to report.
         let patience = if is_large || call.probe == Some(Probe::Large) { 4 } else { 1 };

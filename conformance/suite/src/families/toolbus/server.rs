@@ -43,6 +43,8 @@ pub struct Server {
     pub root: Option<PathBuf>,
     /// Names of its tools, as it lists them.
     pub tools: Vec<String>,
+    /// The revision of MCP that it has agreed to.
+    pub revision: String,
 }
 
 impl std::fmt::Debug for Server {
@@ -85,7 +87,7 @@ impl Server {
         let (asked, questions) = mpsc::channel(QUESTIONS);
         *lock(&routes.asked) = Some(asked);
         tokio::spawn(answer_the_server(questions, Arc::downgrade(&link)));
-        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new() };
+        let mut server = Self { link, routes, wire, ids, root, tools: Vec::new(), revision: String::new() };
         match server.shake_hands(deadline).await {
             Ok(()) => Ok(server),
             Err(error) => {
@@ -104,6 +106,7 @@ impl Server {
             ids: Arc::default(),
             root: None,
             tools: Vec::new(),
+            revision: String::new(),
         }
     }
 
@@ -117,6 +120,7 @@ impl Server {
             format!("the answer to `initialize` has no `result.protocolVersion`: {shown}")
         })?;
         self.link.agreed(version);
+        version.clone_into(&mut self.revision);
         self.link.send(json!({"jsonrpc": "2.0", "method": "notifications/initialized"})).await?;
         let list = json!({"jsonrpc": "2.0", "id": -1, "method": "tools/list", "params": {}});
         // Only names show a wrong manifest earlier than a call would; a server without a list still serves calls.

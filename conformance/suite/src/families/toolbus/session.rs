@@ -79,6 +79,8 @@ pub struct ToolbusSession {
     pub result_pointer: String,
     /// Where in the results the echoed value is.
     pub value_base: String,
+    /// The revision of MCP that the server has agreed to.
+    pub revision: String,
     /// Where servers are started.
     outside: PathBuf,
     /// Keeps it; none where a run is judged again, which starts none.
@@ -102,6 +104,7 @@ pub struct ToolbusSnapshot {
     timeouts: Timeouts,
     result_pointer: String,
     value_base: String,
+    revision: String,
     outside: PathBuf,
     echoed: Result<(), String>,
     baselines: Vec<(Probe, Result<Value, String>)>,
@@ -129,6 +132,7 @@ impl ToolbusSession {
             timeouts: self.timeouts,
             result_pointer: self.result_pointer.clone(),
             value_base: self.value_base.clone(),
+            revision: self.revision.clone(),
             outside: self.outside.clone(),
             echoed: self.echoed.clone(),
             baselines: self.baselines.clone().into_iter().collect(),
@@ -150,6 +154,7 @@ impl ToolbusSession {
             timeouts: snapshot.timeouts,
             result_pointer: snapshot.result_pointer,
             value_base: snapshot.value_base,
+            revision: snapshot.revision,
             outside: snapshot.outside,
             directory: Mutex::default(),
             table,
@@ -193,6 +198,7 @@ impl ToolbusSession {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
             result_pointer: table.result_pointer.clone().unwrap_or_else(|| "/result".to_owned()),
             value_base: String::new(),
+            revision: String::new(),
             outside: directory.path().to_owned(),
             directory: Mutex::new(Some(directory)),
             table,

@@ -207,9 +207,7 @@ impl World {
         let session = self.session()?;
         match &mut self.every {
             Some(every) => {
-                every.check(move |own: &ObservedCall<'_>| {
-                    judgement(&own.reply(&session.result_pointer, &session.table.trace_pointer))
-                });
+                every.check(move |own: &ObservedCall<'_>| judgement(&own.reply(&session)));
                 Ok(())
             }
             None => self.judge_call(judgement),
@@ -238,9 +236,7 @@ impl World {
     fn judge_calls(&mut self, made: &[Made], judgement: impl FnOnce(&[Reply<'_>]) -> Judgement) -> Step {
         let session = self.session()?;
         let frames = self.scene()?.frames();
-        let (result, trace) = (session.result_pointer.clone(), session.table.trace_pointer.clone());
-        let replies: Vec<Reply<'_>> =
-            made.iter().map(|made| Reply::of(&frames, made, &result, &trace)).collect();
+        let replies: Vec<Reply<'_>> = made.iter().map(|made| Reply::of(&frames, made, &session)).collect();
         let silent = !session.works() && replies.iter().any(|reply| *reply.answer == Answer::Missing);
         let judgement = judgement(&replies);
         self.judge_unless_idle(judgement, silent.then_some("the server does not answer calls, and never did"))

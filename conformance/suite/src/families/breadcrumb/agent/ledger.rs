@@ -1,5 +1,7 @@
 //! Which of the planned calls each call of the agent is.
 
+use serde_json::Value;
+
 use super::agent_output::{ToolRequest, Utterance};
 use super::conversation_reader::KnownId;
 use super::seed_data::meant;
@@ -17,6 +19,10 @@ pub(super) struct CallRecord {
     pub frame: u32,
     /// All of it, so that it is known again.
     pub call: String,
+    /// The tool, as the agent spells it.
+    pub tool: String,
+    /// Its input.
+    pub input: Value,
     /// Under what id; none where it has none.
     pub id: Option<String>,
     /// Whether its result is to come back.
@@ -43,6 +49,8 @@ impl Ledger {
                 ledger.call_records.push(CallRecord {
                     frame,
                     call: call.value.to_string(),
+                    tool: call.tool().to_owned(),
+                    input: call.input().cloned().unwrap_or_default(),
                     id,
                     returns,
                     planned,

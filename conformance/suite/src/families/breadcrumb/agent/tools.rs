@@ -14,7 +14,7 @@ use super::driver::Driver;
 use super::ledger::{CallRecord, Ledger};
 use super::model::{Model, answered};
 use super::scenario_state::ScenarioState;
-use super::seed_data::meant;
+use super::seed_data::{CALCULATOR, LEVELS, MEMO, NOTES, meant};
 use super::task::{PlannedReply, Task};
 use crate::families::breadcrumb::crumb::RESPONSE;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
@@ -129,14 +129,10 @@ impl Around {
             if let Some((task, planned_call)) = planned {
                 self.respond(scenario_state, Some(task), &id, planned_call.tool, &planned_call.reply);
             } else {
-                let error = "there is no such tool here".to_owned();
-                self.respond(
-                    scenario_state,
-                    None,
-                    &id,
-                    "unknown",
-                    &PlannedReply::Failure { error, decoy: json!({}) },
-                );
+                // An agent may look further than its task asks it to.
+                let reply = meant(&call_record.tool)
+                    .map_or_else(unknown_tool, |tool| unplanned_reply(tool, &call_record.input));
+                self.respond(scenario_state, None, &id, &call_record.tool, &reply);
             }
             answered.insert(call_record.call);
         }
@@ -167,6 +163,29 @@ impl Around {
     }
 }
 
+fn unknown_tool() -> PlannedReply {
+    PlannedReply::Failure { error: "there is no such tool here".to_owned(), decoy: json!({}) }
+}
+
+/// What a tool of the catalog answers where no task plans the call: as little as its output schema permits.
+fn unplanned_reply(tool: &str, input: &Value) -> PlannedReply {
+    let output = match tool {
+        CALCULATOR => {
+            let expression = input["expression"].as_str().unwrap_or_default();
+            let terms: Result<Vec<f64>, _> = expression.split('+').map(|term| term.trim().parse()).collect();
+            let Ok(terms) = terms else {
+                let error = "the calculator takes sums of numbers only".to_owned();
+                return PlannedReply::Failure { error, decoy: json!({}) };
+            };
+            json!({"result": terms.into_iter().sum::<f64>()})
+        }
+        NOTES | LEVELS => json!({"notes": []}),
+        MEMO => json!({"saved": true}),
+        _ => json!({"content": "Nothing is known of that.", "model": "suite", "usage": {"total_tokens": 2}}),
+    };
+    PlannedReply::Output(output)
+}
+
 /// The calls of one stage, in the order of the plan: those that come together, and others that come soon.
 async fn siblings(
     scenario_state: &ScenarioState,
@@ -183,4 +202,24 @@ async fn siblings(
     scenario_state.scenario_channel.transcript.linger(patience, is_whole).await;
     let ledger = scenario_state.ledger(tasks);
     (0..count).flat_map(|place| ledger.made((task, stage, place)).cloned().collect::<Vec<_>>()).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tool_of_the_catalog_is_there_for_calls_that_nobody_planned() {
+        let check = |tool: &str, input: Value, expect: Option<Value>| {
+            let output = match unplanned_reply(tool, &input) {
+                PlannedReply::Output(output) => Some(output),
+                PlannedReply::Failure { .. } => None,
+            };
+            assert_eq!(output, expect, "{tool} {input}");
+        };
+        check(CALCULATOR, json!({"expression": "2 + 40.5"}), Some(json!({"result": 42.5})));
+        check(CALCULATOR, json!({"expression": "6 * 7"}), None);
+        check(NOTES, json!({"query": "anything else"}), Some(json!({"notes": []})));
+        check(MEMO, json!({"text": "by the way"}), Some(json!({"saved": true})));
+    }
 }

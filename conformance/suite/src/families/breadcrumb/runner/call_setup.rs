@@ -8,7 +8,7 @@ use super::call::{Call, filled};
 use super::fixtures::{Act, CUSTOM, Config, FIRST, MEMO, NOTHING, Step, memo_title, messages};
 use super::pages::{BUTTON, STORY};
 use super::scene::Scene;
-use super::upstream::Upstream;
+use super::upstream::{Trouble, Upstream};
 use crate::engine::target::{Handing, Port};
 use crate::families::breadcrumb::crumb::CONFIG;
 use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
@@ -49,7 +49,7 @@ impl Scene {
     pub async fn failing_call(&mut self, act: &Act) -> Result<Call, String> {
         match act.tool.as_str() {
             _ if act.is_model() => {
-                self.upstream()?.fail(&self.unique, 500);
+                self.upstream()?.fail(&self.unique, Trouble::Status(500));
                 self.valid_call(act).await
             }
             "calculator" => Ok(self.calculation("1 +")),
@@ -116,6 +116,15 @@ impl Scene {
     /// A call of `calculator`.
     pub fn calculation(&self, expression: &str) -> Call {
         Call::new("calculator", json!({"expression": expression}), self.request_id("calculator"))
+    }
+
+    /// A call of `timer` that waits twice as long as others.
+    pub fn long_timer(&self) -> Call {
+        let seconds = self.session.seconds();
+        let twice = seconds.as_u64().map(|whole| json!(2 * whole));
+        let twice = twice.unwrap_or_else(|| json!(2.0 * seconds.as_f64().unwrap_or_default()));
+        let input = filled(&self.session.table.inputs.template("timer", None), &[("seconds", twice)]);
+        Call::new("timer", input, self.request_id("timer"))
     }
 
     fn update_of(&self, id: &str) -> Call {

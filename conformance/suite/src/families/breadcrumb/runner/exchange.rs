@@ -149,6 +149,18 @@ impl Scene {
         self.prove_alive().await
     }
 
+    /// Makes the calls, and when they are answered changes the title of what they stand in; waits for what may come of that.
+    pub async fn make_and_change(&mut self) -> Result<(), String> {
+        let ids = self.make().await?;
+        self.wait().await;
+        for id in ids {
+            let changes = json!({"title": format!("Response of {}, put right", self.unique)});
+            let session = &self.session;
+            session.store_access.change(&session.router, &self.scenario_channel, &id, changes)?;
+        }
+        self.wait_settle_window(self.session.window()).await
+    }
+
     /// Makes a call whose result goes to the user, and waits until it is there.
     pub async fn show_another(&mut self) -> Result<(), String> {
         let mut call = self.usual_call("calculator");

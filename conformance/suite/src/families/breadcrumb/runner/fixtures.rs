@@ -119,7 +119,7 @@ pub(in crate::families::breadcrumb) fn messages(id: &str) -> Value {
     let said = [
         ("system", "Answer in one word"),
         ("user", "Colour of snow?"),
-        ("assistant", "White"),
+        ("assistant", "{\"colour\": \"white\"}\n  - and 0 % black"),
         ("user", "Colour of coal, “Kohle”?"),
     ];
     let each = said.iter().enumerate();

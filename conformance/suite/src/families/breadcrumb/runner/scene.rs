@@ -110,16 +110,16 @@ impl Scene {
         })
     }
 
-    /// Stores a breadcrumb for the target.
+    /// Stores a breadcrumb for the target; its id.
     ///
     /// # Errors
     /// Why it does not get there.
-    pub async fn put(&self, body: Value) -> Result<(), String> {
-        self.session.store_access.put(&self.session.router, &self.scenario_channel, body).await.map(|_| ())
+    pub async fn put(&self, body: Value) -> Result<Vec<String>, String> {
+        self.session.store_access.put(&self.session.router, &self.scenario_channel, body).await
     }
 
-    /// Makes the calls that were prepared, in one message.
-    pub async fn make(&mut self) -> Result<(), String> {
+    /// Makes the calls that were prepared, in one message; the ids of the breadcrumbs that ask for them.
+    pub async fn make(&mut self) -> Result<Vec<String>, String> {
         self.before = self.scenario_channel.transcript.seen();
         let now = Instant::now();
         self.calls.iter_mut().for_each(|call| call.asked = Some(now));
@@ -128,19 +128,20 @@ impl Scene {
     }
 
     /// Asks for calls, in one message where the runner takes invocations.
-    pub(in crate::families::breadcrumb) async fn ask(&self, calls: &[Call]) -> Result<(), String> {
+    pub(in crate::families::breadcrumb) async fn ask(&self, calls: &[Call]) -> Result<Vec<String>, String> {
         let runner = &self.session.runner;
         if runner.dispatch == Dispatch::Agent {
             return self.put(self.invocation(&calls.iter().map(Call::request).collect())).await;
         }
+        let mut ids = Vec::new();
         for call in calls {
             let mut tags = runner.request_tags.clone();
             tags.push(format!("session:{}", self.session_id()));
             let title = format!("Tool Request: {}", call.tool());
             let body = json!({"schema_name": REQUEST, "title": title, "tags": tags, "context": call.single(runner.routes())});
-            self.put(body).await?;
+            ids.append(&mut self.put(body).await?);
         }
-        Ok(())
+        Ok(ids)
     }
 
     /// Waits until all calls are answered, or until the deadline of the slowest has passed.

@@ -295,6 +295,7 @@ impl Session for RunnerSession {
         let has_model = table.catalog.iter().any(|tool| LANGUAGE_MODELS.contains(&tool.as_str()));
         let facts = [
             ("runner.routing", self.runner.routes()),
+            ("runner.store", self.store_access.contents().is_some()),
             (
                 "runner.invocations",
                 self.runner.dispatch == crate::families::breadcrumb::manifest::Dispatch::Agent,

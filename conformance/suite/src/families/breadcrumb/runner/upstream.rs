@@ -81,6 +81,34 @@ impl Speech {
     }
 }
 
+/// What a provider does in place of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trouble {
+    /// It answers with this status.
+    Status(u16),
+    /// It answers with status 200, and an error in the body.
+    Error,
+    /// It answers with status 200, and a page of HTML.
+    Page,
+    /// It answers with status 200, and nothing in the body.
+    Empty,
+    /// It closes the connection within the body.
+    BreaksOff,
+}
+
+impl Trouble {
+    /// As the record of a reply names it.
+    fn name(self) -> &'static str {
+        match self {
+            Self::Status(_) => "status",
+            Self::Error => "error",
+            Self::Page => "page",
+            Self::Empty => "empty",
+            Self::BreaksOff => "breaks off",
+        }
+    }
+}
+
 /// The providers of a run. They end when this is dropped.
 pub struct Upstream {
     address: SocketAddr,
@@ -92,8 +120,8 @@ pub struct Upstream {
 /// What every request needs.
 struct MockLlm {
     router: Arc<ScenarioRouter>,
-    /// Statuses that scenarios ask for, by mark.
-    failures: Mutex<HashMap<String, u16>>,
+    /// What scenarios ask for in place of a reply, by mark.
+    troubles: Mutex<HashMap<String, Trouble>>,
     models: Mutex<BTreeSet<String>>,
 }
 
@@ -108,7 +136,7 @@ impl Upstream {
         let listener = http_connections::listen(listen).await.map_err(failed)?;
         let address = listener.local_addr().map_err(|error| error.to_string())?;
         let models = Mutex::new(BTreeSet::from([SOME_MODEL.to_owned()]));
-        let mock_llm = Arc::new(MockLlm { router: Arc::clone(router), failures: Mutex::default(), models });
+        let mock_llm = Arc::new(MockLlm { router: Arc::clone(router), troubles: Mutex::default(), models });
         let router = Router::new().fallback(handle).with_state(Arc::clone(&mock_llm));
         let mut serving = JoinSet::new();
         serving.spawn(async move {
@@ -121,7 +149,7 @@ impl Upstream {
     /// Providers that do not listen, for a run that is judged again.
     pub(in crate::families::breadcrumb) fn offline(router: &Arc<ScenarioRouter>) -> Self {
         let mock_llm =
-            MockLlm { router: Arc::clone(router), failures: Mutex::default(), models: Mutex::default() };
+            MockLlm { router: Arc::clone(router), troubles: Mutex::default(), models: Mutex::default() };
         Self {
             address: SocketAddr::from(([127, 0, 0, 1], 0)),
             mock_llm: Arc::new(mock_llm),
@@ -139,9 +167,9 @@ impl Upstream {
         ]
     }
 
-    /// From now on the models of a scenario fail with this status.
-    pub fn fail(&self, unique: &str, status: u16) {
-        lock(&self.mock_llm.failures).insert(unique.to_owned(), status);
+    /// From now on the models of a scenario fail like this.
+    pub fn fail(&self, unique: &str, trouble: Trouble) {
+        lock(&self.mock_llm.troubles).insert(unique.to_owned(), trouble);
     }
 
     /// A model that there is.
@@ -167,7 +195,10 @@ async fn handle(State(mock_llm): State<Arc<MockLlm>>, request: Request<Body>) ->
             in_json(&json!({"details": {"family": "suite"}, "model_info": {}}))
         }
         None if path == "/ollama" => "Ollama is running".into_response(),
-        None => (StatusCode::NOT_FOUND, "the suite's providers have no such path").into_response(),
+        None => {
+            mock_llm.router.note_unplayed(parts.method.as_str(), &path);
+            (StatusCode::NOT_FOUND, "the suite's providers have no such path").into_response()
+        }
     }
 }
 
@@ -193,12 +224,18 @@ impl MockLlm {
         let asked = arrived.into_iter().next().unwrap_or(asked);
         let speech = Speech::of(&scenario_channel.unique);
         let model = asked.get("model").and_then(Value::as_str).unwrap_or(SOME_MODEL);
-        let said = match lock(&self.failures).get(&scenario_channel.unique) {
-            Some(status) => json!({"status": status, "text": "the provider cannot serve this request"}),
-            None => json!({
-                "status": 200, "text": speech.text, "model": model,
-                "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
-            }),
+        let reply = json!({
+            "status": 200, "text": speech.text, "model": model,
+            "prompt_tokens": speech.prompt_tokens, "completion_tokens": speech.completion_tokens,
+        });
+        let said = match lock(&self.troubles).get(&scenario_channel.unique) {
+            Some(Trouble::Status(status)) => json!({"status": status, "text": reply::TROUBLE}),
+            Some(trouble) => {
+                let mut spoilt = reply;
+                spoilt["trouble"] = Value::from(trouble.name());
+                spoilt
+            }
+            None => reply,
         };
         let told =
             self.router.send(&scenario_channel, Kind::UpstreamReply, "upstream", BTreeMap::new(), said);

@@ -11,7 +11,7 @@ use super::scene::Scene;
 use super::session::RunnerSession;
 use crate::engine::by_hand::{ByHand, body_text, quoted};
 use crate::engine::invariant::{Every, Invariant};
-use crate::engine::judge::{Cause, Judgement};
+use crate::engine::judge::{Cause, CheckFailure, Judgement};
 use crate::engine::naming::Naming as _;
 use crate::engine::world::{Abort, Core, FamilyWorld, ScenarioArtifacts, Step, has_core};
 use crate::transcript::{Frame, Kind};
@@ -148,7 +148,22 @@ impl World {
         if calls.iter().all(|call| call.asked.is_none()) {
             return Err(self.suite_fault("no step made a call (`When the agent …`)"));
         }
-        let judgement = calls.iter().try_for_each(|call| judgement(&frames, call));
+        let transcript = Arc::clone(&scene.scenario_channel.transcript);
+        let unplayed = || transcript.record_external("unplayed", || session.router.unplayed());
+        let judgement = calls.iter().try_for_each(|call| {
+            judgement(&frames, call).map_err(|trouble| {
+                let is_extra = session.table.extra.contains_key(call.tool());
+                let fails = is_extra && Answer::of(&frames, call).is_some_and(|answer| !answer.succeeded());
+                // A tool of the runner's own may need what the suite does not play.
+                match (trouble, fails.then(unplayed).flatten()) {
+                    (CheckFailure::Broken(_), Some(request)) => CheckFailure::NotObserved(format!(
+                        "the call of `{}` fails, and the suite plays nothing at `{request}`, which it may need",
+                        call.tool()
+                    )),
+                    (trouble, _) => trouble,
+                }
+            })
+        });
         let is_idle = !session.works() && Answer::of(&frames, &calls[0]).is_none();
         self.judge_unless_idle(judgement, is_idle.then_some("the runner does not answer, and never did"))
     }

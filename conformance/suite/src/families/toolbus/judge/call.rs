@@ -8,7 +8,7 @@ use super::reply::unanswered;
 use crate::engine::judge::{CheckFailure, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::{Answer, integer};
-use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::call::{NO_TOOL, Probe};
 use crate::families::toolbus::reason::{Alternative, Undeclared};
 
 /// JSON-RPC: invalid params.
@@ -22,7 +22,11 @@ pub fn gives_what_is_large(reply: &Reply<'_>) -> Judgement {
     Ok(())
 }
 
-/// The call is answered by an MCP error. `isError` counts, with a warning (resolution A8).
+/// The first revision of MCP in which a tool that fails answers with `isError`, invalid arguments included.
+const TOOL_ERRORS: &str = "2025-11-25";
+
+/// The call is answered by an MCP error. `isError` counts, with a warning where the revision does not ask for it, and for
+/// a tool that there is not (resolution A8).
 pub fn fails(reply: &Reply<'_>) -> Judgement {
     let tool = reply.tool();
     match &*reply.answer {
@@ -37,6 +41,16 @@ pub fn fails(reply: &Reply<'_>) -> Judgement {
             .at("/error/code")
             .recommended("the form of an MCP error is not settled (ambiguity A8)")
             .into()),
+        Answer::ToolError(_) if reply.answer.claims_success(reply.result_pointer) => Err(reply
+            .finding(
+                format!("the failure of `{tool}` has `isError`, and its text is the envelope of a success"),
+                "say in the text of an `isError` result what went wrong, without results and without `success: true`",
+            )
+            .expected("a text that says what went wrong")
+            .actual(Some(&reply.shown()))
+            .at("/result/content/0/text")
+            .into()),
+        Answer::ToolError(_) if reply.tool() != NO_TOOL && reply.revision >= TOOL_ERRORS => Ok(()),
         Answer::ToolError(_) => Err(reply
             .finding(
                 format!("the failure of `{tool}` is told by `isError` and not by a JSON-RPC error"),
@@ -189,4 +203,57 @@ pub fn run_different_tools(replies: &[Reply<'_>]) -> Judgement {
             .into());
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::borrow::Cow;
+
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::families::toolbus::scene::{Call, Made};
+
+    /// What a failed call that is answered like this comes to in a revision: `None` for nothing to find, else whether it
+    /// is only a recommendation.
+    fn judged(tool: &str, revision: &str, answer: Answer) -> Option<bool> {
+        let call = Call {
+            probe: None,
+            tool: tool.to_owned(),
+            arguments: Map::new(),
+            is_bare: false,
+            value: Value::Null,
+            stored: None,
+            picked: None,
+        };
+        let made = Made { call, id: 1 };
+        let (result_pointer, trace_pointer, value_base) = ("/result", "/trace", "");
+        let (frames, answer) = (&[], Cow::Owned(answer));
+        let reply =
+            Reply { made: &made, frames, answer, result_pointer, trace_pointer, value_base, revision };
+        match fails(&reply) {
+            Ok(()) => None,
+            Err(CheckFailure::Broken(finding)) => Some(finding.lenience().is_some()),
+            Err(other) => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn an_error_of_a_tool_is_taken_as_its_revision_has_it() {
+        let told = |text: &str| {
+            let content = json!([{"type": "text", "text": text}]);
+            Answer::ToolError(json!({"isError": true, "content": content}))
+        };
+        let plain = || told("depot_lookup: `item` is required");
+        assert_eq!(judged("depot_lookup", "2025-06-18", plain()), Some(true));
+        assert_eq!(judged("depot_lookup", "2025-11-25", plain()), None);
+        assert_eq!(judged("depot_lookup", "2026-07-28", plain()), None);
+        // Of a tool that there is not, MCP asks for a JSON-RPC error in all revisions.
+        assert_eq!(judged(NO_TOOL, "2025-11-25", plain()), Some(true));
+        let envelope = r#"{"tool": "depot_lookup", "success": true, "result": {}, "trace": {}}"#;
+        assert_eq!(judged("depot_lookup", "2025-11-25", told(envelope)), Some(false));
+        let error = || Answer::Error(json!({"code": -32602, "message": "`item` is required"}));
+        assert_eq!(judged("depot_lookup", "2025-06-18", error()), None);
+        assert_eq!(judged(NO_TOOL, "2025-11-25", error()), None);
+    }
 }

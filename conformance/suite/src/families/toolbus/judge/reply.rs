@@ -8,6 +8,7 @@ use crate::engine::judge::{CheckFailure, Finding, Judgement};
 use crate::families::toolbus::answer;
 use crate::families::toolbus::answer::Answer;
 use crate::families::toolbus::scene::Made;
+use crate::families::toolbus::session::ToolbusSession;
 use crate::transcript::{Frame, shorten};
 
 /// A call, what came back from it, and where things are in the envelope.
@@ -23,12 +24,34 @@ pub struct Reply<'a> {
     pub result_pointer: &'a str,
     /// JSON Pointer to the correlation ids.
     pub trace_pointer: &'a str,
+    /// Where in the results the value of an echo is.
+    pub value_base: &'a str,
+    /// The revision of MCP in which it came.
+    pub revision: &'a str,
 }
 
 impl<'a> Reply<'a> {
     /// Observations for the answer of a call.
-    pub fn of(frames: &'a [Frame], made: &'a Made, result_pointer: &'a str, trace_pointer: &'a str) -> Self {
-        Self { made, frames, answer: Cow::Owned(answer::of(frames, made.id)), result_pointer, trace_pointer }
+    pub fn of(frames: &'a [Frame], made: &'a Made, session: &'a ToolbusSession) -> Self {
+        Self::with(frames, made, Cow::Owned(answer::of(frames, made.id)), session)
+    }
+
+    /// Observations for an answer that was read already.
+    pub fn with(
+        frames: &'a [Frame],
+        made: &'a Made,
+        answer: Cow<'a, Answer>,
+        session: &'a ToolbusSession,
+    ) -> Self {
+        Self {
+            made,
+            frames,
+            answer,
+            result_pointer: &session.result_pointer,
+            trace_pointer: &session.table.trace_pointer,
+            value_base: &session.value_base,
+            revision: &session.revision,
+        }
     }
 
     /// A finding with the frames of the call.

@@ -21,6 +21,7 @@ const RESULT: &str = "/result";
 impl ToolbusSession {
     pub(super) async fn calibrate(&mut self, server: &Server) -> Result<(), ToolbusError> {
         self.check_names(server)?;
+        server.revision.clone_into(&mut self.revision);
         let began = Instant::now();
         let mut slowest = Duration::ZERO;
         for round in 0..3 {

@@ -7,7 +7,7 @@ use super::{InScope, ProbeName};
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{FamilyWorld as _, Step};
 use crate::families::toolbus::call;
-use crate::families::toolbus::call::Probe;
+use crate::families::toolbus::call::{Filling, Probe};
 use crate::families::toolbus::judge::shape;
 use crate::families::toolbus::observed::EveryCall;
 use crate::families::toolbus::reason::Undeclared;
@@ -114,6 +114,23 @@ async fn call_of_state(world: &mut World, value: Value) -> Step {
     Ok(())
 }
 
+/// A call that needs no arguments, and has not even an empty object of them: MCP lets a client leave it out.
+#[given("a call without arguments")]
+fn bare(world: &mut World) -> Step {
+    let session = world.session()?;
+    let needs_none = |probe: &Probe| {
+        let table = probe.table(&session.table);
+        table.is_some_and(|table| call::arguments(*probe, &table, Filling::default()).is_empty())
+    };
+    let harmless = [Probe::Other(0), Probe::Other(1), Probe::Partial];
+    let Some(probe) = harmless.into_iter().find(needs_none) else {
+        return Err(world.abort(Undeclared::BareCall.into()));
+    };
+    world.prepare(probe, Value::Null)?;
+    world.call()?.is_bare = true;
+    Ok(())
+}
+
 #[given(expr = "a call of the echo probe with {json}")]
 fn echo(world: &mut World, value: Json) -> Step {
     world.prepare(Probe::Echo, value.0)
@@ -123,8 +140,9 @@ fn echo(world: &mut World, value: Json) -> Step {
 fn no_such_tool(world: &mut World) -> Step {
     let call = Call {
         probe: None,
-        tool: "callmark_no_such_tool".to_owned(),
+        tool: call::NO_TOOL.to_owned(),
         arguments: serde_json::Map::new(),
+        is_bare: false,
         value: Value::Null,
         stored: None,
         picked: None,
@@ -254,10 +272,10 @@ fn break_glass(world: &mut World) -> Step {
     Ok(())
 }
 
-#[given("a secret among its arguments")]
-fn secret_argument(world: &mut World) -> Step {
+#[given(expr = "a secret under {string} among its arguments")]
+fn secret_argument(world: &mut World, key: String) -> Step {
     let marker = world.scene()?.markers.at("password");
-    world.call()?.arguments.insert("password".to_owned(), Value::from(marker));
+    world.call()?.arguments.insert(key, Value::from(marker));
     Ok(())
 }
 

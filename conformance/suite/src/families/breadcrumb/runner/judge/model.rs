@@ -4,10 +4,11 @@ use serde_json::Value;
 
 use super::tool::{is_number, output, wrong};
 use crate::engine::judge::{CheckFailure, Finding, Judgement};
+use crate::families::breadcrumb::manifest::LANGUAGE_MODELS;
 use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::sent;
-use crate::families::breadcrumb::runner::upstream::Speech;
+use crate::families::breadcrumb::runner::upstream::{Dialect, Speech};
 use crate::transcript::{Frame, Kind};
 
 /// `content` is the text of the reply.
@@ -75,9 +76,8 @@ pub fn has_cost(call: &Call, answer: &Answer<'_>) -> Judgement {
 /// The tool that was named asked its own provider, and brings what that said.
 pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &Speech) -> Judgement {
     let output = output(call, answer)?;
-    let host = if call.tool() == "ollama_local" { "ollama" } else { call.tool() };
     let asked = asked(frames, call);
-    let is_asked = asked.iter().any(|frame| frame.channel.contains(&format!("/{host}/")));
+    let is_asked = asked.iter().any(|frame| is_of(call.tool(), &frame.channel));
     let said = Value::from(speech.text.as_str()).to_string();
     if is_asked && output.to_string().contains(said.trim_matches('"')) {
         return Ok(());
@@ -93,6 +93,22 @@ pub fn is_the_one(frames: &[Frame], call: &Call, answer: &Answer<'_>, speech: &S
         finding = finding.frame(frame);
     }
     Err(finding.into())
+}
+
+/// Whether a request is one to the provider behind a tool. Where the runner leaves out the path that tells the providers
+/// apart, the dialect decides: only Ollama has its own.
+fn is_of(tool: &str, channel: &str) -> bool {
+    let host = |tool: &str| format!("/{}/", if tool == "ollama_local" { "ollama" } else { tool });
+    let path =
+        channel.split_once(' ').map_or(channel, |(_, path)| path).split('?').next().unwrap_or_default();
+    if LANGUAGE_MODELS.iter().any(|tool| path.starts_with(&host(tool))) {
+        return path.starts_with(&host(tool));
+    }
+    match Dialect::of(path.trim_end_matches('/')) {
+        Some(Dialect::Chat | Dialect::Generate) => tool == "ollama_local",
+        Some(Dialect::Completions) => true,
+        None => false,
+    }
 }
 
 /// All messages of the call reach the model, in their order.
@@ -166,4 +182,25 @@ pub fn offline(call: &Call) -> CheckFailure {
     Finding::new(format!("`{}` asks no model with the messages of the call", call.tool()), hint)
         .expected(call.id())
         .into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_provider_is_known_by_its_path_or_else_by_its_dialect() {
+        let check = |tool: &str, channel: &str, expect: bool| {
+            assert_eq!(is_of(tool, channel), expect, "{tool}: {channel}");
+        };
+        check("openrouter", "POST /openrouter/api/v1/chat/completions", true);
+        check("venice", "POST /openrouter/api/v1/chat/completions", false);
+        check("ollama_local", "POST /ollama/api/chat", true);
+        check("ollama_local", "POST /ollama/v1/chat/completions", true);
+        check("ollama_local", "POST /api/chat", true);
+        check("ollama_local", "POST /v1/chat/completions?timeout=9", true);
+        check("openrouter", "POST /api/chat", false);
+        check("venice", "POST /api/v1/chat/completions/", true);
+        check("venice", "POST /api/v1/embeddings", false);
+    }
 }

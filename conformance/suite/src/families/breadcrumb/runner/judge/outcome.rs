@@ -135,9 +135,20 @@ fn any(value: &Value, is: fn(&Value) -> bool) -> bool {
 }
 
 /// The text of the call came through to the tool, and back, as it was.
-pub fn text_unaltered(text: &str, answer: &Answer<'_>) -> Judgement {
+pub fn text_unaltered(call: &Call, text: &str, answer: &Answer<'_>) -> Judgement {
+    if !answer.succeeded() {
+        return Err(Finding::new(
+            format!("the call of `{}`, whose input is a text of an unusual kind, fails", call.tool()),
+            "take any text: it means nothing to the runner",
+        )
+        .expected(text)
+        .actual(answer.error().or(Some(&answer.frame.body)))
+        .at("/context/status")
+        .frame(answer.frame)
+        .into());
+    }
     let strings = answer.output().map(strings).unwrap_or_default();
-    if answer.succeeded() && strings.contains(&text) {
+    if strings.contains(&text) {
         return Ok(());
     }
     Err(Finding::new(

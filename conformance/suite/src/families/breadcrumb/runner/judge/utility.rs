@@ -10,7 +10,7 @@ use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::call::Call;
 use crate::transcript::{Frame, Kind};
 
-/// Part of the time by which `waited` may be off.
+/// Part of the time by which `waited` may be off, of a second at the most.
 const ABOUT: f64 = 0.5;
 /// Part of the time that a timer must really wait, since clocks differ.
 const MOST: f64 = 0.95;
@@ -52,8 +52,9 @@ pub fn tells_time(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
     let asked = seconds(call);
     let told = answer.at("/waited").and_then(Value::as_f64);
     let longest = since_asked(frames, call, answer.frame).unwrap_or_default().as_secs_f64();
-    let most = (asked * (1.0 + ABOUT)).max(longest);
-    if told.is_some_and(|told| told >= asked * (1.0 - ABOUT) && told <= most) {
+    let about = ABOUT * asked.min(1.0);
+    let most = (asked + about).max(longest);
+    if told.is_some_and(|told| told >= asked - about && told <= most) {
         return Ok(());
     }
     Err(wrong(answer, "/waited", asked, "the timer does not say how many seconds it waited"))

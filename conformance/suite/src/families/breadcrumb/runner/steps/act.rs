@@ -13,6 +13,7 @@ vocabulary! {
         ", each after the answer to the one before" => InTurn,
         " at the same time" => AtTheSameTime,
         " and waits for one more answer" => WaitsForMore,
+        ", and then changes what they stand in" => Changes,
         " and says nothing more" => IsSilent,
         ", and then one for the user" => ShowsAnother,
         "" => Plain,
@@ -26,10 +27,11 @@ async fn makes(world: &mut World, manner: Manner) -> Step {
         Manner::OneByOne => scene.make_each().await,
         Manner::InTurn => scene.make_in_turn().await,
         Manner::AtTheSameTime => scene.make_side_by_side().await,
-        _ => scene.make().await,
+        Manner::Changes => scene.make_and_change().await,
+        _ => scene.make().await.map(|_| ()),
     };
     world.reached(made)?;
-    if matches!(manner, Manner::OneByOne | Manner::InTurn | Manner::AtTheSameTime) {
+    if matches!(manner, Manner::OneByOne | Manner::InTurn | Manner::AtTheSameTime | Manner::Changes) {
         return Ok(());
     }
     world.scene()?.wait().await;

@@ -61,7 +61,7 @@ async fn echo(world: &mut World, text: Text) -> Step {
 
 #[then(expr = "the tool has received {text} as it was")]
 fn received(world: &mut World, text: Text) -> Step {
-    world.judge_answers(|_, answer| outcome::text_unaltered(&text.text(), answer))
+    world.judge_answers(|call, answer| outcome::text_unaltered(call, &text.text(), answer))
 }
 
 #[given("a call of breadcrumb-create with nested values and numbers")]
@@ -98,14 +98,18 @@ fn context() -> Value {
     json!({
         "text": "Zażółć ${not.a.var}",
         "whole": 9_007_199_254_740_991_u64,
+        "large": 12_345_678_901_234_567_890_u64,
         "negative": -17,
         "fraction": 0.1,
         "small": 1.5e-7,
+        "quarter": -0.25,
         "digits": "0042",
         "none": null,
         "no": false,
+        "zero": 0,
         "nothing": "",
         "empty": {},
+        "nobody": [],
         "list": [[1, [2.5, "three"]], [], {"a.b": {"c d": [null, true, {"é": "水"}]}}],
     })
 }

@@ -1,8 +1,9 @@
 //! What tools are asked, and what they bring.
 
+use std::str::FromStr;
 use std::time::Duration;
 
-use cucumber::{given, then};
+use cucumber::{Parameter, given, then};
 use serde_json::{Value, json};
 
 use crate::engine::judge::{CheckFailure, Judgement};
@@ -13,7 +14,7 @@ use crate::families::breadcrumb::runner::call::Call;
 use crate::families::breadcrumb::runner::fixtures::Act;
 use crate::families::breadcrumb::runner::judge::{browser, crumbs, failure, model, outcome, tool, utility};
 use crate::families::breadcrumb::runner::pages::Page;
-use crate::families::breadcrumb::runner::upstream::Speech;
+use crate::families::breadcrumb::runner::upstream::{Speech, Trouble};
 use crate::families::breadcrumb::runner::world::World;
 
 vocabulary! {
@@ -90,11 +91,42 @@ async fn search(world: &mut World, number: usize) -> Step {
     push(world, call)
 }
 
-#[given(expr = "the provider answers with status {int}")]
-fn provider_fails(world: &mut World, status: u16) -> Step {
+#[given("a call of timer for twice the time")]
+fn long_timer(world: &mut World) -> Step {
+    let call = world.scene()?.long_timer();
+    push(world, call)
+}
+
+/// What a provider does, as features name it.
+#[derive(Clone, Copy, Debug, Parameter)]
+#[param(
+    name = "provider_answer",
+    regex = "status [0-9]+|an error in place of a reply|a page of HTML|an empty body|a body that breaks off"
+)]
+struct ProviderAnswer(Trouble);
+
+impl FromStr for ProviderAnswer {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, Self::Err> {
+        Ok(Self(match text {
+            "an error in place of a reply" => Trouble::Error,
+            "a page of HTML" => Trouble::Page,
+            "an empty body" => Trouble::Empty,
+            "a body that breaks off" => Trouble::BreaksOff,
+            status => {
+                let number = status.trim_start_matches("status ").parse();
+                Trouble::Status(number.map_err(|_| format!("`{status}` is no status of HTTP"))?)
+            }
+        }))
+    }
+}
+
+#[given(expr = "the provider answers with {provider_answer}")]
+fn provider_fails(world: &mut World, answer: ProviderAnswer) -> Step {
     let scene = world.scene()?;
     if let Some(upstream) = &scene.session.upstream {
-        upstream.fail(&scene.unique, status);
+        upstream.fail(&scene.unique, answer.0);
     }
     Ok(())
 }

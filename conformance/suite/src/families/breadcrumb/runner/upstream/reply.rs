@@ -3,12 +3,16 @@
 
 use std::collections::BTreeSet;
 
+use axum::body::Body;
 use axum::http::{StatusCode, header};
 use axum::response::{IntoResponse as _, Response};
+use futures::stream;
 use serde_json::{Value, json};
 
 /// When all answers were made.
 const CREATED: u64 = 1_767_225_600;
+/// What a provider says of its own trouble.
+pub(super) const TROUBLE: &str = "the provider cannot serve this request";
 /// The same as Ollama has it.
 const CREATED_AT: &str = "2026-01-01T00:00:00Z";
 
@@ -46,11 +50,11 @@ impl Dialect {
         let plain = |body: &Value| {
             (status, [(header::CONTENT_TYPE, "application/json")], body.to_string()).into_response()
         };
+        if let Some(trouble) = said.get("trouble").and_then(Value::as_str) {
+            return self.spoilt(trouble);
+        }
         match (self, status.is_success(), is_streamed) {
-            (Self::Completions, false, _) => {
-                plain(&json!({"error": {"message": said["text"], "code": status.as_u16()}}))
-            }
-            (_, false, _) => plain(&json!({"error": said["text"]})),
+            (_, false, _) => plain(&self.error(&said["text"], status)),
             (Self::Completions, true, false) => plain(&completion(said)),
             (_, true, false) => plain(&self.whole(said)),
             (Self::Completions, true, true) => {
@@ -58,6 +62,34 @@ impl Dialect {
             }
             (_, true, true) => {
                 ([(header::CONTENT_TYPE, "application/x-ndjson")], self.lines(said)).into_response()
+            }
+        }
+    }
+
+    /// An error, as the provider puts it.
+    fn error(self, text: &Value, status: StatusCode) -> Value {
+        match self {
+            Self::Completions => json!({"error": {"message": text, "code": status.as_u16()}}),
+            Self::Chat | Self::Generate => json!({"error": text}),
+        }
+    }
+
+    /// A response with a status that reports nothing of the trouble.
+    fn spoilt(self, trouble: &str) -> Response {
+        let typed = |media_type: &'static str, body: String| {
+            ([(header::CONTENT_TYPE, media_type)], body).into_response()
+        };
+        match trouble {
+            "page" => typed("text/html", "<html><body><h1>Please wait</h1></body></html>".to_owned()),
+            "empty" => typed("application/json", String::new()),
+            "breaks off" => {
+                let parts = [Ok("{\"choices\": [{\"message\": "), Err(std::io::ErrorKind::ConnectionReset)];
+                let parts = stream::iter(parts.map(|part| part.map_err(std::io::Error::from)));
+                ([(header::CONTENT_TYPE, "application/json")], Body::from_stream(parts)).into_response()
+            }
+            _ => {
+                let error = self.error(&Value::from(TROUBLE), StatusCode::BAD_GATEWAY);
+                typed("application/json", error.to_string())
             }
         }
     }

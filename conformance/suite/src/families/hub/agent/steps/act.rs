@@ -11,6 +11,7 @@ vocabulary! {
     /// The call that follows.
     enum NextCall "next_call" {
         "another for a second customer" => ForAnother,
+        "others for a second customer and again for the first" => ForAnotherAndAgain,
         "another when the Hub answers as it should" => Recovered,
         "later another when the Hub answers as it should" => RecoveredLater,
     }
@@ -49,7 +50,9 @@ async fn make_and_go_on(world: &mut World, next: NextCall) -> Step {
     world.make().await?;
     let scene = world.scene()?;
     let customer = match next {
-        NextCall::ForAnother => Some(AgentSession::other_customer(&scene.scenario_channel.unique)),
+        NextCall::ForAnother | NextCall::ForAnotherAndAgain => {
+            Some(AgentSession::other_customer(&scene.scenario_channel.unique))
+        }
         NextCall::Recovered => {
             scene.hub_recovers();
             None
@@ -61,6 +64,9 @@ async fn make_and_go_on(world: &mut World, next: NextCall) -> Step {
         }
     };
     world.make_a_hub_call(customer.as_deref()).await?;
+    if next == NextCall::ForAnotherAndAgain {
+        world.make_a_hub_call(None).await?;
+    }
     world.scene()?.rest();
     Ok(())
 }

@@ -4,6 +4,7 @@ use cucumber::given;
 use serde_json::json;
 
 use super::{Called, HubAnswer};
+use crate::engine::parameters::Json;
 use crate::engine::world::Step;
 use crate::families::hub::agent::mock::script::ScriptAnswer;
 use crate::families::hub::agent::world::World;
@@ -27,6 +28,15 @@ fn call(world: &mut World, called: Called) -> Step {
 fn no_end_user(world: &mut World) -> Step {
     if let Some(call) = &mut world.scene()?.call {
         call.user_id = None;
+    }
+    Ok(())
+}
+
+#[given(expr = "its input {string} is {json}")]
+fn input(world: &mut World, name: String, value: Json) -> Step {
+    let inputs = world.scene()?.call.as_mut().and_then(|call| call.inputs.as_object_mut());
+    if let Some(inputs) = inputs {
+        inputs.insert(name, value.0);
     }
     Ok(())
 }

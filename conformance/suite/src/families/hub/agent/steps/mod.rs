@@ -71,7 +71,7 @@ impl Code {
 #[derive(Clone, Debug, Parameter)]
 #[param(
     name = "hub_answer",
-    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|an empty body|an empty list|half a document|a closed connection"
+    regex = "[A-Z]+(?:_[A-Z]+)+|a page of HTML|a page of HTML with status 200|an empty body|an empty list|nothing but null|a text|an error with status 500|half a document|a closed connection"
 )]
 pub(super) struct HubAnswer(pub ScriptAnswer);
 
@@ -87,6 +87,12 @@ impl FromStr for HubAnswer {
         let html = "<html><body><h1>502 Bad Gateway</h1></body></html>";
         Ok(Self(match text {
             "a page of HTML" => raw(502, json!(html), "text/html"),
+            "a page of HTML with status 200" => raw(200, json!(html), "text/html"),
+            "nothing but null" => raw(200, json!("null"), "application/json"),
+            "a text" => raw(200, json!(r#""done""#), "application/json"),
+            "an error with status 500" => {
+                raw(500, json!({"detail": "an error that nobody expected"}), "application/json")
+            }
             "an empty body" => raw(200, json!(""), "application/json"),
             "an empty list" => raw(200, json!([]), "application/json"),
             "half a document" => raw(200, json!(r#"{"success":true,"result":{"sta"#), "application/json"),

@@ -151,8 +151,9 @@ pub fn are_in_the_zone(reply: &Reply<'_>, empty: Empty) -> Judgement {
     Ok(())
 }
 
-/// Two answers list the same busy times, all of the primary calendar.
-pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
+/// Two answers list the same busy times, all of the primary calendar. An event that was just made, `times`, and that
+/// only the later answer lists is listed late, and shows nothing.
+pub fn default_to_primary(with: &Reply<'_>, without: &Reply<'_>, times: [&str; 2]) -> Judgement {
     let (left, right) = (envelope::items(without, "busy_periods")?, envelope::items(with, "busy_periods")?);
     if let Some(index) =
         left.iter().position(|item| item.get("calendar").is_some_and(|name| name != "primary"))
@@ -174,6 +175,7 @@ pub fn default_to_primary(without: &Reply<'_>, with: &Reply<'_>) -> Judgement {
     if moments(left) == moments(right) {
         return Ok(());
     }
+    has_the_event(with, times)?;
     Err(without
         .finding(
             "without `calendars` other busy times are listed than with `[\"primary\"]`",

@@ -73,16 +73,25 @@ async fn sends_cut_off(world: &mut World) -> Step {
     Ok(())
 }
 
-#[when(expr = "the agent sends the request without {string} and with it")]
-async fn sends_without_and_with(world: &mut World, name: String) -> Step {
+/// In this order, so that what is listed late is missing from the request that names everything.
+#[when(expr = "the agent sends the request with {string} and without it")]
+async fn sends_with_and_without(world: &mut World, name: String) -> Step {
     let with = drafted(world)?;
     let mut without = with.clone();
     if let Some(own) = inputs(&mut without) {
         own.shift_remove(&name);
     }
-    world.scene()?.send(&without).await;
     world.scene()?.send(&with).await;
+    world.scene()?.send(&without).await;
     Ok(())
+}
+
+#[when(expr = "the agent sends the request for its customer and for {customer}, and again for the first")]
+async fn sends_for_both_in_turn(world: &mut World, customer: Customer) -> Step {
+    let first = world.scene()?.customer;
+    sends_for_both(world, customer).await?;
+    world.scene()?.customer = first;
+    sends(world).await
 }
 
 #[when(expr = "the agent sends the request for its customer and for {customer}")]

@@ -64,7 +64,10 @@ fn event_is_listed(world: &mut World, how: String) -> Step {
 
 #[then("both answers list the busy times of the primary calendar")]
 fn primary(world: &mut World) -> Step {
-    world.judge_pair(calendar::default_to_primary)
+    let times = contract::times_of_event(&world.scene()?.subjects.day);
+    world.judge_pair(|with, without| {
+        calendar::default_to_primary(with, without, [times[0].as_str(), &times[1]])
+    })
 }
 
 #[then("everybody who was invited is listed")]
