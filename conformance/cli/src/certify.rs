@@ -17,6 +17,7 @@ use callmark_suite::engine::run::{Library, Progress, Quiet, RunOutput, RunPlan, 
 use callmark_suite::engine::setup;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::net::outbound::Outbound;
 use clap::ValueEnum;
 
 use crate::args::{CertifyArguments, Format};
@@ -236,6 +237,7 @@ pub(crate) async fn certify(
             profiles: library.families.select(&selection.profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.url()),
             limits: limits(arguments, is_bundled),
+            outbound: Outbound::of(manifest),
             seed: arguments.seed,
             logs: arguments.out.clone(),
             in_process: in_process.as_ref().map(InThisProcess::roles),

@@ -14,6 +14,7 @@ use callmark_suite::engine::setup;
 use callmark_suite::engine::target::guard;
 use callmark_suite::engine::timing::TimeoutLimits;
 use callmark_suite::families;
+use callmark_suite::net::outbound::Outbound;
 
 use crate::args::DoctorArguments;
 use crate::broker::{self, RunningBroker};
@@ -72,6 +73,7 @@ async fn examine(arguments: &DoctorArguments, manifest: &Manifest) -> Result<u8,
             profiles: families::ALL.select(&profiles),
             broker_url: broker.as_ref().map_or("", |broker| broker.url()),
             limits: TimeoutLimits { scale: arguments.timeout_scale, ..TimeoutLimits::default() },
+            outbound: Outbound::of(manifest),
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: None,

@@ -51,6 +51,7 @@ fn plan(table: AgentTable, wire: Arc<dyn Wire>) -> OpenContext<AgentTable> {
         },
         wire,
         seed: 1,
+        outbound: Arc::default(),
     }
 }
 

@@ -61,6 +61,7 @@ impl Setting<'_> {
             limits: self.limits,
             wire: self.wire,
             seed: self.seed,
+            outbound: Arc::default(),
         }
     }
 }

@@ -156,6 +156,7 @@ impl UtpReference {
                 profiles: families::ALL.select(&["utp.schema".to_owned()]),
                 broker_url: &url,
                 limits: limits(1.0),
+                outbound: Arc::default(),
                 seed: 1,
                 logs: PathBuf::new(),
                 in_process: Some(&in_process),
@@ -188,7 +189,13 @@ impl UtpReference {
             .await
             .map_err(|error| error.to_string())?;
         let secret = Some(SECRET.to_owned());
-        let plan = setup::runtime_plan(&table, &test_environment, model, (None, secret), setting.limits);
+        let plan = setup::runtime_plan(
+            &table,
+            &test_environment,
+            model,
+            (None, secret),
+            (setting.limits, &Arc::default()),
+        );
         let session = RuntimeSession::open(plan).await.map_err(|error| error.to_string())?;
         Ok(Sessions::one(session))
     }

@@ -9,6 +9,7 @@ mod baseline;
 mod bounds;
 mod certificate;
 mod command_line;
+mod deployed;
 mod docs;
 mod doctor;
 mod ends;

@@ -7,7 +7,7 @@
 #[path = "pages/page.rs"]
 mod page;
 #[path = "pages/served.rs"]
-mod served;
+pub(crate) mod served;
 
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;

@@ -89,6 +89,7 @@ pub(crate) async fn certify_part(
             profiles: families::ALL.select(&profiles),
             broker_url: nats_url,
             limits: part.limits,
+            outbound: Arc::default(),
             seed: 1,
             logs: logs.path().to_owned(),
             in_process: Some(&in_process),

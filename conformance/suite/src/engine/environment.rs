@@ -1,8 +1,10 @@
-//! What the machine that the suite runs on lacks: file descriptors, ports, memory, room on the disk.
+//! What the machine that the suite runs on lacks: file descriptors, ports, memory, room on the disk; and what else stands
+//! between it and the target.
 //!
 //! It is noted where a call of the operating system fails, whichever party of the suite made it, and kept for the whole
 //! process, as such a lack is one of the process. A scenario that ended badly meanwhile says nothing about the target.
 
+use std::borrow::Cow;
 use std::collections::VecDeque;
 use std::error::Error;
 use std::io;
@@ -16,7 +18,7 @@ use crate::transcript::lock;
 /// Notes that are kept.
 const MAX_NOTES: usize = 256;
 
-static NOTES: Mutex<VecDeque<(Instant, &'static str)>> = Mutex::new(VecDeque::new());
+static NOTES: Mutex<VecDeque<(Instant, Cow<'static, str>)>> = Mutex::new(VecDeque::new());
 
 /// What an error says that the machine lacks.
 pub fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
@@ -43,17 +45,26 @@ fn of(error: &io::Error) -> Option<&'static str> {
 /// Keeps in mind what an error says that the machine lacks, if it says so.
 pub(crate) fn note(error: &(dyn Error + 'static)) {
     if let Some(lack) = lack(error) {
-        let mut notes = lock(&NOTES);
-        if notes.len() == MAX_NOTES {
-            notes.pop_front();
-        }
-        notes.push_back((Instant::now(), lack));
+        keep(Cow::Borrowed(lack));
     }
 }
 
-/// What the machine has lacked since then.
-pub(crate) fn lacked_since(began: Instant) -> Option<&'static str> {
-    lock(&NOTES).iter().find(|(at, _)| *at >= began).map(|(_, lack)| *lack)
+/// Keeps in mind what stands in the way to the target and is no fault of what answers there.
+pub(crate) fn note_hindrance(why: &str) {
+    keep(Cow::Owned(why.to_owned()));
+}
+
+fn keep(why: Cow<'static, str>) {
+    let mut notes = lock(&NOTES);
+    if notes.len() == MAX_NOTES {
+        notes.pop_front();
+    }
+    notes.push_back((Instant::now(), why));
+}
+
+/// What the machine has lacked since then, or what stood in the way.
+pub(crate) fn lacked_since(began: Instant) -> Option<Cow<'static, str>> {
+    lock(&NOTES).iter().find(|(at, _)| *at >= began).map(|(_, lack)| lack.clone())
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ pub(crate) mod durations;
 pub(crate) mod environment;
 mod keys;
 mod places;
+pub mod target;
 
 use std::any::Any;
 use std::fmt::Debug;
@@ -16,13 +17,14 @@ use std::path::{Path, PathBuf};
 use callmark_schemas::SchemaName;
 use serde::de::DeserializeOwned;
 use serde::ser::SerializeMap as _;
-use serde::{Deserialize, Serialize, Serializer};
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 use thiserror::Error;
 
 use crate::engine::{files, secrets};
 
 pub use commands::{Command, CommandLine};
+pub use target::TargetTable;
 
 /// Largest manifest that is read.
 const MAX_BYTES: u64 = 1024 * 1024;
@@ -86,8 +88,8 @@ pub trait Section: Table + Debug + Send + Sync {
     /// What is run where the selected profiles are certified.
     fn commands(&self, is_selected: &dyn Fn(&str) -> bool) -> Vec<Command<'_>>;
 
-    /// What the schema cannot say.
-    fn contradictions(&self) -> Vec<String>;
+    /// What the schema cannot say, of a table of this target.
+    fn contradictions(&self, target: &TargetTable) -> Vec<String>;
 }
 
 /// What a table is able to do because of its type.
@@ -121,17 +123,6 @@ impl Clone for Box<dyn Section> {
 /// It has not the shape of such a table.
 pub fn section<T: Section + DeserializeOwned>(table: Value) -> Result<Box<dyn Section>, serde_json::Error> {
     serde_json::from_value::<T>(table).map(|table| Box::new(table) as Box<dyn Section>)
-}
-
-/// `[target]`.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TargetTable {
-    /// Name in reports.
-    pub name: String,
-    /// Version in reports.
-    #[serde(default)]
-    pub version: String,
 }
 
 impl Manifest {
@@ -237,10 +228,11 @@ impl Manifest {
         self.sections().any(Section::is_serial)
     }
 
-    /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers,
-    /// and credentials of the broker.
+    /// Values of the manifest that must not be stored: what may be a secret of the target's environment, its HTTP headers
+    /// and tokens, and credentials of the broker.
     pub fn secrets(&self) -> Vec<String> {
         let all = self.sections().flat_map(Section::secrets);
+        let all = all.chain(self.target.secrets());
         all.filter(|value| value.len() >= secrets::SHORTEST).collect()
     }
 
@@ -250,7 +242,8 @@ impl Manifest {
 
     /// What the schema cannot say.
     fn contradictions(&self) -> Vec<String> {
-        self.sections().flat_map(Section::contradictions).collect()
+        let sections = self.sections().flat_map(|section| section.contradictions(&self.target));
+        self.target.contradictions().into_iter().chain(sections).collect()
     }
 }
 

@@ -16,6 +16,7 @@ use crate::engine::manifest::Manifest;
 use crate::engine::session::{Session, Sessions};
 use crate::engine::target::{Log, OpenContext};
 use crate::engine::timing::TimeoutLimits;
+use crate::net::outbound::Outbound;
 use crate::net::wire::PassthroughWire;
 
 /// What the sessions of a run are opened with.
@@ -28,6 +29,8 @@ pub struct OpenPlan<'a> {
     pub broker_url: &'a str,
     /// Limits of all waiting.
     pub limits: TimeoutLimits,
+    /// The way to the addresses of the target.
+    pub outbound: Arc<Outbound>,
     /// Seed of all ids.
     pub seed: u64,
     /// The directory of the logs of what is started.
@@ -58,6 +61,7 @@ impl OpenPlan<'_> {
             limits: self.limits,
             wire: Arc::new(PassthroughWire),
             seed: self.seed,
+            outbound: Arc::clone(&self.outbound),
         }
     }
 

@@ -17,6 +17,7 @@ use tokio::process::{Child, ChildStdin, ChildStdout, Command};
 
 use crate::engine::environment;
 use crate::engine::timing::TimeoutLimits;
+use crate::net::outbound::Outbound;
 use crate::net::wire::Wire;
 
 use self::guard::Guarded;
@@ -46,6 +47,8 @@ pub struct OpenContext<T> {
     pub wire: Arc<dyn Wire>,
     /// Seed of all ids.
     pub seed: u64,
+    /// The way to the addresses of the target.
+    pub outbound: Arc<Outbound>,
 }
 
 /// A command line of a manifest, ready to be run.

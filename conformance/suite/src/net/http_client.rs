@@ -12,13 +12,14 @@ use futures::future::BoxFuture;
 use serde_json::Value;
 
 use crate::engine::timing::heartbeat;
+use crate::net::outbound::sender::HttpSender;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::{Kind, Message, Transcript};
 
 /// A way to one server.
 pub(crate) struct HttpClient {
     /// None where a run is judged again, which asks nobody.
-    http: Option<reqwest::Client>,
+    http: Option<HttpSender>,
     base: String,
     wire: Arc<dyn Wire>,
 }
@@ -41,20 +42,9 @@ pub(crate) struct Recorded<'a> {
 }
 
 impl HttpClient {
-    /// A way to the server at `base`.
-    ///
-    /// # Errors
-    /// A client that cannot be made.
-    pub(crate) fn new(base: &str, connect: Duration, wire: Arc<dyn Wire>) -> Result<Self, String> {
-        let http = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(connect)
-            // A server may close a connection whenever it likes; a request that meets one in closing would be lost.
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| error.to_string())?;
-        Ok(Self { http: Some(http), base: base.trim_end_matches('/').to_owned(), wire })
+    /// A way to the server at `base`, by a client that does not follow where it is redirected.
+    pub(crate) fn new(base: &str, http: HttpSender, wire: Arc<dyn Wire>) -> Self {
+        Self { http: Some(http), base: base.trim_end_matches('/').to_owned(), wire }
     }
 
     /// A client of nobody, for a run that is judged again.
@@ -70,7 +60,26 @@ impl HttpClient {
         let (method, path) = message.channel.split_once(' ').unwrap_or(("GET", message.channel.as_str()));
         let http = self.http.as_ref().ok_or("nobody is asked")?;
         let method = method.parse().map_err(|_| format!("`{method}` is no HTTP method"))?;
-        Ok(http.request(method, format!("{}{path}", self.base)))
+        Ok(http.request(method, &format!("{}{path}", self.base)))
+    }
+
+    /// Sends such a request.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    pub(crate) async fn send(&self, request: reqwest::RequestBuilder) -> Result<reqwest::Response, String> {
+        let http = self.http.as_ref().ok_or("nobody is asked")?;
+        http.send(request).await.map_err(|error| error.said())
+    }
+
+    /// Why nothing more is to be expected from there.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        self.http.as_ref().and_then(HttpSender::trouble)
+    }
+
+    /// What a command line needs to reach it beside the request.
+    pub(crate) fn by_hand(&self) -> String {
+        self.http.as_ref().map(HttpSender::by_hand).unwrap_or_default()
     }
 
     /// Sends a message, and writes down what comes back. `post` carries what the wire lets through.

@@ -5,4 +5,5 @@ pub(crate) mod http_answer;
 pub(crate) mod http_client;
 pub(crate) mod http_connections;
 pub mod http_server;
+pub mod outbound;
 pub mod wire;

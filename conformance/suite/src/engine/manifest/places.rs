@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::Manifest;
 
 /// Members that say where a target is, or how it is started, in whichever table they stand.
-const PLACES: [&str; 24] = [
+const PLACES: [&str; 26] = [
     "base_url",
     "capture",
     "chat",
@@ -26,9 +26,11 @@ const PLACES: [&str; 24] = [
     "project",
     "protocol_version",
     "root",
+    "server_name",
     "start",
     "store",
     "target_subject",
+    "token_url",
     "transport",
     "upstream",
     "upstream_listen",

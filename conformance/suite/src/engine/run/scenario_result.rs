@@ -1,5 +1,6 @@
 //! What a scenario leaves behind for the verdict, the evidence and the transcript.
 
+use std::borrow::Cow;
 use std::io::{self, Write};
 use std::sync::Arc;
 
@@ -69,7 +70,7 @@ impl ScenarioResult {
 impl ScenarioResult {
     /// Observations back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
-        let lacked = environment::lacked_since(core.transcript.began()).map(str::to_owned);
+        let lacked = environment::lacked_since(core.transcript.began()).map(Cow::into_owned);
         self.shortage = lacked.or_else(|| core.fault_of_the_machine());
         let trouble = core.trouble.as_ref();
         self.has_ended =

@@ -5,9 +5,12 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use reqwest::Method;
 use serde_json::Value;
 use sse_stream::SseStream;
 
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
 
 /// For one request.
@@ -23,7 +26,7 @@ const LISTED: usize = 500;
 /// A client of the target's store.
 #[derive(Clone)]
 pub(super) struct ExternalStore {
-    http: reqwest::Client,
+    http: HttpSender,
     base: String,
     token: Option<String>,
     /// Versions of breadcrumbs that were seen, so that an event which comes twice is one message.
@@ -33,8 +36,9 @@ pub(super) struct ExternalStore {
 }
 
 impl ExternalStore {
-    pub(super) fn new(base: &str, token: Option<String>) -> Result<Self, String> {
-        let http = reqwest::Client::builder().no_proxy().build().map_err(|error| error.to_string())?;
+    pub(super) fn new(base: &str, token: Option<String>, outbound: &Arc<Outbound>) -> Result<Self, String> {
+        let options = SenderOptions { keeps: true, follows: true, ..SenderOptions::default() };
+        let http = HttpSender::new(outbound, options)?;
         Ok(Self {
             http,
             base: base.trim_end_matches('/').to_owned(),
@@ -47,7 +51,9 @@ impl ExternalStore {
     /// Stores a breadcrumb.
     pub(super) async fn put(&self, body: &Value) -> Result<String, String> {
         let _storing = self.storing.read().await;
-        let answer = self.ask(self.http.post(format!("{}/breadcrumbs", self.base)).json(body)).await?;
+        let answer = self
+            .ask(self.http.request(Method::POST, &format!("{}/breadcrumbs", self.base)).json(body))
+            .await?;
         let id = answer.get("id").and_then(Value::as_str).ok_or("its store answers without an `id`")?;
         lock(&self.seen).insert(id.to_owned(), 1);
         Ok(id.to_owned())
@@ -56,16 +62,15 @@ impl ExternalStore {
     /// A breadcrumb with all its members.
     pub(super) async fn find(&self, id: &str) -> Option<Value> {
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
-        self.ask(self.http.get(format!("{}/breadcrumbs/{id}/full", self.base))).await.ok()
+        self.ask(self.get(&format!("/breadcrumbs/{id}/full"))).await.ok()
     }
 
     /// Follows the event stream, and hands over each breadcrumb of somebody else, new or changed.
     pub(super) async fn follow(self, opened: tokio::sync::watch::Sender<bool>, take: impl Fn(Value, u64)) {
         let mut is_first = true;
         loop {
-            let request = self.http.get(format!("{}/events/stream", self.base));
-            let request = self.with_token(request).header("accept", "text/event-stream");
-            if let Ok(answer) = request.send().await
+            let request = self.with_token(self.get("/events/stream")).header("accept", "text/event-stream");
+            if let Ok(answer) = self.http.send(request).await
                 && answer.status().is_success()
             {
                 let mut events = SseStream::from_bytes_stream(answer.bytes_stream());
@@ -98,7 +103,7 @@ impl ExternalStore {
     /// Hands over what happened while there was no stream.
     async fn catch_up(&self, take: &impl Fn(Value, u64)) {
         let storing = self.storing.write().await;
-        let listed = self.ask(self.http.get(format!("{}/breadcrumbs?limit={LISTED}", self.base))).await;
+        let listed = self.ask(self.get(&format!("/breadcrumbs?limit={LISTED}"))).await;
         drop(storing);
         let Ok(Value::Array(newest_first)) = listed else { return };
         for crumb in newest_first.iter().rev() {
@@ -122,7 +127,7 @@ impl ExternalStore {
 
     async fn ask(&self, request: reqwest::RequestBuilder) -> Result<Value, String> {
         let ask = async {
-            let answer = self.with_token(request).send().await.map_err(|error| error.to_string())?;
+            let answer = self.http.send(self.with_token(request)).await.map_err(|error| error.deepest())?;
             let status = answer.status();
             let mut bytes = Vec::new();
             let mut chunks = answer.bytes_stream();
@@ -140,6 +145,15 @@ impl ExternalStore {
         tokio::time::timeout(DEADLINE, ask)
             .await
             .unwrap_or_else(|_| Err("its store does not answer".to_owned()))
+    }
+
+    fn get(&self, path: &str) -> reqwest::RequestBuilder {
+        self.http.request(Method::GET, &format!("{}{path}", self.base))
+    }
+
+    /// Why nothing more is to be expected from there.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.http.trouble()
     }
 
     fn with_token(&self, request: reqwest::RequestBuilder) -> reqwest::RequestBuilder {

@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::agent::manifest::{CRUMB_AGENT_PLACEHOLDERS, CrumbAgentTable};
-use crate::engine::manifest::{Command, Section, durations, environment};
+use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 use crate::spec::registry::nearest;
 
 /// The tools of the standard (Universal Tool Invocation L76-107).
@@ -387,7 +387,7 @@ impl Section for BreadcrumbTable {
         all
     }
 
-    fn contradictions(&self) -> Vec<String> {
+    fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
         if self.has_runner() {
             self.contradictions_of_the_runner(&mut faults);

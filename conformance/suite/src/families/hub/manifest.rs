@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use super::agent::manifest::AgentTable;
-use crate::engine::manifest::{Command, Section, durations, environment};
+use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 
 /// `[hub]`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -229,25 +229,22 @@ impl Section for HubTable {
         all
     }
 
-    fn contradictions(&self) -> Vec<String> {
+    fn contradictions(&self, target: &TargetTable) -> Vec<String> {
         let mut faults: Vec<String> = self.agent.iter().flat_map(AgentTable::contradictions).collect();
         let Some(base) = self.base_url.as_deref().or(self.start.as_ref().map(|_| "http://{listen}")) else {
             return faults;
         };
-        if base.starts_with("https://") {
-            faults.push(
-                "`hub.base_url` is `https://`, and the suite speaks plain HTTP: put the Hub behind something that \
-                 does not need TLS"
-                    .to_owned(),
-            );
-        }
         if self.start.is_none() && base.contains("{listen}") {
             faults.push(
                 "`hub.base_url` has `{listen}`, and there is no `hub.start` that listens there".to_owned(),
             );
         }
-        if self.secret.is_none() && self.secret_env.is_none() && self.start.is_none() {
-            faults.push("`hub` needs `secret_env` (or `secret`): a Hub that runs already has one".to_owned());
+        let has_secret = self.secret.is_some() || self.secret_env.is_some() || target.has_token();
+        if !has_secret && self.start.is_none() {
+            faults.push(
+                "`hub` needs `secret_env` (or `secret`, or a token in `[target.http]`): a Hub that runs already has one"
+                    .to_owned(),
+            );
         }
         if self.provider.as_ref().is_some_and(|provider| provider.listen.is_none()) && self.start.is_none() {
             faults.push("`hub.provider.listen` is needed for a Hub that runs already".to_owned());

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use futures::StreamExt as _;
 use futures::future::BoxFuture;
+use reqwest::Method;
 use reqwest::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue};
 use serde_json::Value;
 use sse_stream::SseStream;
@@ -13,8 +14,9 @@ use sse_stream::SseStream;
 use super::link::{HandLine, Incoming, Link, MAX_MESSAGE, SEND_DEADLINE, Sink};
 use super::stdio::{initialize, initialized};
 use crate::engine::by_hand::{header_of_environment, quoted};
-use crate::engine::environment;
 use crate::engine::target::ChildProcess;
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::lock;
 
 /// For any answer. Who waits for one has a shorter deadline; this one frees what is left.
@@ -32,7 +34,7 @@ pub(super) struct Http {
 }
 
 struct Shared {
-    client: reqwest::Client,
+    client: HttpSender,
     url: String,
     headers: HeaderMap,
     session: Mutex<Option<HeaderValue>>,
@@ -50,9 +52,9 @@ impl Http {
         shown: String,
         headers: &BTreeMap<String, String>,
         process: Option<ChildProcess>,
+        outbound: &Arc<Outbound>,
         sink: Sink,
     ) -> Result<Self, String> {
-        let fault = |error: &dyn std::fmt::Display| error.to_string();
         let mut all = HeaderMap::new();
         for (name, value) in headers {
             let header: HeaderName = name.parse().map_err(|_| format!("`{name}` is no name of a header"))?;
@@ -61,13 +63,13 @@ impl Http {
             value.set_sensitive(true);
             all.insert(header, value);
         }
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .redirect(reqwest::redirect::Policy::none())
-            .connect_timeout(SEND_DEADLINE)
-            .timeout(ANSWER_DEADLINE)
-            .build()
-            .map_err(|error| fault(&error))?;
+        let options = SenderOptions {
+            connect: Some(SEND_DEADLINE),
+            answer: Some(ANSWER_DEADLINE),
+            keeps: true,
+            ..SenderOptions::default()
+        };
+        let client = HttpSender::new(outbound, options)?;
         let shared =
             Shared { client, url, headers: all, session: Mutex::default(), version: Mutex::default(), sink };
         Ok(Self { shared: Arc::new(shared), process: process.map(|process| Arc::new(process.into())), shown })
@@ -98,7 +100,10 @@ impl Link for Http {
                         };
                         (shared.sink)(match ended {
                             Some(why) => Incoming::Closed(why),
-                            None => Incoming::Lost { id, why: error },
+                            None => match shared.client.trouble() {
+                                Some(why) => Incoming::Closed(why),
+                                None => Incoming::Lost { id, why: error },
+                            },
                         });
                     }
                 }
@@ -115,15 +120,14 @@ impl Link for Http {
         Box::pin(async {
             let session = lock(&self.shared.session).take();
             if let Some(session) = session {
-                let end = self
-                    .shared
-                    .client
-                    .delete(&self.shared.url)
+                let client = &self.shared.client;
+                let end = client
+                    .request(Method::DELETE, &self.shared.url)
                     .headers(self.shared.headers.clone())
                     .header(SESSION, session)
                     .timeout(END_DEADLINE);
                 // A server may refuse to end sessions.
-                let _ = end.send().await;
+                let _ = client.send(end).await;
             }
             if let Some(process) = &self.process {
                 process.lock().await.stop().await;
@@ -142,7 +146,7 @@ impl Link for Http {
         let post = format!(
             "curl -sS {} -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream'{}",
             quoted(&self.shown),
-            headers.concat()
+            headers.concat() + &self.shared.client.by_hand()
         );
         if lock(&self.shared.session).is_none() {
             return (format!("{post} --data-raw "), String::new());
@@ -161,7 +165,7 @@ impl Shared {
     async fn post(&self, message: &Value) -> Result<reqwest::Response, String> {
         let mut request = self
             .client
-            .post(&self.url)
+            .request(Method::POST, &self.url)
             .headers(self.headers.clone())
             .header(CONTENT_TYPE, "application/json")
             .header(ACCEPT, "application/json, text/event-stream");
@@ -171,11 +175,8 @@ impl Shared {
         if let Some(version) = lock(&self.version).clone() {
             request = request.header(VERSION, version);
         }
-        let response = request.body(message.to_string()).send().await.map_err(|error| {
-            environment::note(&error);
-            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-            causes.last().map_or_else(|| error.to_string(), ToString::to_string)
-        })?;
+        let sent = self.client.send(request.body(message.to_string())).await;
+        let response = sent.map_err(|error| error.deepest())?;
         if let Some(session) = response.headers().get(SESSION) {
             *lock(&self.session) = Some(session.clone());
         }

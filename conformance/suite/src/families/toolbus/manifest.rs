@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::manifest::{Command, Section, durations, environment};
+use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 
 /// `[toolbus]`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -275,7 +275,7 @@ impl Section for ToolbusTable {
         vec![Command { words, cwd: self.cwd.as_ref(), environment: &self.env }]
     }
 
-    fn contradictions(&self) -> Vec<String> {
+    fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
         match self.transport() {
             Transport::Stdio if self.command.is_none() => {
@@ -288,10 +288,8 @@ impl Section for ToolbusTable {
                 let urls = [&self.endpoints.second_root, &self.endpoints.without_root];
                 let urls = urls.into_iter().flatten().map(|endpoint| endpoint.url.as_str());
                 for url in self.url.as_deref().into_iter().chain(urls) {
-                    if !url.starts_with("http://") {
-                        faults.push(format!(
-                            "`{url}` is no `http://` endpoint; a server behind TLS is reached through a local proxy"
-                        ));
+                    if !url.starts_with("http://") && !url.starts_with("https://") {
+                        faults.push(format!("`{url}` is no `http://` or `https://` endpoint"));
                     }
                 }
                 if self.start.is_some() && self.url.as_ref().is_some_and(|url| !url.contains("{listen}")) {

@@ -149,6 +149,7 @@ impl ToolbusSession {
             limits: TimeoutLimits::default(),
             wire: Arc::new(PassthroughWire),
             seed,
+            outbound: Arc::default(),
         };
         Arc::new(Self {
             timeouts: snapshot.timeouts,
@@ -332,7 +333,8 @@ impl ToolbusSession {
             let url = url.ok_or("the manifest names no such endpoint")?;
             let shown = url.clone();
             let link = |sink: Sink| {
-                Ok(Arc::new(Http::new(url, shown, &table.headers, None, sink)?) as Arc<dyn Link>)
+                Ok(Arc::new(Http::new(url, shown, &table.headers, None, &self.plan.outbound, sink)?)
+                    as Arc<dyn Link>)
             };
             return Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await;
         }
@@ -366,7 +368,9 @@ impl ToolbusSession {
                 let (url, shown) =
                     (pattern.replace("{listen}", &listen), pattern.replace("{listen}", SHOWN_ADDRESS));
                 let link = |sink: Sink| {
-                    Ok(Arc::new(Http::new(url, shown, &table.headers, Some(process), sink)?) as Arc<dyn Link>)
+                    let http =
+                        Http::new(url, shown, &table.headers, Some(process), &self.plan.outbound, sink)?;
+                    Ok(Arc::new(http) as Arc<dyn Link>)
                 };
                 Server::open(link, root, Arc::clone(&self.ids), wire, deadline).await
             }

@@ -22,6 +22,12 @@ pub enum SessionError {
     /// The target's command cannot be run, or ended at once.
     #[error("the target cannot be started: {0}")]
     Start(String),
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// Nothing more is to be expected from the target.
+    #[error("the target cannot be reached: {0}")]
+    Reach(String),
     /// Nothing came from the target.
     #[error("the target did not react to the `{tool_name}` command on `{subject}` within {seconds} s")]
     Silent {
@@ -54,10 +60,10 @@ impl SessionError {
     /// Class of its cause.
     pub const fn cause(&self) -> Cause {
         match self {
-            Self::NoEcho | Self::NoBuiltin | Self::Start(_) => Cause::Config,
+            Self::NoEcho | Self::NoBuiltin | Self::Start(_) | Self::Config(_) => Cause::Config,
             Self::Pointer { .. } => Cause::Fixture,
             Self::Platform(_) => Cause::Suite,
-            Self::Broker { .. } | Self::Silent { .. } => Cause::Reachability,
+            Self::Broker { .. } | Self::Silent { .. } | Self::Reach(_) => Cause::Reachability,
         }
     }
 }

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::credentials;
-use crate::engine::manifest::{Command, Section, durations, environment};
+use crate::engine::manifest::{Command, Section, TargetTable, durations, environment};
 use crate::spec::registry::nearest;
 
 /// `[utp]`.
@@ -381,7 +381,7 @@ impl Section for UtpTable {
         all
     }
 
-    fn contradictions(&self) -> Vec<String> {
+    fn contradictions(&self, _: &TargetTable) -> Vec<String> {
         let mut faults = Vec::new();
         if self.protocol_version.split(['.', ' ', '*', '>']).count() != 1 || self.protocol_version.is_empty()
         {

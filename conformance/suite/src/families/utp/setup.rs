@@ -35,6 +35,7 @@ use crate::engine::session::Sessions;
 use crate::engine::target;
 use crate::engine::target::{Handing, Launch, STARTS};
 use crate::engine::timing::TimeoutLimits;
+use crate::net::outbound::Outbound;
 use crate::net::wire::{PassthroughWire, Wire};
 use crate::transcript::lock;
 
@@ -299,7 +300,13 @@ async fn start(
     }
     let callers: Vec<&str> = wanted.iter().copied().filter(|profile| CALLERS.contains(profile)).collect();
     if let (Some(model), false) = (parties.model, callers.is_empty()) {
-        let own = runtime_plan(&table, &test_environment, model, (parties.url, parties.secret), plan.limits);
+        let own = runtime_plan(
+            &table,
+            &test_environment,
+            model,
+            (parties.url, parties.secret),
+            (plan.limits, &plan.outbound),
+        );
         match RuntimeSession::open(own).await {
             Ok(session) => executors.opened.sessions.insert(session),
             Err(error) => executors.lack(&callers, &error),
@@ -314,7 +321,7 @@ pub fn runtime_plan(
     test_environment: &Arc<TestEnvironment>,
     model: Arc<Model>,
     (url, secret): (Option<String>, Option<String>),
-    limits: TimeoutLimits,
+    (limits, outbound): (TimeoutLimits, &Arc<Outbound>),
 ) -> RuntimePlan {
     model.attend(&test_environment.platform_service);
     RuntimePlan {
@@ -323,6 +330,7 @@ pub fn runtime_plan(
         table: table.clone(),
         url,
         secret,
+        outbound: Arc::clone(outbound),
         limits,
         ready_within: ready_within(table, limits),
     }

@@ -4,14 +4,16 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use reqwest::Method;
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use crate::engine::environment;
 use crate::engine::timing::heartbeat;
 use crate::families::breadcrumb::json_lines::LineWriter;
 use crate::families::breadcrumb::router::{ScenarioChannel, ScenarioRouter};
 use crate::families::breadcrumb::store::Store;
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::{Kind, lock};
 
 /// Bytes of what an agent says.
@@ -86,7 +88,7 @@ pub(super) struct Courier {
 }
 
 struct Post {
-    client: reqwest::Client,
+    client: HttpSender,
     url: String,
     /// For an answer.
     deadline: Duration,
@@ -100,18 +102,18 @@ impl Courier {
     /// A courier to an address.
     ///
     /// # Errors
-    /// It is no URL, or there is no client.
+    /// It is no URL, or something else of the manifest cannot be used.
     pub(super) fn new(
         url: &str,
+        outbound: &Arc<Outbound>,
         router: &Arc<ScenarioRouter>,
         deadline: Duration,
         patience: Duration,
     ) -> Result<Self, String> {
         reqwest::Url::parse(url)
             .map_err(|error| format!("`breadcrumb.agent.drive.http` is no URL: {error}"))?;
-        // Without idle connections: a server of one thread serves one connection at a time.
-        let client = reqwest::Client::builder().no_proxy().pool_max_idle_per_host(0).build();
-        let client = client.map_err(|error| error.to_string())?;
+        let options = SenderOptions { follows: true, ..SenderOptions::default() };
+        let client = HttpSender::new(outbound, options)?;
         let (url, router, trouble) = (url.to_owned(), Arc::clone(router), Mutex::default());
         let post = Arc::new(Post { client, url, deadline, patience, router, trouble });
         Ok(Self { post, queues: Mutex::default() })
@@ -164,15 +166,12 @@ impl Post {
     async fn post(&self, body: &Value) -> Result<Option<Value>, String> {
         let began = Instant::now();
         let mut response = loop {
-            match self.client.post(&self.url).json(body).send().await {
+            match self.client.send(self.client.request(Method::POST, &self.url).json(body)).await {
                 Ok(response) => break response,
                 Err(error) if error.is_connect() && began.elapsed() < self.patience => {
                     tokio::time::sleep(AGAIN).await;
                 }
-                Err(error) => {
-                    environment::note(&error);
-                    return Err(format!("`{}`: {error}", self.url));
-                }
+                Err(error) => return Err(format!("`{}`: {}", self.url, error.deepest())),
             }
         };
         if !response.status().is_success() {

@@ -3,17 +3,20 @@
 //! A driver carries one call to the agent and brings back what it says. What that means is judged elsewhere.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use futures::StreamExt as _;
+use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 
 use crate::engine::by_hand::quoted;
-use crate::engine::environment;
 use crate::engine::target::{Launch, Pipes};
 use crate::engine::timing::heartbeat;
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 
 /// Bytes of an answer that are read.
 const MAX_ANSWER: usize = 8 * 1024 * 1024;
@@ -44,7 +47,7 @@ pub(super) struct OfflineDriver {
 
 /// An HTTP address of the agent.
 pub(super) struct Endpoint {
-    pub client: reqwest::Client,
+    pub client: HttpSender,
     pub url: String,
     pub shown: String,
     pub key: Option<String>,
@@ -90,7 +93,13 @@ impl Endpoint {
     ///
     /// # Errors
     /// It is no URL, or the HTTP client cannot be made.
-    pub(super) fn new(name: &str, pattern: &str, listen: &str, key: Option<String>) -> Result<Self, String> {
+    pub(super) fn new(
+        name: &str,
+        pattern: &str,
+        listen: &str,
+        key: Option<String>,
+        outbound: &Arc<Outbound>,
+    ) -> Result<Self, String> {
         let url = pattern.replace("{listen}", listen);
         if let Some((start, end)) =
             url.find('{').and_then(|start| Some((start, start + url[start..].find('}')?)))
@@ -101,27 +110,20 @@ impl Endpoint {
         if let Err(error) = reqwest::Url::parse(&url) {
             return Err(format!("`{name}` is no URL: {error}"));
         }
-        // Without idle connections: a server of one thread serves one connection at a time.
-        let client = reqwest::Client::builder()
-            .no_proxy()
-            .pool_max_idle_per_host(0)
-            .build()
-            .map_err(|error| error.to_string())?;
+        let options = SenderOptions { follows: true, ..SenderOptions::default() };
+        let client = HttpSender::new(outbound, options)?;
         let shown = pattern.replace("{listen}", SHOWN_ADDRESS);
         Ok(Self { client, url, shown, key })
     }
 
     async fn post(&self, body: &Value) -> Result<DriverResponse, Unanswered> {
-        let mut request = self.client.post(&self.url).json(body);
+        let mut request = self.client.request(Method::POST, &self.url).json(body);
         if let Some(key) = &self.key {
             request = request.bearer_auth(key);
         }
-        let response = request.send().await.map_err(|error| {
-            environment::note(&error);
-            let is_connect = error.is_connect();
-            let causes = std::iter::successors(std::error::Error::source(&error), |cause| cause.source());
-            let why = causes.last().map_or_else(|| error.to_string(), ToString::to_string);
-            if is_connect { Unanswered::NoConnection(why) } else { Unanswered::Failed(why) }
+        let response = self.client.send(request).await.map_err(|error| {
+            let why = error.deepest();
+            if error.is_connect() { Unanswered::NoConnection(why) } else { Unanswered::Failed(why) }
         })?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
@@ -212,7 +214,10 @@ impl Driver {
                 let has_key = endpoint.key.is_some();
                 let key = if has_key { " -H \"Authorization: Bearer ${CALLMARK_AGENT_KEY}\"" } else { "" };
                 let url = quoted(&endpoint.shown);
-                let line = format!("curl -sS {url} -H 'Content-Type: application/json'{key} --data-raw ");
+                let line = format!(
+                    "curl -sS {url} -H 'Content-Type: application/json'{key}{} --data-raw ",
+                    endpoint.client.by_hand()
+                );
                 (line, String::new())
             }
             Self::Command(hook) => {
@@ -245,7 +250,8 @@ mod tests {
     #[test]
     fn an_address_that_is_none_is_told_by_its_key() {
         let check = |pattern: &str, expect: &str| {
-            let error = Endpoint::new("hub.agent.drive.http", pattern, "127.0.0.1:1", None).err();
+            let error =
+                Endpoint::new("hub.agent.drive.http", pattern, "127.0.0.1:1", None, &Arc::default()).err();
             assert_eq!(error.unwrap_or_default(), expect);
         };
         check("http://{listen}/drive", "");

@@ -12,6 +12,8 @@ use serde_json::Value;
 
 use crate::net::http_answer;
 use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::net::wire::{CALL, SCENARIO, STATUS, TOOL, Wire};
 use crate::transcript::{Frame, Kind, Message, Transcript};
 
@@ -67,9 +69,26 @@ impl Client {
     /// A way to the Hub at `base`.
     ///
     /// # Errors
-    /// A client that cannot be made.
-    pub fn new(base: &str, wire: Arc<dyn Wire>) -> Result<Self, String> {
-        Ok(Self { http: HttpClient::new(base, CONNECT_DEADLINE, wire)?, calls: AtomicU64::new(1) })
+    /// What of the manifest cannot be used.
+    pub fn new(base: &str, outbound: &Arc<Outbound>, wire: Arc<dyn Wire>) -> Result<Self, String> {
+        // The contract has a use for `Authorization`: only a request with the right secret carries the target's token.
+        let options = SenderOptions {
+            connect: Some(CONNECT_DEADLINE),
+            only_in_place: true,
+            ..SenderOptions::default()
+        };
+        let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);
+        Ok(Self { http, calls: AtomicU64::new(1) })
+    }
+
+    /// Why nothing more is to be expected from the Hub.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.http.trouble()
+    }
+
+    /// What a command line needs to reach the Hub beside the request.
+    pub(super) fn by_hand(&self) -> String {
+        self.http.by_hand()
     }
 
     /// A client of nobody, for a run that is judged again.
@@ -109,7 +128,7 @@ impl Client {
             Value::String(text) => request.body(text.clone()),
             json => request.body(json.to_string()),
         };
-        read(request.send().await.map_err(|error| http_answer::said(&error))?).await
+        read(self.http.send(request).await?).await
     }
 }
 

@@ -30,6 +30,7 @@ use crate::families::hub::contract::{
 };
 use crate::families::hub::manifest::{Customer, FixturesTable, HubTable};
 use crate::net::address::elsewhere;
+use crate::net::outbound::Outbound;
 use crate::transcript;
 
 pub use error::HubError;
@@ -170,7 +171,7 @@ impl HubSession {
         if !table.has_server() {
             return Err(HubError::NoHub);
         }
-        let secret = secret(&table)?;
+        let secret = secret(&table, &plan.outbound)?;
         let provider = match &table.provider {
             Some(own) => {
                 let started = Provider::start(own.listen.as_deref(), Arc::clone(&plan.wire)).await;
@@ -214,7 +215,7 @@ impl HubSession {
         };
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.limits),
-            client: Client::new(&base, plan.wire).map_err(HubError::Client)?,
+            client: Client::new(&base, &plan.outbound, plan.wire).map_err(HubError::Config)?,
             provider,
             fixtures,
             secret,
@@ -277,6 +278,11 @@ impl HubSession {
     /// `Authorization` with the right secret.
     pub fn authorization(&self) -> String {
         format!("{SCHEME} {}", self.secret)
+    }
+
+    /// What a command line needs to reach the Hub beside the request.
+    pub(super) fn by_hand(&self) -> String {
+        self.client.by_hand()
     }
 
     /// The service secret.
@@ -403,11 +409,13 @@ impl HubSession {
     }
 }
 
-fn secret(table: &HubTable) -> Result<String, HubError> {
+fn secret(table: &HubTable, outbound: &Outbound) -> Result<String, HubError> {
     if let Some(secret) = table.secret() {
         return Ok(secret);
     }
     match &table.secret_env {
+        // The token of the target is sent in its place.
+        None if table.start.is_none() => outbound.stand_in().map(str::to_owned).ok_or(HubError::NoHub),
         Some(name) if table.start.is_none() => Err(HubError::NoSecret(name.clone())),
         _ => Ok(MADE_UP_SECRET.to_owned()),
     }

@@ -15,6 +15,8 @@ use crate::families::utp::manifest::{RegistryEncoding, RegistryTable};
 use crate::families::utp::message::mentions;
 use crate::net::http_answer;
 use crate::net::http_client::{Answered, HttpClient, Recorded};
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::net::wire::{CALL, EXCHANGE, SCENARIO, STATUS, Wire};
 use crate::transcript::{Kind, Message, Transcript};
 
@@ -68,7 +70,12 @@ impl Client {
     ///
     /// # Errors
     /// A header of the manifest that is none, or a client that cannot be made.
-    pub fn new(base: &str, table: &RegistryTable, wire: Arc<dyn Wire>) -> Result<Self, String> {
+    pub fn new(
+        base: &str,
+        table: &RegistryTable,
+        outbound: &Arc<Outbound>,
+        wire: Arc<dyn Wire>,
+    ) -> Result<Self, String> {
         let mut headers = HeaderMap::new();
         for (name, value) in &table.headers {
             let known: HeaderName =
@@ -79,7 +86,8 @@ impl Client {
             told.set_sensitive(true);
             headers.insert(known, told);
         }
-        let http = HttpClient::new(base, CONNECT_DEADLINE, wire)?;
+        let options = SenderOptions { connect: Some(CONNECT_DEADLINE), ..SenderOptions::default() };
+        let http = HttpClient::new(base, HttpSender::new(outbound, options)?, wire);
         Ok(Self { http, encoding: table.encoding, headers, exchanges: AtomicU64::new(1) })
     }
 
@@ -87,6 +95,16 @@ impl Client {
     pub(super) fn offline(table: &RegistryTable) -> Self {
         let (http, headers) = (HttpClient::offline(), HeaderMap::new());
         Self { http, encoding: table.encoding, headers, exchanges: AtomicU64::new(1) }
+    }
+
+    /// Why nothing more is to be expected from the API.
+    pub(super) fn trouble(&self) -> Option<String> {
+        self.http.trouble()
+    }
+
+    /// What a command line needs to reach the API beside the request.
+    pub(super) fn by_hand(&self) -> String {
+        self.http.by_hand()
     }
 
     /// Makes an exchange, which is found in the transcript under the number given back.
@@ -131,7 +149,7 @@ impl Client {
                 request = request.header(name, value);
             }
         }
-        let response = request.send().await.map_err(|error| http_answer::said(&error))?;
+        let response = self.http.send(request).await?;
         let status = BTreeMap::from([(STATUS.to_owned(), response.status().as_u16().to_string())]);
         let body = http_answer::value(&http_answer::body(response, MAX_ANSWER).await?);
         Ok((status, narrowed(body, about)))

@@ -29,6 +29,14 @@ pub enum ManagementError {
         /// What came of the last try.
         why: String,
     },
+    /// Nothing more is to be expected from there.
+    #[error("the registry at {base} cannot be reached: {why}")]
+    Reach {
+        /// Its address.
+        base: String,
+        /// What stands in the way.
+        why: String,
+    },
     /// It does not let us in.
     #[error(
         "the registry does not let the suite upload ({0}): check `utp.registry.headers`, and name a project that exists with `utp.registry.project`"
@@ -41,7 +49,7 @@ impl ManagementError {
     pub fn cause(&self) -> Cause {
         match self {
             Self::NoRegistry | Self::Config(_) | Self::Start(_) | Self::Refused(_) => Cause::Config,
-            Self::Silent { .. } => Cause::Reachability,
+            Self::Silent { .. } | Self::Reach { .. } => Cause::Reachability,
         }
     }
 }

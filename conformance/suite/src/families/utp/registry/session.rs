@@ -163,7 +163,8 @@ impl ManagementSession {
         }
         let mut session = Self {
             timeouts: Timeouts::calibrated(Duration::from_secs(1), &plan.context.limits),
-            client: Client::new(&base, &table, plan.context.wire).map_err(ManagementError::Config)?,
+            client: Client::new(&base, &table, &plan.context.outbound, plan.context.wire)
+                .map_err(ManagementError::Config)?,
             version: plan.version,
             base,
             works: false,
@@ -202,6 +203,11 @@ impl ManagementSession {
     /// The project of a scenario.
     pub fn project(&self, unique: &str) -> String {
         self.table.project.clone().unwrap_or_else(|| format!("prj_{unique}"))
+    }
+
+    /// What a command line needs to reach the API beside the request.
+    pub(super) fn by_hand(&self) -> String {
+        self.client.by_hand()
     }
 
     /// The address in reports.
@@ -358,6 +364,9 @@ impl ManagementSession {
             }
             if let Some(ended) = self.ended() {
                 return Err(ManagementError::Start(ended));
+            }
+            if let Some(why) = self.client.trouble() {
+                return Err(ManagementError::Reach { base: self.base.clone(), why });
             }
             if began.elapsed() + wait >= deadline {
                 // One that is there and fails all the time is judged.

@@ -146,7 +146,7 @@ fn by_hand(frame: &Frame, session: &ManagementSession) -> String {
     let headers: Vec<String> =
         session.table.headers.keys().map(|name| header_of_environment("CALLMARK_HEADER", name)).collect();
     let url = quoted(&format!("{}{path}", session.shown_base()));
-    let line = format!("curl -i -X {method} {url}{}", headers.concat());
+    let line = format!("curl -i -X {method} {url}{}{}", headers.concat(), session.by_hand());
     if method == "GET" {
         return line;
     }

@@ -1,17 +1,20 @@
 //! How a runtime is asked for something: over the bus, or over HTTP (`docs/bindings.md`).
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use async_nats::{Client, HeaderMap, Request};
 use bytes::Bytes;
+use reqwest::Method;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::engine::environment;
 use crate::engine::timing::heartbeat;
 use crate::families::utp::message;
 use crate::families::utp::platform::nats;
+use crate::net::outbound::Outbound;
+use crate::net::outbound::sender::{HttpSender, SenderOptions};
 use crate::transcript::Message;
 
 /// Bytes of an answer that are read.
@@ -30,7 +33,7 @@ pub(super) enum Reach {
         /// Without a trailing slash.
         base: String,
         /// Keeps connections.
-        client: reqwest::Client,
+        client: HttpSender,
     },
     /// To nobody, in a run that is judged again.
     Nowhere {
@@ -62,8 +65,22 @@ pub struct Answered {
 }
 
 impl Reach {
-    pub(super) fn http(base: &str) -> Self {
-        Self::Http { base: base.trim_end_matches('/').to_owned(), client: reqwest::Client::new() }
+    /// Below a base URL.
+    ///
+    /// # Errors
+    /// What of the manifest cannot be used.
+    pub(super) fn http(base: &str, outbound: &Arc<Outbound>) -> Result<Self, String> {
+        let options = SenderOptions { keeps: true, follows: true, ..SenderOptions::default() };
+        let client = HttpSender::new(outbound, options)?;
+        Ok(Self::Http { base: base.trim_end_matches('/').to_owned(), client })
+    }
+
+    /// Why nothing more is to be expected from there.
+    pub(super) fn trouble(&self) -> Option<String> {
+        match self {
+            Self::Http { client, .. } => client.trouble(),
+            Self::Nats(_) | Self::Nowhere { .. } => None,
+        }
     }
 
     pub(super) fn is_http(&self) -> bool {
@@ -128,20 +145,18 @@ async fn over_nats(client: &Client, message: &Message, within: Duration) -> Opti
     Some(answered(code.unwrap_or(if failed { 500 } else { 200 }), body))
 }
 
-async fn over_http(
-    client: &reqwest::Client,
-    base: &str,
-    message: &Message,
-    within: Duration,
-) -> Option<Answered> {
+async fn over_http(client: &HttpSender, base: &str, message: &Message, within: Duration) -> Option<Answered> {
     let (method, path) = message.channel.split_once(' ')?;
     let url = format!("{base}{path}");
-    let mut request = if method == "GET" { client.get(url) } else { client.post(url).json(&message.body) };
+    let mut request = match method {
+        "GET" => client.request(Method::GET, &url),
+        _ => client.request(Method::POST, &url).json(&message.body),
+    };
     for (name, value) in &message.headers {
         request = request.header(name.as_str(), value.as_str());
     }
     let exchange = async {
-        let mut response = request.send().await.inspect_err(|error| environment::note(error)).ok()?;
+        let mut response = client.send(request).await.inspect_err(|error| drop(error.deepest())).ok()?;
         let status = response.status().as_u16();
         let mut bytes = Vec::new();
         while let Some(chunk) = response.chunk().await.ok()? {

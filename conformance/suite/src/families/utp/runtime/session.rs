@@ -19,6 +19,7 @@ use crate::engine::timing::{TimeoutLimits, Timeouts};
 use crate::families::utp::error::SessionError;
 use crate::families::utp::manifest::UtpTable;
 use crate::families::utp::test_environment::TestEnvironment;
+use crate::net::outbound::Outbound;
 use futures::FutureExt as _;
 use futures::future::{BoxFuture, LocalBoxFuture};
 use serde::{Deserialize, Serialize};
@@ -39,6 +40,8 @@ pub struct RuntimePlan {
     pub url: Option<String>,
     /// Value of the environment variable `CALLMARK_PARAM_KEY`, where the suite knows it.
     pub secret: Option<String>,
+    /// The way to the addresses of the target.
+    pub outbound: Arc<Outbound>,
     /// Limits of all waiting.
     pub limits: TimeoutLimits,
     /// How long the target may take until it answers.
@@ -170,7 +173,7 @@ impl RuntimeSession {
             worker_target: plan.table.runtime.worker_target.unwrap_or_else(|| WORKER_TARGET.to_owned()),
             deadline: deadline.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok()),
             reach: match (plan.url, plan.test_environment.client()) {
-                (Some(url), _) => Reach::http(&url),
+                (Some(url), _) => Reach::http(&url, &plan.outbound).map_err(SessionError::Config)?,
                 (None, Some(client)) => Reach::Nats(client.clone()),
                 (None, None) => Reach::Nowhere { is_http: false },
             },

@@ -30,7 +30,7 @@ pub(super) async fn set_up(
     plan: OpenContext<CrumbAgentTable>,
     handing: Handing,
 ) -> Result<CrumbAgentSession, CrumbAgentError> {
-    let OpenContext { table, directory, log, limits, wire, seed } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed, outbound } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let posting = if table.drive.is_some() {
         Posting::Records
@@ -89,7 +89,9 @@ pub(super) async fn set_up(
     } else if let Some(url) = &drive.http {
         let url = filled(url, &words);
         let (deadline, patience) = (limits.scaled(table.deadline()), limits.scaled(table.start_timeout()));
-        Way::Http(Courier::new(&url, &router, deadline, patience).map_err(CrumbAgentError::Config)?)
+        Way::Http(
+            Courier::new(&url, &outbound, &router, deadline, patience).map_err(CrumbAgentError::Config)?,
+        )
     } else {
         Way::Store
     };

@@ -21,6 +21,7 @@ use crate::families::breadcrumb::runner::pages::Pages;
 use crate::families::breadcrumb::runner::upstream::{Upstream, secret_id};
 use crate::families::breadcrumb::store::{Posting, Store, fixtures, is_blank};
 use crate::families::breadcrumb::store_access::StoreAccess;
+use crate::net::outbound::Outbound;
 use crate::transcript::{Kind, lock};
 
 /// For the event stream of a system to open.
@@ -47,7 +48,7 @@ pub(super) async fn set_up(
     plan: OpenContext<BreadcrumbTable>,
     handing: Handing,
 ) -> Result<Parties, RunnerError> {
-    let OpenContext { table, directory, log, wire, .. } = plan;
+    let OpenContext { table, directory, log, wire, outbound, .. } = plan;
     let router = Arc::new(ScenarioRouter::new(wire));
     let mut listening = JoinSet::new();
     let mut process = None;
@@ -67,7 +68,7 @@ pub(super) async fn set_up(
     let made_up = |number: usize| format!("cmk_{}", &hash(&[&nonce, &number.to_string()])[..24]);
     let keys: Vec<String> = (0..if has_model { KEYS } else { 0 }).map(made_up).collect();
     let store_access = if let Some(base) = &table.store {
-        StoreAccess::External(follow(&table, base, &router, &mut listening).await?)
+        StoreAccess::External(follow(&table, base, &outbound, &router, &mut listening).await?)
     } else {
         let store = Store::start(table.listen.as_deref(), &router, Posting::Plain, None)
             .await
@@ -106,6 +107,7 @@ pub(super) async fn set_up(
 async fn follow(
     table: &BreadcrumbTable,
     base: &str,
+    outbound: &Arc<Outbound>,
     router: &Arc<ScenarioRouter>,
     listening: &mut JoinSet<()>,
 ) -> Result<ExternalStore, RunnerError> {
@@ -117,7 +119,7 @@ async fn follow(
         })?),
         None => None,
     };
-    let system = ExternalStore::new(base, token).map_err(RunnerError::Reach)?;
+    let system = ExternalStore::new(base, token, outbound).map_err(RunnerError::Config)?;
     let (opened, mut is_open) = watch::channel(false);
     let router = Arc::clone(router);
     let blanks = Mutex::new(BTreeSet::new());
@@ -133,6 +135,9 @@ async fn follow(
     }));
     let open = tokio::time::timeout(OPENING, is_open.wait_for(|open| *open)).await;
     if !matches!(open, Ok(Ok(_))) {
+        if let Some(why) = system.trouble() {
+            return Err(RunnerError::Reach(format!("`{base}`: {why}")));
+        }
         return Err(RunnerError::Reach(format!("the event stream at `{base}/events/stream` does not open")));
     }
     Ok(system)

@@ -119,7 +119,7 @@ pub(super) async fn set_up(
     agent: Option<StartAgent>,
     handing: Handing,
 ) -> Result<AgentSession, AgentError> {
-    let OpenContext { table, directory, log, limits, wire, seed } = plan;
+    let OpenContext { table, directory, log, limits, wire, seed, outbound } = plan;
     let is_embedded = agent.is_some();
     let text = seed.to_string();
     let secret = secret(&table, &text, is_embedded)?;
@@ -187,14 +187,18 @@ pub(super) async fn set_up(
     let driver = match (&drive.http, &drive.command, &drive.chat) {
         (Some(url), ..) => {
             let name = "hub.agent.drive.http";
-            Driver::Http(Endpoint::new(name, url, &around.listen, None).map_err(AgentError::Config)?)
+            Driver::Http(
+                Endpoint::new(name, url, &around.listen, None, &outbound).map_err(AgentError::Config)?,
+            )
         }
         (_, Some(command), _) => {
             Driver::Command(Hook { launch: launch(command, &around), around: around.variables() })
         }
         (_, _, Some(url)) => {
             let name = "hub.agent.drive.chat";
-            Driver::Chat(Endpoint::new(name, url, &around.listen, key).map_err(AgentError::Config)?)
+            Driver::Chat(
+                Endpoint::new(name, url, &around.listen, key, &outbound).map_err(AgentError::Config)?,
+            )
         }
         _ => return Err(AgentError::Config("`hub.agent.drive` says no way to make a call".to_owned())),
     };

@@ -204,6 +204,9 @@ impl HubSession {
             if let Some(ended) = self.ended() {
                 return Err(HubError::Start(ended));
             }
+            if let Some(why) = self.client.trouble() {
+                return Err(HubError::Reach { base: self.base.clone(), why });
+            }
             if began.elapsed() >= deadline {
                 // One that is there and fails all the time is judged.
                 return if is_warming_up {

@@ -20,9 +20,17 @@ pub enum HubError {
     /// The provider cannot listen.
     #[error("the suite's calendar and mail provider cannot listen: {0}")]
     Provider(String),
-    /// A client cannot be made.
-    #[error("no HTTP client can be made: {0}")]
-    Client(String),
+    /// The manifest says something that cannot be.
+    #[error("{0}")]
+    Config(String),
+    /// Nothing more is to be expected from there.
+    #[error("the Hub at {base} cannot be reached: {why}")]
+    Reach {
+        /// Its address.
+        base: String,
+        /// What stands in the way.
+        why: String,
+    },
     /// It does not answer.
     #[error("the Hub at {base} does not answer within {seconds} s: {why}")]
     Silent {
@@ -57,9 +65,11 @@ impl HubError {
     /// Class of the cause.
     pub fn cause(&self) -> Cause {
         match self {
-            Self::NoHub | Self::NoSecret(_) | Self::Start(_) | Self::Secret(_) => Cause::Config,
-            Self::Provider(_) | Self::Client(_) => Cause::Suite,
-            Self::Silent { .. } => Cause::Reachability,
+            Self::NoHub | Self::NoSecret(_) | Self::Start(_) | Self::Secret(_) | Self::Config(_) => {
+                Cause::Config
+            }
+            Self::Provider(_) => Cause::Suite,
+            Self::Silent { .. } | Self::Reach { .. } => Cause::Reachability,
             Self::Customer(_) | Self::Unasked => Cause::Fixture,
         }
     }

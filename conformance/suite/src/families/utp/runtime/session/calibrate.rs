@@ -40,6 +40,9 @@ impl RuntimeSession {
             if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
             }
+            if let Some(why) = self.reach.trouble() {
+                return Err(SessionError::Reach(why));
+            }
             if began.elapsed() > within {
                 break;
             }
@@ -78,6 +81,9 @@ impl RuntimeSession {
             refusal = scene.refusal();
             if let Some(ended) = self.test_environment.target_ended().await {
                 return Err(SessionError::Start(ended));
+            }
+            if let Some(why) = self.reach.trouble() {
+                return Err(SessionError::Reach(why));
             }
             if began.elapsed() > within {
                 break;

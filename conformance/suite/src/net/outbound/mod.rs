@@ -1,0 +1,110 @@
+//! The way out to a target: what all of its addresses ask of a client, as `[target.tls]` and `[target.http]` say.
+//!
+//! `tls` encrypts and says why that fails, `certificate` names a chain that is not trusted, `oauth` gets tokens, `sender`
+//! is the HTTP client with all of that. Nothing is made before an address asks for it, so that a run without TLS and
+//! tokens has neither.
+
+mod certificate;
+mod discovery;
+mod oauth;
+pub(crate) mod sender;
+pub(crate) mod tls;
+mod token;
+
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
+
+use self::tls::Tls;
+use self::token::Tokens;
+use crate::engine::environment;
+use crate::engine::manifest::Manifest;
+use crate::engine::manifest::target::{HttpTable, TargetTable};
+use crate::transcript::lock;
+
+/// What stands in transcripts and command lines where the target's token is sent.
+const STAND_IN: &str = "callmark-token-of-the-target";
+
+/// How the addresses of a target are reached.
+pub struct Outbound {
+    target: TargetTable,
+    directory: PathBuf,
+    tls: OnceLock<Result<Tls, String>>,
+    tokens: Option<Tokens>,
+    /// Why nothing more is to be expected from there.
+    trouble: Mutex<Option<String>>,
+}
+
+impl std::fmt::Debug for Outbound {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.debug_struct("Outbound").finish_non_exhaustive()
+    }
+}
+
+impl Default for Outbound {
+    /// To a target that asks for nothing.
+    fn default() -> Self {
+        Self::new(TargetTable::default(), PathBuf::new())
+    }
+}
+
+impl Outbound {
+    /// To the target of this manifest.
+    pub fn of(manifest: &Manifest) -> Arc<Self> {
+        Arc::new(Self::new(manifest.target.clone(), manifest.directory.clone()))
+    }
+
+    fn new(target: TargetTable, directory: PathBuf) -> Self {
+        let tokens = target.http.as_ref().and_then(Tokens::of);
+        Self { target, directory, tls: OnceLock::new(), tokens, trouble: Mutex::default() }
+    }
+
+    /// What connections with TLS are made with.
+    ///
+    /// # Errors
+    /// What of the manifest cannot be used.
+    pub(crate) fn tls(&self) -> Result<&Tls, String> {
+        let table = || self.target.tls.clone().unwrap_or_default();
+        self.tls.get_or_init(|| Tls::of(&table(), &self.directory)).as_ref().map_err(Clone::clone)
+    }
+
+    /// What stands in place of the target's token, where it has one.
+    pub(crate) fn stand_in(&self) -> Option<&'static str> {
+        self.tokens.is_some().then_some(STAND_IN)
+    }
+
+    /// Why nothing more is to be expected from the target, however long it is waited for.
+    pub(crate) fn trouble(&self) -> Option<String> {
+        lock(&self.trouble).clone()
+    }
+
+    /// Keeps in mind what stands in the way to the target, which is no fault of what answers there.
+    fn hinder(&self, why: String) {
+        environment::note_hindrance(&why);
+        *lock(&self.trouble) = Some(why);
+    }
+
+    /// Whether all that the manifest names is there, before anything is asked for.
+    fn check(&self) -> Result<(), String> {
+        if self.target.tls.is_some() {
+            self.tls()?;
+        }
+        self.tokens.as_ref().map_or(Ok(()), Tokens::check)
+    }
+
+    /// The manifest's headers.
+    fn headers(&self) -> Result<HeaderMap, String> {
+        let mut all = HeaderMap::new();
+        for (name, text) in self.target.http.iter().flat_map(|http: &HttpTable| &http.headers) {
+            let key = format!("target.http.headers.{name}");
+            let value = text.resolved().map_err(|variable| tls::unset(&key, &variable))?;
+            let header: HeaderName = name.parse().map_err(|_| format!("`{key}` is no name of a header"))?;
+            let mut value: HeaderValue =
+                value.parse().map_err(|_| format!("the value of `{key}` cannot be sent"))?;
+            value.set_sensitive(true);
+            all.insert(header, value);
+        }
+        Ok(all)
+    }
+}
