@@ -35,10 +35,15 @@ fn card_of<'a>(frames: &'a [Frame], command: &Frame) -> Result<(&'a Frame, &'a V
 pub fn conveys(frames: &[Frame], command: &Frame) -> Judgement {
     let id = command.text("/tool_call_id");
     let replies = frames.iter().filter(|frame| frame.kind == Kind::ModelReply);
-    let mut calls = replies.flat_map(|reply| reply.body["tool_calls"].as_array().into_iter().flatten());
-    let given = calls.find(|call| call["id"].as_str() == id && id.is_some());
-    let given = given.and_then(|call| call.pointer("/function/arguments")?.as_str());
-    let given: Value = given.and_then(|text| serde_json::from_str(text).ok()).unwrap_or_default();
+    let calls = replies.flat_map(|reply| reply.body["tool_calls"].as_array().into_iter().flatten());
+    let calls = calls.filter(|call| call["id"].as_str() == id && id.is_some());
+    let mut given: Vec<&str> =
+        calls.filter_map(|call| call.pointer("/function/arguments")?.as_str()).collect();
+    given.dedup();
+    let [given] = given.as_slice() else {
+        return Err(CheckFailure::NotObserved("no call of the model, or several, have its id".to_owned()));
+    };
+    let given: Value = serde_json::from_str(given).unwrap_or_default();
     let usual = USUAL.into_iter().filter_map(|name| Some((name, given.get(name)?))).collect::<Vec<_>>();
     if usual.is_empty() {
         return Err(CheckFailure::NotObserved("it is not known what the model gave".to_owned()));
