@@ -37,15 +37,9 @@ Feature: What holds in every answer of a runner
       Given every answered call of the run
       Then the failure has a text as its error
 
-  Rule: Every call is answered once, and none of a tool that there is not as a success
+  Rule: Every call is answered once
 
     @BRD-57
     Scenario: No call is answered twice
       Given every answered call of the run
       Then none is answered twice
-
-    @BRD-18
-    Scenario: Every call of a tool that there is not ends in an error
-      Given every answered call of the run
-      And its tool is one that there is not
-      Then the call ends in an error

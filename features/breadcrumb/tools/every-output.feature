@@ -67,11 +67,6 @@ Feature: What holds in every answer of a tool
 
   Rule: Every breadcrumb tool says what it did
 
-    @BRD-69 @cap:tool.breadcrumb-create
-    Scenario: Every new breadcrumb has its id
-      Given every answered call of the run
-      Then the output names a breadcrumb that the store holds
-
     @BRD-70
     Scenario: Every new or changed breadcrumb is a success
       Given every answered call of the run

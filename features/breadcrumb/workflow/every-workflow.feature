@@ -13,12 +13,17 @@ Feature: What holds in every answer of a workflow
 
       Examples:
         | rule    | property                               |
-        | BRD-90  | completes every step                   |
         | BRD-92  | lists its results by step              |
         | BRD-93  | brings the outputs of the tools        |
         | BRD-98  | names each step once in its order      |
         | BRD-99  | lists every step after its dependencies |
         | BRD-101 | has no errors                          |
+
+    @BRD-90
+    Scenario: Every workflow of sound and independent steps is taken
+      Given every answered call of the run
+      And it is of a workflow whose steps are sound and independent
+      Then the call succeeds
 
     @BRD-103
     Scenario: Every workflow is answered once

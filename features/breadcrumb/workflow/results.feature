@@ -75,6 +75,17 @@ Feature: What a workflow brings
       When the agent makes the call
       Then the workflow lists its results by step
 
+    @cap:tool.echo @cap:tool.calculator
+    Scenario: Three steps, the last one first
+      Given a tool runner
+      And a workflow of these steps
+        | id      | tool       | input        | dependencies |
+        | step-3b | echo       | ${say.echo}! | say          |
+        | sum     | calculator | 12 * 12      |              |
+        | say     | echo       | slate-{mark} |              |
+      When the agent makes the call
+      Then the workflow lists its results by step
+
   @BRD-93
   Rule: An entry of the results is what the step's tool put out
 

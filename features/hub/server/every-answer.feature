@@ -325,7 +325,6 @@ Feature: What holds in every answer of a Hub
         | HUB-72 | calendar_create_event | attendees   |
         | HUB-91 | email_send            | to          |
         | HUB-91 | email_send            | cc          |
-        | HUB-91 | email_send            | bcc         |
         | HUB-91 | email_send            | subject     |
         | HUB-91 | email_send            | body        |
         | HUB-91 | email_send            | body_type   |

@@ -103,13 +103,18 @@ Feature: Artifacts are bounded and hold no secrets
         | password      |
         | api_key       |
 
-    Scenario: Neither does a pick of its key
+    Scenario Outline: Neither does a pick of "<key>"
       Given an MCP server
-      And a call of the echo probe with a secret under "password"
+      And a call of the echo probe with a secret under "<key>"
       And its correlation ids
-      And the output is {"pick": ["password"]}
+      And the output is {"pick": ["<key>"]}
       When the client makes the call
       Then neither the response nor an artifact holds a secret
+
+      Examples:
+        | key      |
+        | password |
+        | api_key  |
 
     Scenario Outline: Neither does <output> over a list
       Given an MCP server

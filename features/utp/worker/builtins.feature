@@ -30,10 +30,10 @@ Feature: A worker sends the PMO its built-ins
       Then the command goes out on the tool's subject
       And nothing of the call goes anywhere else
 
-    Scenario: Two built-ins are called in one answer, the other way round
+    Scenario: Two other built-ins are called in one answer
       Given an agent runtime
+      And a model that calls the PMO built-in "ask_expert" with {"expert_profile": "general", "question": "When is high water?"}
       And a model that calls the PMO built-in "provision_agent" with {"action": "ensure", "agent_id": "ag_new"}
-      And a model that calls the PMO built-in "delegate_async" with {"target_strategy": "reuse", "target_ref": "ag_helper", "instruction": "Read the log."}
       When the model calls the tool
       Then the command goes out on the tool's subject
       And nothing of the call goes anywhere else

@@ -51,6 +51,14 @@ Feature: A worker turns a model's tool call into a command
         | ch_7    |
         | quay-4  |
 
+    @TDG-2-02
+    Scenario: So it does for a tool that ends the turn
+      Given an agent runtime
+      And a model that calls a terminate tool
+      And the turn runs in channel "ch_7"
+      When the model calls the tool
+      Then the subject names channel "ch_7"
+
   Rule: A tool command carries the ids of turn and call, and what is to follow the result
 
     Scenario Outline: A tool command carries "<member>"

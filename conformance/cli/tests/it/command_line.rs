@@ -232,6 +232,7 @@ fn explain_shows_rule_scenario_and_mutant() {
     for part in [
         "tool_call_card_id",
         "UTP Tool Protocol §4.1",
+        "judged:   in what its own scenarios bring about, since no other scenario sends",
         "features/utp/tool-service/validation.feature",
         "broken by",
     ] {

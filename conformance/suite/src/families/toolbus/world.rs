@@ -193,9 +193,11 @@ impl World {
 
     /// Has only those calls of the run judged whose arguments are such.
     pub(super) fn only_calls(&mut self, which: fn(&serde_json::Map<String, Value>) -> bool) -> Step {
-        self.judge_each_call(move |reply| match which(&reply.made.call.arguments) {
-            true => Ok(()),
-            false => Err(CheckFailure::NotObserved("the call is another one".to_owned())),
+        self.judge_each_call(move |reply| {
+            if which(&reply.made.call.arguments) {
+                return Ok(());
+            }
+            Err(CheckFailure::NotObserved("the call is another one".to_owned()))
         })
     }
 

@@ -10,6 +10,7 @@ mod inspect;
 pub mod judge;
 mod observed;
 pub mod pages;
+mod plan;
 pub mod scene;
 pub mod session;
 mod steps;

@@ -5,7 +5,7 @@ use serde_json::Value;
 use super::answer::Answer;
 use super::call::Call;
 use super::fixtures::Step;
-use super::judge::workflow;
+use super::plan;
 use super::upstream::Speech;
 use crate::engine::invariant::ExchangeKind;
 use crate::families::breadcrumb::manifest::ASTRAL_ACTIONS;
@@ -69,6 +69,11 @@ impl AnsweredCall<'_> {
         ASTRAL_ACTIONS.into_iter().find(|action| words.contains(action))
     }
 
+    /// Whether the input holds this text.
+    pub(super) fn is_about(&self, text: &str) -> bool {
+        self.call.input.as_ref().map(texts).unwrap_or_default().contains(&text)
+    }
+
     /// The only text of the input.
     pub(super) fn only_text(&self) -> Option<&str> {
         match self.call.input.as_ref().map(texts)?.as_slice() {
@@ -79,8 +84,8 @@ impl AnsweredCall<'_> {
 
     /// The steps of a workflow that can be carried out with these tools: nothing of it is bound to fail.
     pub(super) fn sound_steps(&self, has: impl Fn(&str) -> bool) -> Option<Vec<Step>> {
-        let steps = workflow::steps(self.call.input.as_ref()?);
-        let is_sound = steps.iter().all(|step| has(&step.tool)) && workflow::can_be_carried_out(&steps);
+        let steps = plan::steps(self.call.input.as_ref()?);
+        let is_sound = steps.iter().all(|step| has(&step.tool)) && plan::can_be_carried_out(&steps);
         Some(steps).filter(|_| is_sound)
     }
 }

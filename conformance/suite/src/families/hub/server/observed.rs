@@ -89,8 +89,8 @@ impl EveryReply {
     }
 }
 
-/// What names of tools begin with that are the agent's own (Tool Execution Contract, "Tool categories"), or the Hub's.
-const OWN: [&str; 5] = ["mission_", "document_", "research_", "calendar_", "email_"];
+/// What names of tools begin with that are the agent's own (Tool Execution Contract, "Tool categories").
+const OWN: [&str; 3] = ["mission_", "document_", "research_"];
 /// Tools that change something at the provider.
 const WRITING: [&str; 5] =
     ["calendar_create_event", "calendar_update_event", "calendar_delete_event", "email_send", "email_read"];

@@ -78,6 +78,19 @@ fn one<'a>(reply: &'a Reply<'_>, form: Form) -> Result<&'a Frame, CheckFailure> 
     placed.or_else(named).or(all.first()).copied().ok_or_else(|| missing(reply, form).into())
 }
 
+/// An artifact of the form was read, and kept whole in what was written down.
+pub fn was_read(reply: &Reply<'_>, form: Form) -> Judgement {
+    let files = of(reply, form);
+    let is_whole = |file: &&Frame| {
+        let length = file.headers.get(BYTES).and_then(|bytes| bytes.parse().ok());
+        file.body.as_str().map(str::len) == length
+    };
+    if !files.is_empty() && files.iter().all(is_whole) {
+        return Ok(());
+    }
+    Err(CheckFailure::NotObserved(format!("the {} artifact of the call was not read", form.name())))
+}
+
 /// Where the contract's uri form puts the artifact of a call.
 fn tail(reply: &Reply<'_>, form: Form) -> String {
     let argument =

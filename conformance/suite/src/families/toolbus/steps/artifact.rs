@@ -64,7 +64,7 @@ async fn has_form(world: &mut World, form: Artifact) -> Step {
     if world.judges_every() {
         world.only_calls_with("trace_id".to_owned())?;
         world.only_calls_with("span_id".to_owned())?;
-        return world.judge_each_call(move |reply| artifact::has_its_form(reply, form.0));
+        return judge_each_artifact(world, form.0, move |reply| artifact::has_its_form(reply, form.0));
     }
     look(world).await?;
     world.judge_call(|reply| artifact::has_its_form(reply, form.0))
@@ -73,7 +73,7 @@ async fn has_form(world: &mut World, form: Artifact) -> Step {
 #[then("the text artifact can be read by a person")]
 async fn readable(world: &mut World) -> Step {
     if world.judges_every() {
-        return world.judge_each_call(artifact::is_readable);
+        return judge_each_artifact(world, Form::Context, artifact::is_readable);
     }
     look(world).await?;
     world.judge_call(artifact::is_readable)
@@ -82,7 +82,7 @@ async fn readable(world: &mut World) -> Step {
 #[then("the JSON artifact is one JSON document")]
 async fn is_json(world: &mut World) -> Step {
     if world.judges_every() {
-        return world.judge_each_call(artifact::is_json);
+        return judge_each_artifact(world, Form::Json, artifact::is_json);
     }
     world.judge_call(call::gives_what_is_large)?;
     look(world).await?;
@@ -126,7 +126,19 @@ async fn holds_no_secret(world: &mut World, form: Artifact, place: String) -> St
 
 #[then(expr = "the {artifact} artifact holds no secret of the call's arguments")]
 fn holds_no_secret_of_its_arguments(world: &mut World, form: Artifact) -> Step {
-    judge_secrets(world, move |reply, marker| artifact::holds_no_secret(reply, form.0, marker))
+    judge_secrets(world, move |reply, marker| {
+        artifact::was_read(reply, form.0)?;
+        artifact::holds_no_secret(reply, form.0, marker)
+    })
+}
+
+/// Has every artifact of a form judged that a call of the run left. That one is missing is a rule of its own.
+fn judge_each_artifact(
+    world: &mut World,
+    form: Form,
+    judgement: impl Fn(&Reply<'_>) -> Judgement + Send + Sync + 'static,
+) -> Step {
+    world.judge_each_call(move |reply| artifact::was_read(reply, form).and_then(|()| judgement(reply)))
 }
 
 /// Has every secret that a call of the run was given judged, unless its caller breaks the glass.

@@ -242,12 +242,6 @@ pub fn has_the_key_of_its_row(frames: &[Frame], calls: &Calls<'_>, known: &[Key]
     }
 }
 
-/// As [`stays_allowed`], where a host was asked for the call.
-pub fn stays_allowed_at_all(frames: &[Frame], calls: &Calls<'_>) -> Judgement {
-    stays_allowed(frames, calls)?;
-    some(frames, calls).map(|_| ())
-}
-
 /// No request of the call has the literal in a header.
 ///
 /// As a parameter it may go out: arguments are what a tool sends.

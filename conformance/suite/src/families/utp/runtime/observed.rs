@@ -145,6 +145,12 @@ impl ObservedReport<'_> {
         seen::wakeups(self.frames, &self.turn, &self.call)
     }
 
+    /// Whether it was reported more than once.
+    pub(super) fn is_repeated(&self) -> bool {
+        let is_it = |frame: &&Frame| frame.kind == Kind::Report && frame.body == self.report.body;
+        self.frames.iter().filter(is_it).count() > 1
+    }
+
     /// Whether both signs of the turn's end were seen.
     pub(super) fn has_ended_for_good(&self) -> bool {
         seen::task(self.frames, &self.turn).is_some() && seen::deliverable(self.frames, &self.turn).is_some()
@@ -155,8 +161,11 @@ impl ObservedReport<'_> {
         let trace =
             |frame: &Frame| frame.headers.get("traceparent").and_then(|text| Traceparent::parse(text));
         let own = trace(self.report).map(|trace| trace.trace_id);
-        let mut reports = self.frames.iter().filter(|frame| frame.kind == Kind::Report);
-        own.is_some() && reports.all(|other| trace(other).map(|trace| trace.trace_id) == own)
+        let is_sent = |frame: &&Frame| {
+            matches!(frame.kind, Kind::Report | Kind::TurnStart) && frame.direction == Direction::ToTarget
+        };
+        let mut sent = self.frames.iter().filter(is_sent);
+        own.is_some() && sent.all(|other| trace(other).map(|trace| trace.trace_id) == own)
     }
 
     /// Whether a wakeup names an agent that no turn and no report of the scenario is of.

@@ -142,14 +142,13 @@ async fn is_made_as(world: &mut World, part: String, expected: String) -> Step {
 }
 
 #[then(
-    regex = "^every request for it is made (as its row says|with the key of its row|without another host)$"
+    regex = "^every request for it is made (as its row says|with the key of its row)$"
 )]
 fn made_as_its_row_says(world: &mut World, how: String) -> Step {
     let known = world.keys_of_the_executor();
     world.judge_each_call(move |frames, calls| match how.as_str() {
         "as its row says" => upstream::is_made_as_its_row_says(frames, calls),
-        "with the key of its row" => upstream::has_the_key_of_its_row(frames, calls, &known),
-        _ => upstream::stays_allowed_at_all(frames, calls),
+        _ => upstream::has_the_key_of_its_row(frames, calls, &known),
     })
 }
 

@@ -39,11 +39,6 @@ pub fn is_created(frames: &[Frame], call: &Call, answer: &Answer<'_>) -> Judgeme
     Ok(())
 }
 
-/// The tool gives a UUID for the new breadcrumb.
-pub fn gives_id(call: &Call, answer: &Answer<'_>) -> Judgement {
-    new_id(call, answer).map(|_| ())
-}
-
 fn new_id<'a>(call: &Call, answer: &Answer<'a>) -> Result<&'a str, CheckFailure> {
     output(call, answer)?;
     let id = answer.at("/id").and_then(Value::as_str).filter(|id| is_uuid(id));

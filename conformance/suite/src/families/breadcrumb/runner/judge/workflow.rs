@@ -65,7 +65,7 @@ impl<'a> Brought<'a> {
 }
 
 /// The member by which a tool's output is known.
-fn sign(tool: &str) -> &'static str {
+pub(in crate::families::breadcrumb::runner) fn sign(tool: &str) -> &'static str {
     match tool {
         "calculator" => "result",
         "random" => "numbers",
@@ -75,62 +75,6 @@ fn sign(tool: &str) -> &'static str {
         "openrouter" | "venice" | "ollama_local" => "content",
         _ => "echo",
     }
-}
-
-/// The steps that an input asks for, wherever in it.
-pub fn steps(input: &Value) -> Vec<Step> {
-    let text = |item: &Value, name: &str| item.get(name).and_then(Value::as_str).map(str::to_owned);
-    let step = |item: &Value| {
-        let after = item.get("dependencies").and_then(Value::as_array).into_iter().flatten();
-        Some(Step {
-            id: text(item, "id")?,
-            tool: text(item, "tool")?,
-            after: after.filter_map(Value::as_str).map(str::to_owned).collect(),
-            input: item.get("input").cloned().unwrap_or_default(),
-        })
-    };
-    match input {
-        Value::Array(items) => items.iter().filter_map(step).collect(),
-        Value::Object(members) => {
-            members.values().map(steps).find(|steps| !steps.is_empty()).unwrap_or_default()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Whether nothing in these steps is bound to fail: dependencies lead to steps and not in a circle, a reference names
-/// what a dependency brings, and no expression breaks off.
-pub fn can_be_carried_out(steps: &[Step]) -> bool {
-    let known = |id: &str| steps.iter().filter(|step| step.id == id).count() == 1;
-    let mut done: Vec<&str> = Vec::new();
-    while let Some(next) = steps.iter().find(|step| {
-        !done.contains(&step.id.as_str()) && step.after.iter().all(|before| done.contains(&before.as_str()))
-    }) {
-        done.push(&next.id);
-    }
-    !steps.is_empty()
-        && done.len() == steps.len()
-        && steps.iter().all(|step| known(&step.id) && refers_soundly(step, steps) && !breaks_off(step))
-}
-
-/// Whether every reference in the input of a step is to what one of its dependencies brings.
-fn refers_soundly(step: &Step, steps: &[Step]) -> bool {
-    let text = step.input.to_string();
-    text.split("${").skip(1).all(|rest| {
-        let reference = rest.split('}').next().unwrap_or_default();
-        let (id, field) = reference.split_once('.').unwrap_or((reference, ""));
-        let tool = steps.iter().find(|other| other.id == id).map(|other| sign(&other.tool));
-        step.after.iter().any(|before| before == id)
-            && tool.is_some_and(|sign| field == sign || field.starts_with(&format!("{sign}[")))
-    })
-}
-
-/// Whether an expression of a step lacks a number after a sign.
-fn breaks_off(step: &Step) -> bool {
-    let text: String = step.input.to_string().chars().filter(|own| !own.is_whitespace()).collect();
-    let signs = ['+', '-', '*', '/', '('];
-    step.tool == "calculator"
-        && [")", "\""].iter().any(|end| signs.iter().any(|sign| text.contains(&format!("{sign}{end}"))))
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "a judgement hands on the answer that it is given")]

@@ -54,12 +54,12 @@ fn has(world: &mut World, part: AnswerPart) -> Step {
 
 #[then(regex = "^the calls? succeeds?$")]
 fn calls_succeed(world: &mut World) -> Step {
-    world.judge_answers(outcome::success)
+    world.judge_each_answer(outcome::success)
 }
 
 #[then(regex = "^the calls? ends? in an error$")]
 fn fails(world: &mut World) -> Step {
-    world.judge_each_answer(outcome::failure)
+    world.judge_answers(outcome::failure)
 }
 
 #[then("the failure is reported as such")]

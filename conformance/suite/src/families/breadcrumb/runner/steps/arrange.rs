@@ -3,7 +3,6 @@
 use cucumber::given;
 use serde_json::{Value, json};
 
-use crate::engine::judge::CheckFailure;
 use crate::engine::parameters::{Json, vocabulary};
 use crate::engine::world::{Abort, FamilyWorld as _, Step};
 use crate::families::breadcrumb::reason::Undeclared;
@@ -78,20 +77,6 @@ impl ForTheUser {
 #[given("every answered call of the run")]
 fn every_answered_call(world: &mut World) {
     world.judge_every();
-}
-
-#[given("its tool is one that there is not")]
-fn no_such_tool(world: &mut World) -> Step {
-    let session = world.session()?;
-    world.judge_observed(move |own| {
-        let table = &session.table;
-        let mut known = table.catalog.iter().chain(table.extra.keys());
-        // Whether letter case counts is another rule's business.
-        if known.any(|tool| tool.eq_ignore_ascii_case(own.call.tool())) {
-            return Err(CheckFailure::NotObserved("the tool is there".to_owned()));
-        }
-        Ok(())
-    })
 }
 
 #[given("a tool runner")]

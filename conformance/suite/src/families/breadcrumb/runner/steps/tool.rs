@@ -183,6 +183,9 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
     world.judge_observed(move |own| {
         let (call, answer) = (&own.call, &own.answer);
         outcome::has_succeeded(answer)?;
+        if outcome::is_denied(call, answer) {
+            return Err(CheckFailure::NotObserved("the output says that the call failed".to_owned()));
+        }
         let other = || Err(CheckFailure::NotObserved("the call is of another tool".to_owned()));
         let is_model = LANGUAGE_MODELS.contains(&call.tool());
         match (predicate, call.tool(), own.action()) {
@@ -192,12 +195,18 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
                 tool::fits_schema(call, answer, action.filter(|_| tool == "astral"), schema)
             }
             (OutputPredicate::CostIsAmount, ..) if is_model => model::cost_is_an_amount(call, answer),
-            (OutputPredicate::Cost, ..) if is_model => model::has_cost(call, answer),
-            (OutputPredicate::Content | OutputPredicate::Tokens | OutputPredicate::Model, ..) if is_model => {
+            (
+                OutputPredicate::Cost
+                | OutputPredicate::Content
+                | OutputPredicate::Tokens
+                | OutputPredicate::Model,
+                ..,
+            ) if is_model => {
                 let Some(speech) = own.speech() else {
                     return Err(CheckFailure::NotObserved("no model, or several, were asked".to_owned()));
                 };
                 match predicate {
+                    OutputPredicate::Cost => model::has_cost(call, answer),
                     OutputPredicate::Content => model::has_content(call, answer, &speech),
                     OutputPredicate::Tokens => model::has_tokens(call, answer, &speech),
                     _ => model::has_model(own.frames, call, answer),
@@ -210,7 +219,6 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
             }
             (OutputPredicate::Waited, "timer", _) => utility::tells_time(own.frames, call, answer),
             (OutputPredicate::OnTime, "timer", _) => utility::waits(own.frames, call, answer),
-            (OutputPredicate::Created, "breadcrumb-create", _) => crumbs::gives_id(call, answer),
             (OutputPredicate::Success, "breadcrumb-create" | "breadcrumb-update", _) => {
                 crumbs::succeeds(call, answer)
             }
@@ -218,13 +226,12 @@ fn each_output(world: &mut World, predicate: OutputPredicate) -> Step {
             (OutputPredicate::Found, "breadcrumb-search", _) => crumbs::finds(call, answer, &[]),
             (OutputPredicate::Counted, "breadcrumb-search", _) => crumbs::counts(call, answer),
             (OutputPredicate::Page | OutputPredicate::PageText, "astral", Some(action)) => {
-                let Some(mark) = own.mark() else { return other() };
-                let page = Page::of(mark);
-                match (predicate, action, &session.pages) {
-                    (OutputPredicate::Page, "navigate", Some(pages)) => {
-                        browser::arrives(call, answer, &pages.url(mark), &page)
-                    }
-                    (OutputPredicate::PageText, "extract", _) => browser::reads(call, answer, &page),
+                let Some((mark, pages)) = own.mark().zip(session.pages.as_ref()) else { return other() };
+                let (page, url) = (Page::of(mark), pages.url(mark));
+                match (predicate, action) {
+                    _ if !own.is_about(&url) => other(),
+                    (OutputPredicate::Page, "navigate") => browser::arrives(call, answer, &url, &page),
+                    (OutputPredicate::PageText, "extract") => browser::reads(call, answer, &page),
                     _ => other(),
                 }
             }

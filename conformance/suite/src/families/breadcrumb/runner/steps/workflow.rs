@@ -13,6 +13,7 @@ use crate::families::breadcrumb::runner::answer::Answer;
 use crate::families::breadcrumb::runner::judge;
 use crate::families::breadcrumb::runner::judge::workflow;
 use crate::families::breadcrumb::runner::judge::workflow::Expected;
+use crate::families::breadcrumb::runner::plan;
 use crate::families::breadcrumb::runner::world::World;
 
 /// From two timers of a second each to this long after the call, they ran side by side.
@@ -105,6 +106,20 @@ fn does(world: &mut World, deed: WorkflowPredicate) -> Step {
     })
 }
 
+#[given("it is of a workflow whose steps are sound and independent")]
+fn is_plain(world: &mut World) -> Step {
+    let session = world.session()?;
+    world.judge_observed(move |own| {
+        let table = &session.table;
+        let has = |tool: &str| table.catalog.contains(tool) || table.extra.contains_key(tool);
+        let is_workflow = own.call.tool() == "workflow";
+        if is_workflow && own.sound_steps(has).is_some_and(|steps| plan::is_plain(&steps)) {
+            return Ok(());
+        }
+        Err(CheckFailure::NotObserved("the call is another one".to_owned()))
+    })
+}
+
 /// Has every workflow of the run judged that can be carried out, and was.
 fn each_does(world: &mut World, deed: WorkflowPredicate) -> Step {
     let session = world.session()?;
@@ -120,14 +135,19 @@ fn each_does(world: &mut World, deed: WorkflowPredicate) -> Step {
         }
         let table = &session.table;
         let has = |tool: &str| table.catalog.contains(tool) || table.extra.contains_key(tool);
-        let steps = own.sound_steps(has).filter(|_| answer.succeeded()).ok_or_else(other)?;
+        let steps = own.sound_steps(has).ok_or_else(other)?;
+        if matches!(deed, WorkflowPredicate::NoErrors) && plan::is_plain(&steps) && answer.succeeded() {
+            return workflow::has_no_errors(call, answer);
+        }
+        // What became of its steps is judged where none of them failed.
+        if !answer.succeeded() || workflow::has_no_errors(call, answer).is_err() {
+            return Err(other());
+        }
         match deed {
-            WorkflowPredicate::Completes => workflow::completes(call, answer, &steps),
             WorkflowPredicate::Results => workflow::has_results(call, answer, &steps),
             WorkflowPredicate::Outputs => workflow::has_outputs(call, answer, &steps),
             WorkflowPredicate::Order => workflow::has_order(call, answer, &steps),
             WorkflowPredicate::Ordered => workflow::is_ordered(call, answer, &steps),
-            WorkflowPredicate::NoErrors => workflow::has_no_errors(call, answer),
             _ => Err(other()),
         }
     })

@@ -201,7 +201,7 @@ async fn model_receives_result_once(world: &mut World) -> Step {
         let usual = world.session()?.baseline.asks;
         return judge_each_behaviour(world, move |own, _| {
             turn::receives_result_once(own.frames, own.view())?;
-            turn::asks_once(own.frames, own.view(), usual)
+            if own.is_repeated() { turn::asks_once(own.frames, own.view(), usual) } else { Ok(()) }
         });
     }
     let session = world.session()?;
