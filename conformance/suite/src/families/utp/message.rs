@@ -65,7 +65,9 @@ pub fn likeness(expected: &Value, actual: &Value) -> Likeness {
             let is_whole = |number: &serde_json::Number| number.is_i64() || number.is_u64();
             match (one.as_f64(), other.as_f64()) {
                 (Some(one_value), Some(other_value)) if one_value != other_value => Likeness::Different,
-                _ if is_whole(one) && !is_whole(other) && one.as_f64().is_some_and(is_exact) => Likeness::Same,
+                _ if is_whole(one) && !is_whole(other) && one.as_f64().is_some_and(is_exact) => {
+                    Likeness::Same
+                }
                 _ => Likeness::Rounded,
             }
         }
@@ -76,7 +78,7 @@ pub fn likeness(expected: &Value, actual: &Value) -> Likeness {
 
 /// Whether a double of this size holds every integer exactly.
 fn is_exact(value: f64) -> bool {
-    value.abs() <= 9_007_199_254_740_992.0
+    value.abs() < 9_007_199_254_740_992.0
 }
 
 #[cfg(test)]

@@ -379,12 +379,13 @@ fn further_members<'a>(calls: &Calls<'a>) -> impl Iterator<Item = (&'a String, &
 fn keeps_further_members(calls: &Calls<'_>, frame: &Frame, card: &Value) -> Judgement {
     let pointer = |name: &str| format!("/content/result/__cg_control/{name}");
     let value = |name: &str| card.pointer(&pointer(name));
-    if further_members(calls).next().is_some() && further_members(calls).all(|(name, _)| value(name).is_none()) {
+    if further_members(calls).next().is_some()
+        && further_members(calls).all(|(name, _)| value(name).is_none())
+    {
         return Err(Alternative::OwnControl.seen_in([frame]));
     }
-    let is_kept = |name: &str, own: &Value| {
-        value(name).is_some_and(|value| likeness(own, value) == Likeness::Same)
-    };
+    let is_kept =
+        |name: &str, own: &Value| value(name).is_some_and(|value| likeness(own, value) == Likeness::Same);
     match further_members(calls).find(|(name, own)| !is_kept(name, own)) {
         None => Ok(()),
         Some((name, own)) => Err(Finding::new(

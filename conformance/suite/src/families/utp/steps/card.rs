@@ -28,7 +28,8 @@ async fn holds_argument(world: &mut World, name: String) -> Step {
     let Err(abort) = world.judge_call(|frames, calls| card::holds_argument(frames, calls, &name)) else {
         return Ok(());
     };
-    if !matches!(world.core().trouble, Some(CheckFailure::Broken(_))) || takes_arguments(world, &name).await? {
+    if !matches!(world.core().trouble, Some(CheckFailure::Broken(_))) || takes_arguments(world, &name).await?
+    {
         return Err(abort);
     }
     let frames = world.frames();
