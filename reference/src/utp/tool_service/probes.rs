@@ -98,7 +98,8 @@ fn control(arguments: &Arguments) -> Result<ToolOutput, ToolFailure> {
     let note = text(arguments, "note").unwrap_or("this result decides what the turn does next");
     let mut result = Arguments::new();
     result.insert("note".to_owned(), json!(note));
-    Ok(ToolOutput::Controlled { result, after_execution })
+    let further = arguments.get("control").and_then(Value::as_object).cloned().unwrap_or_default();
+    Ok(ToolOutput::Controlled { result, after_execution, further })
 }
 
 fn text<'a>(arguments: &'a Arguments, name: &str) -> Option<&'a str> {

@@ -166,9 +166,10 @@ impl Content {
                 result: uncontrolled(result)?,
                 error: Some(error_body(missing)),
             }),
-            ToolOutput::Controlled { result, after_execution } => {
+            ToolOutput::Controlled { result, after_execution, further } => {
                 let mut result = uncontrolled(Value::Object(result))?;
-                result[CONTROL] = json!({"after_execution": after_execution});
+                result[CONTROL] = Value::Object(further);
+                result[CONTROL]["after_execution"] = json!(after_execution);
                 Ok(success(result))
             }
             ToolOutput::Counted { .. } => Ok(success(json!({"count": count}))),
@@ -283,9 +284,10 @@ mod tests {
             Outcome::Output(ToolOutput::Controlled {
                 result: Map::new(),
                 after_execution: AfterExecution::Terminate,
+                further: Map::from_iter([("until".to_owned(), Value::Null)]),
             }),
             Status::Success,
-            &json!({"__cg_control": {"after_execution": "terminate"}}),
+            &json!({"__cg_control": {"after_execution": "terminate", "until": null}}),
             None,
         );
     }
@@ -305,6 +307,7 @@ mod tests {
         let outcome = Outcome::Output(ToolOutput::Controlled {
             result: Map::new(),
             after_execution: AfterExecution::Terminate,
+            further: Map::new(),
         });
         let callback =
             serde_json::to_value(answer(&json!({"step_id": "st_9"}), outcome).callback).expect("JSON");

@@ -84,6 +84,8 @@ pub enum ToolOutput {
         result: Map<String, Value>,
         /// The override.
         after_execution: AfterExecution,
+        /// What else the control object says; nothing in it overrides anything.
+        further: Map<String, Value>,
     },
     /// `{"count": n}`, where `n` is the named counter after adding one.
     ///

@@ -78,7 +78,7 @@ pub fn likeness(expected: &Value, actual: &Value) -> Likeness {
 
 /// Whether a double of this size holds every integer exactly.
 fn is_exact(value: f64) -> bool {
-    value.abs() <= 9_007_199_254_740_992.0
+    value.abs() < 9_007_199_254_740_992.0
 }
 
 #[cfg(test)]

@@ -96,7 +96,6 @@ pub(super) fn is_nowhere_else(seen: &Seen<'_>) -> Judgement {
     let Some(elsewhere) = seen.elsewhere else {
         return Err(CheckFailure::NotObserved("no other project was looked at".to_owned()));
     };
-    was_alive(seen.good.first(), "in the other project")?;
     match elsewhere.reading(upload.definition) {
         Reading::Row(row) if is_made_of(row, upload.definition) => Err(elsewhere
             .shown_in(upload.post.shown_in(Finding::new(
@@ -106,7 +105,8 @@ pub(super) fn is_nowhere_else(seen: &Seen<'_>) -> Judgement {
             .expected("no such tool")
             .actual(Some(row))
             .into()),
-        _ => Ok(()),
+        // That it is not there counts where the other project shows what is.
+        _ => was_alive(seen.good.first(), "in the other project"),
     }
 }
 
