@@ -140,7 +140,6 @@ Feature: An execute request says who asks for what
         | tool                        | input              | value |
         | email_send                  | body               | "0"   |
         | email_send                  | body               | ""    |
-        | email_search                | max_results        | 0     |
         | calendar_create_event       | attendees          | []    |
         | calendar_create_event       | description        | ""    |
         | calendar_find_optimal_times | preferences        | {}    |
