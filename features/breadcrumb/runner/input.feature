@@ -94,6 +94,4 @@ Feature: What becomes of the input of a request
         | random     | true      |
         | random     | 17        |
         | random     | 0         |
-        | random     | false     |
         | random     | ""        |
-        | echo       | 0         |

@@ -35,6 +35,44 @@ Feature: References to earlier steps
       When the agent makes the call
       Then step next brings "813"
 
+    @cap:tool.calculator
+    Scenario: A negative number
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input                  | dependencies |
+        | first | calculator | 310 - 1000             |              |
+        | next  | calculator | ${first.result} + 2024 | first        |
+      When the agent makes the call
+      Then step next brings "1334"
+
+    @cap:tool.calculator
+    Scenario: A fraction
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool       | input                 | dependencies |
+        | first | calculator | 613 / 4               |              |
+        | next  | calculator | ${first.result} * 100 | first        |
+      When the agent makes the call
+      Then step next brings "15325"
+
+    @cap:tool.echo
+    Scenario Outline: A text that is <text>
+      Given a tool runner
+      And a workflow of these steps
+        | id    | tool | input           | dependencies |
+        | first | echo | <text>          |              |
+        | next  | echo | (${first.echo}) | first        |
+      When the agent makes the call
+      Then step next brings "(<text>)"
+
+      Examples:
+        | text             |
+        | 0                |
+        | false            |
+        | null             |
+        | 007.50           |
+        | Zażółć — 水 — 👩‍🚀 |
+
     @cap:tool.random @cap:tool.calculator
     Scenario: An item of an array
       Given a tool runner

@@ -139,12 +139,9 @@ Feature: An execute request says who asks for what
       Examples: Values that look like none
         | tool                        | input              | value |
         | email_send                  | body               | "0"   |
-        | email_send                  | body               | ""    |
-        | email_search                | max_results        | 0     |
         | calendar_create_event       | attendees          | []    |
         | calendar_create_event       | description        | ""    |
         | calendar_find_optimal_times | preferences        | {}    |
-        | calendar_update_event       | updates            | {"description": ""} |
 
       Examples: Other values than those that are usual
         | tool                        | input              | value |

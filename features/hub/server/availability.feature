@@ -124,6 +124,7 @@ Feature: calendar_get_availability
         | zone             |
         | Europe/Madrid    |
         | America/New_York |
+        | Asia/Kolkata     |
 
     Scenario: An event of the next week is left out
       Given a Hub

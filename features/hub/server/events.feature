@@ -95,7 +95,15 @@ Feature: calendar_create_event, calendar_update_event, calendar_delete_event
         | location    | "Großer Saal, 3. OG"                                |
         | attendees   | []                                                  |
         | attendees   | ["cy@orchid.example"]                               |
-        | start       | "2031-03-05T13:45:00Z"                              |
+
+    Scenario: Its times in UTC
+      Given a Hub
+      And a full request for calendar_create_event
+      And its "inputs.start" is "2031-11-05T13:45:00Z"
+      And its "inputs.end" is "2031-11-05T14:15:00Z"
+      When the agent sends the request
+      Then the provider gets its "start"
+      And the provider gets its "end"
 
     Scenario: It is made once
       Given a Hub

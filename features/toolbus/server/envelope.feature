@@ -44,6 +44,12 @@ Feature: A result comes in a stable envelope
         | BUS-44 | second other | has its trace         |
         | BUS-46 | second other | has the stable keys   |
 
+      @cap:probe.third-other
+      Examples: another action
+        | rule   | probe       | property       |
+        | BUS-42 | third other | names the tool |
+        | BUS-43 | third other | has its action |
+
       @cap:probe.state
       Examples: the state
         | rule   | probe | property              |

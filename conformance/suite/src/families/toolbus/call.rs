@@ -30,11 +30,12 @@ pub enum Probe {
 
 impl Probe {
     /// All probes that features use.
-    pub const ALL: [Self; 10] = [
+    pub const ALL: [Self; 11] = [
         Self::Echo,
         Self::State,
         Self::Other(0),
         Self::Other(1),
+        Self::Other(2),
         Self::Invalid,
         Self::Fail,
         Self::Large,
@@ -49,7 +50,8 @@ impl Probe {
             Self::Echo => "echo",
             Self::State => "state",
             Self::Other(0) => "first other",
-            Self::Other(_) => "second other",
+            Self::Other(1) => "second other",
+            Self::Other(_) => "third other",
             Self::Invalid => "invalid",
             Self::Fail => "fail",
             Self::Large => "large",

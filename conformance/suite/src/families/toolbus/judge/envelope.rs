@@ -412,7 +412,44 @@ pub fn differ(finding: Finding, left: &Value, right: &Value) -> Judgement {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::families::toolbus::scene::{Call, Made};
+
+    #[test]
+    fn of_two_results_what_the_call_asked_for_is_compared() {
+        let judged = |left: Value, right: Value| {
+            let call = Call {
+                probe: None,
+                tool: "t".to_owned(),
+                arguments: Map::new(),
+                is_bare: false,
+                value: json!({"alpha": 1}),
+                stored: None,
+                picked: None,
+            };
+            let made = Made { call, id: 1 };
+            let reply = |result: Value| {
+                let envelope = json!({"tool": "t", "action": null, "result": result, "trace": {}});
+                let content = json!([{"type": "text", "text": envelope.to_string()}]);
+                Reply {
+                    made: &made,
+                    frames: &[],
+                    answer: Answer::Success(json!({"content": content})),
+                    result_pointer: "/result",
+                    trace_pointer: "/trace",
+                    value_base: "/value",
+                    revision: "2025-06-18",
+                }
+            };
+            are_alike(&reply(left), &reply(right), "answer alike").is_ok()
+        };
+        let at = |time: &str, alpha: i64| json!({"value": {"alpha": alpha}, "updated_at": time});
+        assert!(judged(at("2031-03-05T11:00:00Z", 1), at("2031-03-05T11:00:02Z", 1)));
+        assert!(!judged(at("2031-03-05T11:00:00Z", 1), at("2031-03-05T11:00:00Z", 2)));
+        assert!(!judged(at("2031-03-05T11:00:00Z", 1), json!({"updated_at": "2031-03-05T11:00:02Z"})));
+    }
 
     #[test]
     fn small_texts_and_texts_that_do_not_grow_are_bounded() {

@@ -57,8 +57,8 @@ impl ToolbusSession {
             return Ok(());
         }
         self.check_path_base(server).await?;
-        let probes =
-            [Probe::State, Probe::Other(0), Probe::Other(1), Probe::Large, Probe::Secret, Probe::Partial];
+        let others = [Probe::Other(0), Probe::Other(1), Probe::Other(2)];
+        let probes = others.into_iter().chain([Probe::State, Probe::Large, Probe::Secret, Probe::Partial]);
         for probe in probes {
             if probe.table(&self.table).is_none() {
                 continue;

@@ -20,7 +20,7 @@ use super::call::Probe;
 #[derive(Clone, Copy, Debug, Parameter)]
 #[param(
     name = "tool",
-    regex = "echo|state|first other|second other|invalid|fail|large|secret|partial|break-glass"
+    regex = "echo|state|first other|second other|third other|invalid|fail|large|secret|partial|break-glass"
 )]
 pub(super) struct ProbeName(pub Probe);
 

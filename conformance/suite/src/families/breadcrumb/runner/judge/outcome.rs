@@ -210,3 +210,40 @@ fn is_same(one: &Value, other: &Value) -> bool {
         (one, other) => one == other,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use callmark_reports::record::Direction;
+    use serde_json::json;
+
+    use super::*;
+    use crate::families::breadcrumb::crumb::RESPONSE;
+
+    #[test]
+    fn a_call_that_fails_is_not_called_an_altered_text() {
+        let said = |context: Value| {
+            let frame = Frame {
+                n: 1,
+                at_us: 0,
+                direction: Direction::FromTarget,
+                kind: Kind::Crumb,
+                channel: String::new(),
+                headers: BTreeMap::new(),
+                body: json!({"schema_name": RESPONSE, "context": context}),
+            };
+            let call = Call::new("echo", json!({"message": "  a  "}), "echo-1".to_owned());
+            match text_unaltered(&call, "  a  ", &Answer { frame: &frame }) {
+                Ok(()) => String::new(),
+                Err(CheckFailure::Broken(finding)) => finding.message,
+                Err(other) => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(said(json!({"status": "success", "output": {"echo": "  a  "}})), "");
+        let altered = "the tool did not receive the text as it was sent";
+        assert_eq!(said(json!({"status": "success", "output": {"echo": "a"}})), altered);
+        let failed = said(json!({"status": "error", "error": "the message is blank"}));
+        assert!(failed.ends_with("fails"), "{failed}");
+    }
+}
