@@ -40,7 +40,7 @@ pub use diff::{
 pub use format::{Format, UnknownFormat};
 pub use html::html;
 pub use human::{Style, human};
-pub use json::json;
+pub use json::{json, pretty_json};
 pub use junit::junit;
 pub use markdown::markdown;
 pub use messages::{FeatureText, messages};

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use callmark_reports::pretty_json;
 use callmark_suite::engine::invariant::ALWAYS;
 use callmark_suite::engine::lint;
 use callmark_suite::engine::run::Library;
@@ -29,7 +30,7 @@ pub(crate) fn list(arguments: &RulesArguments) -> Result<u8, Failure> {
         RulesFormat::Human => human(&library, &rules, arguments.profile.as_deref()),
         RulesFormat::Json => {
             let rows: Vec<_> = rules.iter().map(|rule| row(&library, rule)).collect();
-            println!("{}", serde_json::to_string_pretty(&rows).map_err(Failure::internal)?);
+            print!("{}", pretty_json(&rows).map_err(Failure::internal)?);
         }
         RulesFormat::Markdown => {
             println!("| rule | level | profiles | statement | source |\n|---|---|---|---|---|");

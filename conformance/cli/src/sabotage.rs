@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
 use callmark_reports::matrix::matrix_markdown;
+use callmark_reports::pretty_json;
 use callmark_suite::mutation;
 use callmark_suite::mutation::{Effort, Matrix, Mutant, MutantResult};
 
@@ -52,7 +53,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         .map_err(Failure::incomplete)?;
     match arguments.format {
         MatrixFormat::Json => {
-            println!("{}", serde_json::to_string_pretty(&matrix).map_err(Failure::internal)?);
+            print!("{}", pretty_json(&matrix).map_err(Failure::internal)?);
         }
         MatrixFormat::Markdown => print!("{}", matrix_markdown(&matrix)),
         MatrixFormat::Human => show(&matrix, &seconds(began)),

@@ -7,7 +7,7 @@ use std::fmt::Write as _;
 use super::{Change, ChangeKind, Diff, ScenarioChange, Side};
 use crate::markdown::escape::{Place, code, prose};
 use crate::record::Outcome;
-use crate::{text, view};
+use crate::{pretty_json, text, view};
 
 /// More changes of one kind than this are counted.
 const CHANGES: usize = 50;
@@ -16,8 +16,7 @@ const SCENARIOS: usize = 4;
 
 /// The difference as pretty JSON with a newline at its end.
 pub fn diff_json(diff: &Diff) -> String {
-    let text = serde_json::to_string_pretty(diff).expect("a difference is plain data with string keys");
-    text::escape_acting(&text) + "\n"
+    pretty_json(diff).expect("a difference is plain data with string keys")
 }
 
 /// The difference for a terminal, without colour.

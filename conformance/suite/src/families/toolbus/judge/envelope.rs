@@ -412,6 +412,8 @@ pub fn differ(finding: Finding, left: &Value, right: &Value) -> Judgement {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use serde_json::json;
 
     use super::*;
@@ -436,7 +438,7 @@ mod tests {
                 Reply {
                     made: &made,
                     frames: &[],
-                    answer: Answer::Success(json!({"content": content})),
+                    answer: Cow::Owned(Answer::Success(json!({"content": content}))),
                     result_pointer: "/result",
                     trace_pointer: "/trace",
                     value_base: "/value",
