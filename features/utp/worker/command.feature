@@ -57,7 +57,7 @@ Feature: A worker turns a model's tool call into a command
       And a model that calls a terminate tool
       And the turn runs in channel "ch_7"
       When the model calls the tool
-      Then the subject names channel "ch_7"
+      Then the subject names the turn's channel
 
   Rule: A tool command carries the ids of turn and call, and what is to follow the result
 
