@@ -34,7 +34,8 @@ fn has_no_error(world: &mut World) -> Step {
     if world.judges_every() {
         return world.judge_each_card(|frames, calls| {
             let reported = seen::report(frames, calls).and_then(|report| report.text("/payload/status"));
-            let kept = seen::result_card(frames, calls).and_then(|(_, card)| card.pointer("/content/status")?.as_str());
+            let kept = seen::result_card(frames, calls)
+                .and_then(|(_, card)| card.pointer("/content/status")?.as_str());
             match (reported, kept) {
                 (Some("success"), _) => {
                     card::has_status(frames, calls, "success")?;

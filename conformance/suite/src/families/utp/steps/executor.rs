@@ -141,9 +141,7 @@ async fn is_made_as(world: &mut World, part: String, expected: String) -> Step {
     world.judge_call(|frames, calls| upstream::is_made_as(frames, calls, &part, &expected))
 }
 
-#[then(
-    regex = "^every request for it is made (as its row says|with the key of its row)$"
-)]
+#[then(regex = "^every request for it is made (as its row says|with the key of its row)$")]
 fn made_as_its_row_says(world: &mut World, how: String) -> Step {
     let known = world.keys_of_the_executor();
     world.judge_each_call(move |frames, calls| match how.as_str() {
