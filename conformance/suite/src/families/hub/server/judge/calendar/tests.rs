@@ -1,0 +1,80 @@
+use std::collections::BTreeMap;
+
+use callmark_reports::record::Direction;
+use serde_json::json;
+
+use super::*;
+use crate::transcript::{Frame, Kind};
+
+#[test]
+fn times_are_read_with_the_offset_they_are_written_with() {
+    let check = |text: &str, time: &str, is_utc: bool| {
+        let written = Written::of(text).expect("a date-time");
+        assert_eq!((written.at.time().to_string().as_str(), written.is_utc), (time, is_utc), "{text}");
+    };
+    check("2031-03-05T11:00:00+01:00", "11:00:00", false);
+    check("2031-03-05T11:00:00-0530", "11:00:00", false);
+    check("2031-03-05T11:00:00Z", "11:00:00", true);
+    assert!(Written::of("2031-03-05T11:00:00").is_none());
+}
+
+fn reply([request, answer]: &[Frame; 2]) -> Reply<'_> {
+    Reply { request, answer: Some(answer), closed: None }
+}
+
+#[test]
+fn an_event_that_is_listed_late_is_no_other_calendar() {
+    let times = ["2031-04-02T15:00:00+01:00", "2031-04-02T15:30:00+01:00"];
+    let exchange = |busy: &[[&str; 2]]| {
+        let frame = |direction: Direction, kind: Kind, body: Value| Frame {
+            n: 1,
+            at_us: 0,
+            direction,
+            kind,
+            channel: String::new(),
+            headers: BTreeMap::new(),
+            body,
+        };
+        let item = |[start, end]: &[&str; 2]| json!({"start": start, "end": end, "calendar": "primary"});
+        let items: Value = busy.iter().map(item).collect();
+        let result = json!({"success": true, "result": {"busy_periods": items}});
+        let inputs = json!({"inputs": {}});
+        [
+            frame(Direction::ToTarget, Kind::HubRequest, inputs),
+            frame(Direction::FromTarget, Kind::HubResponse, result),
+        ]
+    };
+    let judged = |with: &[[&str; 2]], without: &[[&str; 2]]| {
+        let (with, without) = (exchange(with), exchange(without));
+        match default_to_primary(&reply(&with), &reply(&without), times) {
+            Ok(()) => "fine",
+            Err(CheckFailure::Broken(_)) => "broken",
+            Err(_) => "not seen",
+        }
+    };
+    let other = ["2031-04-02T09:00:00+01:00", "2031-04-02T10:00:00+01:00"];
+    assert_eq!(judged(&[times], &[times]), "fine");
+    assert_eq!(judged(&[], &[times]), "not seen");
+    assert_eq!(judged(&[times], &[]), "broken");
+    assert_eq!(judged(&[times], &[times, other]), "broken");
+}
+
+#[test]
+fn times_in_utc_may_be_meant_for_any_zone() {
+    let period = |start: &str, end: &str| Period {
+        index: 0,
+        start: Written::of(start).expect("a start"),
+        end: Written::of(end).expect("an end"),
+    };
+    let morning = |start: &Zoned, _: &Zoned| (9..13).contains(&start.hour());
+    let check = |starts: &[(&str, &str)], expect: Option<usize>| {
+        let periods: Vec<Period> = starts.iter().map(|(start, end)| period(start, end)).collect();
+        assert_eq!(misfit(&periods, morning), expect, "{starts:?}");
+    };
+    check(&[("2031-03-05T08:00:00Z", "2031-03-05T08:30:00Z")], None);
+    check(
+        &[("2031-03-05T02:00:00Z", "2031-03-05T02:30:00Z"), ("2031-03-05T20:00:00Z", "2031-03-05T20:30:00Z")],
+        Some(0),
+    );
+    check(&[("2031-03-05T08:00:00+01:00", "2031-03-05T08:30:00+01:00")], Some(0));
+}
