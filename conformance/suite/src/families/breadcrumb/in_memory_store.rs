@@ -3,7 +3,7 @@
 //! No I/O: `store` serves it over HTTP, `lines` on standard input and output.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use jiff::Timestamp;
@@ -51,14 +51,15 @@ pub struct Filter {
 /// The store's content.
 pub struct InMemoryStore {
     held: Mutex<Held>,
-    events: broadcast::Sender<Crumb>,
+    events: broadcast::Sender<Arc<Crumb>>,
     listeners: watch::Sender<usize>,
     ids: AtomicU64,
 }
 
 #[derive(Default)]
 struct Held {
-    crumbs: HashMap<String, Crumb>,
+    /// Shared with whoever listens.
+    crumbs: HashMap<String, Arc<Crumb>>,
     order: VecDeque<String>,
     keys: BTreeMap<String, String>,
     secrets: BTreeMap<String, (String, String)>,
@@ -87,14 +88,14 @@ impl InMemoryStore {
     ///
     /// # Errors
     /// What is wrong with it, or that its key was used.
-    pub fn put(&self, id: String, body: &Value, key: Option<&str>) -> Result<Crumb, Refused> {
+    pub fn put(&self, id: String, body: &Value, key: Option<&str>) -> Result<Arc<Crumb>, Refused> {
         let members = body.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
         check(members, true)?;
         let mut members = members.clone();
         for name in ["id", "version", "updated_at"] {
             members.shift_remove(name);
         }
-        let crumb = Crumb { id, version: 1, updated_at: Timestamp::now().to_string(), members };
+        let crumb = Arc::new(Crumb { id, version: 1, updated_at: Timestamp::now().to_string(), members });
         {
             let mut held = lock(&self.held);
             if let Some(key) = key {
@@ -103,7 +104,7 @@ impl InMemoryStore {
                 }
                 held.keys.insert(key.to_owned(), crumb.id.clone());
             }
-            held.crumbs.insert(crumb.id.clone(), crumb.clone());
+            held.crumbs.insert(crumb.id.clone(), Arc::clone(&crumb));
             held.order.push_back(crumb.id.clone());
             if held.order.len() > MAX_CRUMBS
                 && let Some(oldest) = held.order.pop_front()
@@ -112,7 +113,7 @@ impl InMemoryStore {
             }
         }
         // Nobody may be listening.
-        let _ = self.events.send(crumb.clone());
+        let _ = self.events.send(Arc::clone(&crumb));
         Ok(crumb)
     }
 
@@ -125,15 +126,16 @@ impl InMemoryStore {
     ///
     /// # Errors
     /// It is not there, has another version, or would lose its shape.
-    pub fn patch(&self, id: &str, changes: &Value, version: Option<u64>) -> Result<Crumb, Refused> {
+    pub fn patch(&self, id: &str, changes: &Value, version: Option<u64>) -> Result<Arc<Crumb>, Refused> {
         let changes = changes.as_object().ok_or(Refused::Shape("the body is no JSON object"))?;
         let crumb = {
             let mut held = lock(&self.held);
-            let crumb = held.crumbs.get_mut(id).ok_or(Refused::Unknown)?;
-            if version.is_some_and(|version| version != crumb.version) {
+            let stored = held.crumbs.get_mut(id).ok_or(Refused::Unknown)?;
+            if version.is_some_and(|version| version != stored.version) {
                 return Err(Refused::Version);
             }
             check(changes, false)?;
+            let crumb = Arc::make_mut(stored);
             for (name, value) in changes {
                 if !["id", "version", "updated_at"].contains(&name.as_str()) {
                     crumb.members.insert(name.clone(), value.clone());
@@ -141,21 +143,21 @@ impl InMemoryStore {
             }
             crumb.version += 1;
             crumb.updated_at = Timestamp::now().to_string();
-            crumb.clone()
+            Arc::clone(stored)
         };
-        let _ = self.events.send(crumb.clone());
+        let _ = self.events.send(Arc::clone(&crumb));
         Ok(crumb)
     }
 
     /// A breadcrumb.
-    pub fn find(&self, id: &str) -> Option<Crumb> {
+    pub fn find(&self, id: &str) -> Option<Arc<Crumb>> {
         lock(&self.held).crumbs.get(id).cloned()
     }
 
     /// Newest first, or best first where words are looked for.
-    pub fn list(&self, filter: &Filter) -> Vec<Crumb> {
+    pub fn list(&self, filter: &Filter) -> Vec<Arc<Crumb>> {
         let held = lock(&self.held);
-        let fits = |crumb: &&Crumb| {
+        let fits = |crumb: &&Arc<Crumb>| {
             filter.tag.as_ref().is_none_or(|tag| crumb.tags().any(|own| own == tag))
                 && filter.schema_name.as_deref().is_none_or(|name| crumb.schema_name() == Some(name))
         };
@@ -163,7 +165,7 @@ impl InMemoryStore {
         if filter.words.is_empty() {
             return newest.skip(filter.offset).take(filter.limit).cloned().collect();
         }
-        let mut ranked: Vec<(usize, &Crumb)> = newest
+        let mut ranked: Vec<(usize, &Arc<Crumb>)> = newest
             .filter_map(|crumb| {
                 let text = crumb.full().to_string().to_lowercase();
                 let hits = filter.words.iter().filter(|word| text.contains(word.as_str())).count();
@@ -171,7 +173,7 @@ impl InMemoryStore {
             })
             .collect();
         ranked.sort_by_key(|(hits, _)| std::cmp::Reverse(*hits));
-        ranked.into_iter().skip(filter.offset).take(filter.limit).map(|(_, crumb)| crumb.clone()).collect()
+        ranked.into_iter().skip(filter.offset).take(filter.limit).map(|(_, crumb)| Arc::clone(crumb)).collect()
     }
 
     /// Keeps a secret.
@@ -191,10 +193,10 @@ impl InMemoryStore {
     }
 
     /// Everything that happens from now on. The listener counts until it is dropped.
-    pub fn listen(self: &std::sync::Arc<Self>) -> Listener {
+    pub fn listen(self: &Arc<Self>) -> Listener {
         let events = self.events.subscribe();
         self.listeners.send_modify(|count| *count += 1);
-        Listener { events, contents: std::sync::Arc::clone(self) }
+        Listener { events, contents: Arc::clone(self) }
     }
 
     /// How many listen.
@@ -205,13 +207,13 @@ impl InMemoryStore {
 
 /// Somebody who listens.
 pub struct Listener {
-    events: broadcast::Receiver<Crumb>,
-    contents: std::sync::Arc<InMemoryStore>,
+    events: broadcast::Receiver<Arc<Crumb>>,
+    contents: Arc<InMemoryStore>,
 }
 
 impl Listener {
     /// The next new or changed breadcrumb; nothing for a listener that fell too far behind.
-    pub async fn next(&mut self) -> Option<Crumb> {
+    pub async fn next(&mut self) -> Option<Arc<Crumb>> {
         self.events.recv().await.ok()
     }
 }

@@ -77,11 +77,11 @@ impl StoreAccess {
         match self {
             Self::External(store) => store.put(body).await,
             Self::Offline => Ok(String::new()),
-            Self::Store(store) => store_in(&store.contents, body).map(|crumb| crumb.id),
+            Self::Store(store) => store_in(&store.contents, body).map(|crumb| crumb.id.clone()),
             Self::Lines { store, input } => {
                 let crumb = store_in(&store.contents, body)?;
                 input.send(&crumb.full())?;
-                Ok(crumb.id)
+                Ok(crumb.id.clone())
             }
         }
     }
@@ -117,7 +117,7 @@ impl StoreAccess {
     }
 }
 
-fn store_in(contents: &InMemoryStore, body: &Value) -> Result<super::crumb::Crumb, String> {
+fn store_in(contents: &InMemoryStore, body: &Value) -> Result<Arc<super::crumb::Crumb>, String> {
     contents
         .put(contents.fresh_id(), body, None)
         .map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))
