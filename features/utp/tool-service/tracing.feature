@@ -47,7 +47,7 @@ Feature: The callback continues the command's trace
       Given a Tool Service
       And a command for the echo probe
       And the command's header "tracestate" is "vendor=1,other=a:b"
-      When the worker sends the command
+      When the worker sends the command and another like it
       Then the callback's trace <property>
 
       Examples:

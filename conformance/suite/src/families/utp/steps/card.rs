@@ -44,13 +44,17 @@ async fn takes_arguments(world: &mut World, name: &str) -> Result<bool, Abort> {
     let mut plain = scene.prepare_like(&subject);
     plain.card["content"]["arguments"][name] = "plain".into();
     scene.project.seed_card(&plain.card);
-    scene.others.extend(plain.names());
     scene.send(&session, &plain).await;
+    // Until it is answered, the call under test is one of the others.
+    let known = scene.others.len();
+    scene.others.extend(subject.names());
     let answered = scene.answer(&session, &plain).await;
-    let others: Vec<String> = subject.names().collect();
-    let calls = Calls { subject: &plain, others: &others };
+    let calls = Calls { subject: &plain, others: &scene.others };
     let holds = |frames: &[Frame]| card::holds_argument(frames, &calls, name).is_ok();
-    Ok(answered && scene.project.transcript.with(holds))
+    let takes = answered && scene.project.transcript.with(holds);
+    scene.others.truncate(known);
+    scene.others.extend(plain.names());
+    Ok(takes)
 }
 
 #[then("the result shows nothing of the earlier arguments")]

@@ -143,22 +143,9 @@ fn gives_nothing(world: &mut World) -> Step {
     Ok(())
 }
 
-vocabulary! {
-    /// Which of two turns.
-    enum WhichTurn "which_turn" {
-        "further turn" => Further,
-        "turn" => First,
-    }
-}
-
-#[given(expr = "the {which_turn} runs in channel {string}")]
-fn runs_in_channel(world: &mut World, which: WhichTurn, channel: String) -> Step {
-    let turns = &mut world.scene()?.turns;
-    let index = match which {
-        WhichTurn::First => 0,
-        WhichTurn::Further => turns.len() - 1,
-    };
-    turns[index].channel = channel;
+#[given(expr = "the turn runs in channel {string}")]
+fn runs_in_channel(world: &mut World, channel: String) -> Step {
+    world.scene()?.turns[0].channel = channel;
     Ok(())
 }
 
