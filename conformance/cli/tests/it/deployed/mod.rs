@@ -24,7 +24,7 @@ fn hub(base_url: &str) -> String {
         "[target]\nname = \"deployed\"\n[hub]\nbase_url = \"{base_url}\"\nsecret_env = \"HUB_SECRET\"\n\
          [hub.customers]\n"
     );
-    for (number, customer) in ["connected", "not_connected", "expired", "refreshable", "read_only"].iter().enumerate() {
+    for (number, customer) in ["connected", "not_connected"].iter().enumerate() {
         text += &format!("{customer} = \"0b6f6a52-6c1e-4a39-9d55-0d1f5a3c000{}\"\n", number + 1);
     }
     text
@@ -106,7 +106,10 @@ impl Home {
         let record = std::fs::read(self.path().join("out/run.json")).expect("a record");
         let record: serde_json::Value = serde_json::from_slice(&record).expect("JSON");
         let rules = record["rules"].as_array().expect("rules");
-        rules.iter().filter(|rule| ["failed", "warned"].contains(&rule["outcome"].as_str().unwrap_or(""))).count()
+        rules
+            .iter()
+            .filter(|rule| ["failed", "warned"].contains(&rule["outcome"].as_str().unwrap_or("")))
+            .count()
     }
 
     /// None of these words is in anything that was written.
@@ -114,7 +117,12 @@ impl Home {
         let files = std::fs::read_dir(self.path().join("out")).expect("a directory");
         let mut written: Vec<(String, String)> = files
             .map(|entry| entry.expect("an entry").path())
-            .map(|path| (path.display().to_string(), String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned()))
+            .map(|path| {
+                (
+                    path.display().to_string(),
+                    String::from_utf8_lossy(&std::fs::read(&path).expect("a file")).into_owned(),
+                )
+            })
             .collect();
         assert!(written.len() > 5, "{written:?}");
         written.push(("output".to_owned(), told.to_owned()));
@@ -141,12 +149,12 @@ fn exchange(asked: &mut Asked, token: &str) -> Decision {
     if !has(asked, "authorization", &format!("Bearer {token}")) {
         return unauthorized("Bearer error=\"invalid_token\"");
     }
-    asked.headers.insert("authorization".to_owned(), format!("Bearer {HUB_SECRET}"));
+    asked.headers.insert("authorization".to_owned(), format!("ServiceSecret {HUB_SECRET}"));
     Decision::Pass
 }
 
 #[test]
-fn a_hub_behind_tls_needs_three_lines_more() {
+fn a_hub_behind_tls_and_a_header_is_certified() {
     let home = Home::new();
     let served = Served::start(&["hub"], "http://");
     let gateway = Gateway::start(Some(home.server()), &served.address, |asked| {
@@ -174,14 +182,23 @@ fn a_hub_behind_tls_needs_three_lines_more() {
 fn the_doctor_says_what_is_wrong_with_a_certificate() {
     let home = Home::new();
     let served = Served::start(&["hub"], "http://");
-    let tls = |lines: &str, base: &str| hub(base).replace("[hub]\n", &format!("[target.tls]\n{lines}\n[hub]\n"));
+    let tls =
+        |lines: &str, base: &str| hub(base).replace("[hub]\n", &format!("[target.tls]\n{lines}\n[hub]\n"));
     let trusted = "ca = \"staging-ca.pem\"";
     let gateway = Gateway::open(home.server(), &served.address);
-    let [localhost, address] = ["localhost", "127.0.0.1"].map(|host| format!("https://{host}:{}", gateway.port()));
+    let [localhost, address] =
+        ["localhost", "127.0.0.1"].map(|host| format!("https://{host}:{}", gateway.port()));
     let untrusted = "its certificate is of an issuer that is not trusted: `CN=localhost`, issued by `CN=Orchid Staging CA`";
-    home.doctor_says(&hub(&localhost), &["!! hub.server reachability: ", untrusted, "`ca` under `[target.tls]`"]);
-    home.doctor_says(&tls(trusted, &address), &["its certificate is for `localhost`, and not for `127.0.0.1`"]);
-    let (code, told) = home.run(&["doctor"], &tls(&format!("{trusted}\nserver_name = \"localhost\""), &address));
+    home.doctor_says(
+        &hub(&localhost),
+        &["!! hub.server reachability: ", untrusted, "`ca` under `[target.tls]`"],
+    );
+    home.doctor_says(
+        &tls(trusted, &address),
+        &["its certificate is for `localhost`, and not for `127.0.0.1`"],
+    );
+    let (code, told) =
+        home.run(&["doctor"], &tls(&format!("{trusted}\nserver_name = \"localhost\""), &address));
     assert!(told.contains("ok hub tells requests apart"), "{code} {told}");
     let expired = home.authority.identity(&["localhost"], false).server(None);
     let gateway = Gateway::open(expired, &served.address);
@@ -190,7 +207,10 @@ fn the_doctor_says_what_is_wrong_with_a_certificate() {
         &tls(trusted, &base),
         &["a certificate of its chain expired at 2021-02-03T00:00:00Z: `CN=localhost`, issued by `CN=Orchid Staging CA`"],
     );
-    home.doctor_says(&tls(trusted, &format!("https://{}", served.address)), &["it does not speak TLS at this port"]);
+    home.doctor_says(
+        &tls(trusted, &format!("https://{}", served.address)),
+        &["it does not speak TLS at this port"],
+    );
     // A run says the same, and calls nothing broken.
     let (code, told) = home.certify(&tls(trusted, &base));
     assert!(code == 3 && told.contains("expired at 2021-02-03"), "{code} {told}");
@@ -238,13 +258,15 @@ fn a_certificate_of_the_client_is_shown() {
 }
 
 #[test]
-fn a_token_stands_in_place_of_the_secret_of_a_hub() {
+fn a_hub_behind_tls_and_a_token_needs_three_lines_more() {
     let home = Home::new();
     let served = Served::start(&["hub"], "http://");
     let gateway = Gateway::start(Some(home.server()), &served.address, |asked| exchange(asked, TOKEN));
     let lines = "[target.tls]\nca = \"staging-ca.pem\"\n[target.http]\nbearer_env = \"STAGING_TOKEN\"\n";
     let base = format!("https://localhost:{}", gateway.port());
     let manifest = hub_with_token(&base).replace("[hub]\n", &format!("{lines}[hub]\n"));
+    let plain = hub(&format!("http://{}", served.address));
+    assert_eq!(manifest.lines().count(), plain.lines().count() + 3);
     let (code, told) = home.certify(&manifest);
     assert_eq!(code, 0, "{told}");
     home.hides(&told, &[TOKEN]);
@@ -304,7 +326,8 @@ impl Issuer {
         }
         self.used.store(0, Ordering::Relaxed);
         let number = self.issued.fetch_add(1, Ordering::Relaxed) + 1;
-        let body = format!(r#"{{"access_token": "token-{number}", "token_type": "bearer", "expires_in": 3600}}"#);
+        let body =
+            format!(r#"{{"access_token": "token-{number}", "token_type": "bearer", "expires_in": 3600}}"#);
         Decision::Answer(200, json(), body)
     }
 
@@ -343,7 +366,10 @@ fn a_token_is_got_and_renewed_in_mid_run() {
         &manifest.replace("\"CLIENT_SECRET\"", "\"TENANT\""),
         &["/token`: it answers 401, invalid_client; check `client_id_env` and `client_secret_env`"],
     );
-    home.doctor_says(&manifest.replace("\"tools\"", "\"more\""), &["it answers 400, invalid_scope; check `scope`"]);
+    home.doctor_says(
+        &manifest.replace("\"tools\"", "\"more\""),
+        &["it answers 400, invalid_scope; check `scope`"],
+    );
     home.doctor_says(
         &manifest.replace("CLIENT_ID", "NO_SUCH_ID"),
         &["`NO_SUCH_ID`, which `target.http.oauth.client_id_env` names, is not set"],
@@ -386,6 +412,9 @@ fn an_mcp_server_says_who_issues_its_tokens() {
     let url = format!("https://localhost:{}/mcp", silent.port());
     home.doctor_says(
         &toolbus(&url).replace("[toolbus]\n", &format!("{OAUTH}[toolbus]\n")),
-        &["the target asks for a token and does not say who issues it", "name where tokens are issued by `token_url`"],
+        &[
+            "the target asks for a token and does not say who issues it",
+            "name where tokens are issued by `token_url`",
+        ],
     );
 }
