@@ -18,7 +18,15 @@ use crate::transcript::lock;
 /// Notes that are kept.
 const MAX_NOTES: usize = 256;
 
-static NOTES: Mutex<VecDeque<(Instant, Cow<'static, str>)>> = Mutex::new(VecDeque::new());
+static NOTES: Mutex<VecDeque<Note>> = Mutex::new(VecDeque::new());
+
+/// Something that went wrong on the way to a target.
+struct Note {
+    at: Instant,
+    why: Cow<'static, str>,
+    /// Whether it is the machine that lacks something.
+    is_lack: bool,
+}
 
 /// What an error says that the machine lacks.
 pub fn lack(error: &(dyn Error + 'static)) -> Option<&'static str> {
@@ -45,26 +53,35 @@ fn of(error: &io::Error) -> Option<&'static str> {
 /// Keeps in mind what an error says that the machine lacks, if it says so.
 pub(crate) fn note(error: &(dyn Error + 'static)) {
     if let Some(lack) = lack(error) {
-        keep(Cow::Borrowed(lack));
+        keep(Cow::Borrowed(lack), true);
     }
 }
 
 /// Keeps in mind what stands in the way to the target and is no fault of what answers there.
 pub(crate) fn note_hindrance(why: &str) {
-    keep(Cow::Owned(why.to_owned()));
+    keep(Cow::Owned(why.to_owned()), false);
 }
 
-fn keep(why: Cow<'static, str>) {
+fn keep(why: Cow<'static, str>, is_lack: bool) {
     let mut notes = lock(&NOTES);
     if notes.len() == MAX_NOTES {
         notes.pop_front();
     }
-    notes.push_back((Instant::now(), why));
+    notes.push_back(Note { at: Instant::now(), why, is_lack });
 }
 
-/// What the machine has lacked since then, or what stood in the way.
+/// What the machine has lacked since then.
 pub(crate) fn lacked_since(began: Instant) -> Option<Cow<'static, str>> {
-    lock(&NOTES).iter().find(|(at, _)| *at >= began).map(|(_, lack)| lack.clone())
+    first(|note| note.is_lack && note.at >= began)
+}
+
+/// What the machine has lacked since then, or what else stood in the way.
+pub(crate) fn hindered_since(began: Instant) -> Option<Cow<'static, str>> {
+    first(|note| note.at >= began)
+}
+
+fn first(is_meant: impl Fn(&Note) -> bool) -> Option<Cow<'static, str>> {
+    lock(&NOTES).iter().find(|note| is_meant(note)).map(|note| note.why.clone())
 }
 
 #[cfg(test)]

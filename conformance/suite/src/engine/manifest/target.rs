@@ -158,11 +158,11 @@ impl TargetTable {
             }
         }
         if let Some(http) = &self.http {
-            let is_named = |name: &&String| name.eq_ignore_ascii_case("authorization");
             if http.bearer_env.is_some() && http.oauth.is_some() {
                 faults.push("`target.http` has both `bearer_env` and `oauth`: leave one out".to_owned());
             }
-            if self.has_token() && http.headers.keys().any(|name| is_named(&name)) {
+            if self.has_token() && http.headers.keys().any(|name| name.eq_ignore_ascii_case("authorization"))
+            {
                 faults.push(
                     "`target.http.headers` has `Authorization`, which `bearer_env` and `oauth` fill in: leave it out"
                         .to_owned(),

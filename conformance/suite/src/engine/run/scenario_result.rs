@@ -70,7 +70,7 @@ impl ScenarioResult {
 impl ScenarioResult {
     /// Observations back at the scenario, which has ended: what was lacking meanwhile, and whether to run it again.
     pub(super) fn look_back(&mut self, core: &Core, borrowed: bool) {
-        let lacked = environment::lacked_since(core.transcript.began()).map(Cow::into_owned);
+        let lacked = environment::hindered_since(core.transcript.began()).map(Cow::into_owned);
         self.shortage = lacked.or_else(|| core.fault_of_the_machine());
         let trouble = core.trouble.as_ref();
         self.has_ended =

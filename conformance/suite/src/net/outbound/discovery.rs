@@ -4,8 +4,8 @@
 use reqwest::Url;
 use serde_json::Value;
 
-use super::Outbound;
 use super::oauth::{Server, document};
+use super::tls::TlsSource;
 
 /// Where a resource publishes its metadata.
 const RESOURCE: &str = "oauth-protected-resource";
@@ -16,7 +16,7 @@ const SERVERS: [&str; 2] = ["oauth-authorization-server", "openid-configuration"
 ///
 /// # Errors
 /// Where that could not be found out.
-pub(super) async fn issuer(outbound: &Outbound, url: &Url, challenge: &str) -> Result<Server, String> {
+pub(super) async fn issuer(tls: &TlsSource, url: &Url, challenge: &str) -> Result<Server, String> {
     let named = parameter(challenge, "resource_metadata").and_then(|at| Url::parse(&at).ok());
     // Where it is not named, it is at one of two places (RFC 9728, section 3.1).
     let places = match named {
@@ -24,14 +24,14 @@ pub(super) async fn issuer(outbound: &Outbound, url: &Url, challenge: &str) -> R
         None => well_known(url, RESOURCE),
     };
     let hint = "name where tokens are issued by `token_url` under `[target.http.oauth]`";
-    let (place, resource) = first(outbound, &places).await.map_err(|why| {
+    let (place, resource) = first(tls, &places).await.map_err(|why| {
         format!("the target asks for a token and does not say who issues it ({why}): {hint}")
     })?;
     let servers = resource.get("authorization_servers").and_then(Value::as_array);
     let server = servers.and_then(|all| all.first()?.as_str()).and_then(|server| Url::parse(server).ok());
     let server = server.ok_or_else(|| format!("`{place}` names none of `authorization_servers`: {hint}"))?;
     let places: Vec<Url> = SERVERS.into_iter().flat_map(|suffix| well_known(&server, suffix)).collect();
-    let (place, metadata) = first(outbound, &places).await.map_err(|why| {
+    let (place, metadata) = first(tls, &places).await.map_err(|why| {
         format!("the authorization server `{server}` says nothing of itself ({why}): {hint}")
     })?;
     let token_url =
@@ -42,10 +42,10 @@ pub(super) async fn issuer(outbound: &Outbound, url: &Url, challenge: &str) -> R
 }
 
 /// The first of these documents that there is, and where.
-async fn first(outbound: &Outbound, places: &[Url]) -> Result<(String, Value), String> {
+async fn first(tls: &TlsSource, places: &[Url]) -> Result<(String, Value), String> {
     let mut whys = Vec::new();
     for place in places {
-        match document(outbound, place).await {
+        match document(tls, place).await {
             Ok(document) => return Ok((place.to_string(), document)),
             Err(why) => whys.push(format!("`{place}`: {why}")),
         }

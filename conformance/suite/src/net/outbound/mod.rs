@@ -1,10 +1,11 @@
 //! The way out to a target: what all of its addresses ask of a client, as `[target.tls]` and `[target.http]` say.
 //!
-//! `tls` encrypts and says why that fails, `certificate` names a chain that is not trusted, `oauth` gets tokens, `sender`
-//! is the HTTP client with all of that. Nothing is made before an address asks for it, so that a run without TLS and
+//! `tls` encrypts and says why that fails, `certificate` names a chain that is not trusted, `connection` sends one request,
+//! `oauth`, `discovery` and `token` get tokens, `sender` is the HTTP client with all of that. Nothing is made before an address asks for it, so that a run without TLS and
 //! tokens has neither.
 
 mod certificate;
+mod connection;
 mod discovery;
 mod oauth;
 pub(crate) mod sender;
@@ -12,11 +13,11 @@ pub(crate) mod tls;
 mod token;
 
 use std::path::PathBuf;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use reqwest::header::{HeaderMap, HeaderName, HeaderValue};
 
-use self::tls::Tls;
+use self::tls::TlsSource;
 use self::token::Tokens;
 use crate::engine::environment;
 use crate::engine::manifest::Manifest;
@@ -29,8 +30,7 @@ const STAND_IN: &str = "callmark-token-of-the-target";
 /// How the addresses of a target are reached.
 pub struct Outbound {
     target: TargetTable,
-    directory: PathBuf,
-    tls: OnceLock<Result<Tls, String>>,
+    tls: TlsSource,
     tokens: Option<Tokens>,
     /// Why nothing more is to be expected from there.
     trouble: Mutex<Option<String>>,
@@ -57,16 +57,8 @@ impl Outbound {
 
     fn new(target: TargetTable, directory: PathBuf) -> Self {
         let tokens = target.http.as_ref().and_then(Tokens::of);
-        Self { target, directory, tls: OnceLock::new(), tokens, trouble: Mutex::default() }
-    }
-
-    /// What connections with TLS are made with.
-    ///
-    /// # Errors
-    /// What of the manifest cannot be used.
-    pub(crate) fn tls(&self) -> Result<&Tls, String> {
-        let table = || self.target.tls.clone().unwrap_or_default();
-        self.tls.get_or_init(|| Tls::of(&table(), &self.directory)).as_ref().map_err(Clone::clone)
+        let tls = TlsSource::new(target.tls.clone().unwrap_or_default(), directory);
+        Self { target, tls, tokens, trouble: Mutex::default() }
     }
 
     /// What stands in place of the target's token, where it has one.
@@ -88,7 +80,7 @@ impl Outbound {
     /// Whether all that the manifest names is there, before anything is asked for.
     fn check(&self) -> Result<(), String> {
         if self.target.tls.is_some() {
-            self.tls()?;
+            self.tls.made()?;
         }
         self.tokens.as_ref().map_or(Ok(()), Tokens::check)
     }

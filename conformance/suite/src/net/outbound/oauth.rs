@@ -4,14 +4,13 @@ use std::time::Duration;
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use reqwest::Url;
 use reqwest::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HeaderValue};
+use reqwest::{Client, Url};
 use serde_json::Value;
 use url::form_urlencoded;
 
-use super::Outbound;
-use super::sender::{HttpSender, SenderOptions};
-use super::tls::unset;
+use super::connection::{self, CONNECT_DEADLINE, Deadlines};
+use super::tls::{TlsSource, unset};
 use crate::engine::manifest::target::{OAuthTable, variable};
 use crate::net::http_answer;
 
@@ -68,15 +67,14 @@ pub(super) fn client(table: &OAuthTable) -> Result<(String, String), String> {
 ///
 /// # Errors
 /// Why there is none.
-pub(super) async fn token(outbound: &Outbound, table: &OAuthTable, server: &Server) -> Result<Grant, String> {
+pub(super) async fn token(tls: &TlsSource, table: &OAuthTable, server: &Server) -> Result<Grant, String> {
     let (id, secret) = client(table)?;
     let at = |why: String| format!("no token from `{}`: {why}", server.token_url);
     let url = Url::parse(&server.token_url).map_err(|error| at(format!("that is no URL: {error}")))?;
     let mut last = None;
     // All servers know the first (RFC 6749, section 2.3.1), and some only this client's use of the second.
     for method in [Method::Basic, Method::Post] {
-        let (status, answer) =
-            asked(outbound, &url, table, server, (&id, &secret), method).await.map_err(at)?;
+        let (status, answer) = asked(tls, &url, table, server, (&id, &secret), method).await.map_err(at)?;
         if let Some(token) = answer.get("access_token").and_then(Value::as_str).filter(|_| status == 200) {
             let kind = answer.get("token_type").and_then(Value::as_str).unwrap_or("Bearer");
             if !kind.eq_ignore_ascii_case("bearer") {
@@ -114,7 +112,7 @@ fn refusal(status: u16, answer: &Value, secrets: &[&str]) -> String {
 }
 
 async fn asked(
-    outbound: &Outbound,
+    tls: &TlsSource,
     url: &Url,
     table: &OAuthTable,
     server: &Server,
@@ -128,9 +126,9 @@ async fn asked(
         pairs.extend([("client_id", id), ("client_secret", secret)]);
     }
     let form = form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
-    let sender = sender()?;
-    let mut request = sender
-        .request(reqwest::Method::POST, url.as_str())
+    let client = client_of_others()?;
+    let mut request = client
+        .request(reqwest::Method::POST, url.clone())
         .header(CONTENT_TYPE, "application/x-www-form-urlencoded")
         .header(ACCEPT, "application/json")
         .body(form);
@@ -141,43 +139,40 @@ async fn asked(
         value.set_sensitive(true);
         request = request.header(AUTHORIZATION, value);
     }
-    answer(&sender, outbound, request).await
+    answer(&client, tls, request).await
 }
 
 /// A document that an authorization server or a resource publishes.
 ///
 /// # Errors
 /// Why there is none.
-pub(super) async fn document(outbound: &Outbound, url: &Url) -> Result<Value, String> {
-    let sender = sender()?;
-    let request = sender.request(reqwest::Method::GET, url.as_str()).header(ACCEPT, "application/json");
-    match answer(&sender, outbound, request).await? {
+pub(super) async fn document(tls: &TlsSource, url: &Url) -> Result<Value, String> {
+    let client = client_of_others()?;
+    let request = client.request(reqwest::Method::GET, url.clone()).header(ACCEPT, "application/json");
+    match answer(&client, tls, request).await? {
         (200, document) if document.is_object() => Ok(document),
         (200, _) => Err("it is no JSON object".to_owned()),
         (status, _) => Err(format!("it is answered {status}")),
     }
 }
 
-fn sender() -> Result<HttpSender, String> {
-    HttpSender::new(
-        &std::sync::Arc::default(),
-        SenderOptions { connect: Some(DEADLINE), ..SenderOptions::default() },
-    )
+/// A client of others than the target: neither its headers nor its token are for them.
+fn client_of_others() -> Result<Client, String> {
+    let builder = Client::builder().no_proxy().redirect(reqwest::redirect::Policy::none());
+    builder.connect_timeout(CONNECT_DEADLINE).build().map_err(|error| error.to_string())
 }
 
 async fn answer(
-    sender: &HttpSender,
-    outbound: &Outbound,
+    client: &Client,
+    tls: &TlsSource,
     request: reqwest::RequestBuilder,
 ) -> Result<(u16, Value), String> {
     let answer = async {
-        // Neither headers nor token of the target are for others.
         let request = request.build().map_err(|error| error.to_string())?;
-        let response = sender.bare(outbound, request, false).await.map_err(|error| error.said())?;
+        let sent = connection::exchange(client, tls, request, Deadlines::default(), false).await;
+        let response = sent.map_err(|error| error.said())?;
         let status = response.status().as_u16();
         Ok((status, http_answer::value(&http_answer::body(response, MAX_ANSWER).await?)))
     };
-    // Boxed, since a token is got on the way of a request, and this is one.
-    let answer: futures::future::BoxFuture<'_, _> = Box::pin(answer);
     tokio::time::timeout(DEADLINE, answer).await.unwrap_or_else(|_| Err("it does not answer".to_owned()))
 }

@@ -1,27 +1,18 @@
 //! The HTTP client with which the suite asks something of the target: whatever of `[target.tls]` and `[target.http]` its
 //! address needs is added here, below everything that is written down.
 //!
-//! The plain client has no TLS, which it would set up for each of its users. What is encrypted has a connection of its
-//! own.
+//! Neighbours: `connection` sends what is complete.
 
-use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
 
-use hyper::client::conn::http1;
-use hyper_util::rt::TokioIo;
-use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HOST, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
-use reqwest::{Body, Client, Method, Request, RequestBuilder, Response, StatusCode, Url};
-use tokio::net::TcpStream;
+use reqwest::header::{AUTHORIZATION, CONTENT_TYPE, HeaderMap, HeaderValue, WWW_AUTHENTICATE};
+use reqwest::{Client, Method, Request, RequestBuilder, Response, StatusCode};
 
+use super::connection::{self, Deadlines, SendError};
 use super::token::Tokens;
 use super::{Outbound, discovery};
 use crate::engine::by_hand::{header_of_environment, quoted};
-use crate::engine::environment;
-use crate::net::http_answer;
-
-/// For a connection, where nothing else is said.
-const CONNECT_DEADLINE: Duration = Duration::from_secs(10);
 
 /// How a client of the target behaves.
 #[derive(Clone, Copy, Debug, Default)]
@@ -45,20 +36,9 @@ pub(crate) struct HttpSender {
     plain: Client,
     outbound: Arc<Outbound>,
     headers: HeaderMap,
-    options: SenderOptions,
-}
-
-/// Why there is no answer.
-#[derive(Debug)]
-pub(crate) enum SendError {
-    /// Below HTTP or in it, over a plain connection.
-    Plain(reqwest::Error),
-    /// No connection, with TLS or without.
-    Connect(String),
-    /// What was there ended before the answer.
-    Closed(String),
-    /// What the target asks of its clients is wrong or not there, so it is no use to try again.
-    Hindered(String),
+    deadlines: Deadlines,
+    /// Whether the target's token is sent only where its stand-in is.
+    only_in_place: bool,
 }
 
 impl HttpSender {
@@ -84,7 +64,9 @@ impl HttpSender {
             builder = builder.redirect(reqwest::redirect::Policy::none());
         }
         let plain = builder.build().map_err(|error| error.to_string())?;
-        Ok(Self { plain, outbound: Arc::clone(outbound), headers, options })
+        let deadlines = Deadlines { connect: options.connect, answer: options.answer };
+        let (outbound, only_in_place) = (Arc::clone(outbound), options.only_in_place);
+        Ok(Self { plain, outbound, headers, deadlines, only_in_place })
     }
 
     /// A request, to be sent with [`send`](Self::send).
@@ -102,7 +84,7 @@ impl HttpSender {
             })
         });
         let headers = self.headers.keys().map(|name| header_of_environment("CALLMARK_HEADER", name.as_str()));
-        let token = (self.outbound.tokens.is_some() && !self.options.only_in_place)
+        let token = (self.outbound.tokens.is_some() && !self.only_in_place)
             .then(|| " -H \"Authorization: Bearer ${CALLMARK_TOKEN}\"".to_owned());
         tls.chain(headers).chain(token).collect()
     }
@@ -131,7 +113,7 @@ impl HttpSender {
     }
 
     async fn with_token(&self, tokens: &Tokens, mut request: Request) -> Result<Response, SendError> {
-        let token = tokens.current(&self.outbound).await.map_err(|why| self.hindered(why))?;
+        let token = tokens.current(&self.outbound.tls).await.map_err(|why| self.hindered(why))?;
         authorize(&mut request, token.as_deref())?;
         let again = request.try_clone();
         let url = request.url().clone();
@@ -140,7 +122,7 @@ impl HttpSender {
             return self.looked_at(response, token.is_some());
         }
         let challenge = challenge(&response);
-        let renewed = tokens.renewed(&self.outbound, token.as_deref(), &url, &challenge).await;
+        let renewed = tokens.renewed(&self.outbound.tls, token.as_deref(), &url, &challenge).await;
         let renewed = renewed.map_err(|why| self.hindered(why))?;
         match (renewed, again) {
             (Some(renewed), Some(mut again)) => {
@@ -155,7 +137,7 @@ impl HttpSender {
     /// Whether the target's token belongs into a request.
     fn takes_token(&self, request: &Request) -> bool {
         match request.headers().get(AUTHORIZATION) {
-            None => !self.options.only_in_place,
+            None => !self.only_in_place,
             Some(own) => {
                 let word = own.to_str().ok().and_then(|own| own.split_once(' ')).map(|(_, word)| word);
                 word.is_some() && word == self.outbound.stand_in()
@@ -191,33 +173,12 @@ impl HttpSender {
     }
 
     async fn sent(&self, request: Request) -> Result<Response, SendError> {
-        let sent = self.bare(&self.outbound, request, true).await;
+        let Self { plain, outbound, deadlines, .. } = self;
+        let sent = connection::exchange(plain, &outbound.tls, request, *deadlines, true).await;
         if let Err(SendError::Hindered(why)) = &sent {
             self.outbound.hinder(why.clone());
         }
         sent
-    }
-
-    /// Sends a request as it is, with the TLS of `outbound`; `is_target` where its `server_name` is meant.
-    pub(super) async fn bare(
-        &self,
-        outbound: &Outbound,
-        request: Request,
-        is_target: bool,
-    ) -> Result<Response, SendError> {
-        if request.url().scheme() != "https" {
-            return self.plain.execute(request).await.map_err(SendError::Plain);
-        }
-        let deadline = request.timeout().copied().or(self.options.answer);
-        let connect = self.options.connect.unwrap_or(CONNECT_DEADLINE);
-        // Boxed, so that requests without TLS do not carry it along.
-        let exchange = Box::pin(encrypted(outbound, request, connect, is_target));
-        match deadline {
-            None => exchange.await,
-            Some(deadline) => tokio::time::timeout(deadline, exchange)
-                .await
-                .unwrap_or_else(|_| Err(SendError::Closed("there was no answer in time".to_owned()))),
-        }
     }
 }
 
@@ -235,103 +196,4 @@ fn authorize(request: &mut Request, token: Option<&str>) -> Result<(), SendError
     value.set_sensitive(true);
     request.headers_mut().insert(AUTHORIZATION, value);
     Ok(())
-}
-
-/// One request over a connection of its own.
-async fn encrypted(
-    outbound: &Outbound,
-    request: Request,
-    connect: Duration,
-    is_target: bool,
-) -> Result<Response, SendError> {
-    let tls = outbound.tls().map_err(SendError::Hindered)?;
-    let url = request.url().clone();
-    let host = url.host_str().unwrap_or_default().to_owned();
-    let port = url.port_or_known_default().unwrap_or(443);
-    let connecting = async {
-        let address = (host.trim_start_matches('[').trim_end_matches(']'), port);
-        let stream = TcpStream::connect(address).await?;
-        let _ = stream.set_nodelay(true);
-        tls.connect(&host, is_target, stream).await
-    };
-    let cause = |error: &(dyn Error + 'static)| {
-        environment::note(error);
-        tls.fault(error).map(SendError::Hindered)
-    };
-    let stream = match tokio::time::timeout(connect, connecting).await {
-        Ok(Ok(stream)) => stream,
-        Ok(Err(error)) => return Err(cause(&error).unwrap_or_else(|| SendError::Connect(error.to_string()))),
-        Err(_) => {
-            return Err(SendError::Connect(format!("no connection within {} s", connect.as_secs_f64())));
-        }
-    };
-    let closed = |error: &hyper::Error| SendError::Closed(deepest(error));
-    let handshake = http1::handshake(TokioIo::new(stream)).await;
-    let (mut sender, connection) =
-        handshake.map_err(|error| cause(&error).unwrap_or_else(|| closed(&error)))?;
-    // It ends when the answer is read or dropped.
-    let connection = tokio::spawn(connection);
-    match sender.send_request(into_http(request, &url)?).await {
-        Ok(response) => Ok(response.map(Body::wrap).into()),
-        Err(error) => {
-            drop(sender);
-            // What the connection ended with may say more: a target refuses a certificate when the request has left.
-            let end = tokio::time::timeout(connect, connection).await;
-            let end = end.ok().and_then(Result::ok).and_then(Result::err);
-            let fault = cause(&error).or_else(|| end.as_ref().and_then(|end| cause(end)));
-            Err(fault.unwrap_or_else(|| closed(&error)))
-        }
-    }
-}
-
-/// A request in the form in which a server gets it.
-fn into_http(request: Request, url: &Url) -> Result<hyper::Request<Body>, SendError> {
-    let mut request = hyper::Request::try_from(request).map_err(SendError::Plain)?;
-    let path = &url[url::Position::BeforePath..url::Position::AfterQuery];
-    let unusable = |_| SendError::Closed("its address cannot be asked for".to_owned());
-    *request.uri_mut() = path.parse().map_err(unusable)?;
-    let host = &url[url::Position::BeforeHost..url::Position::AfterPort];
-    let host =
-        HeaderValue::from_str(host).map_err(|_| SendError::Closed("its host is no host".to_owned()))?;
-    request.headers_mut().entry(HOST).or_insert(host);
-    Ok(request)
-}
-
-/// The last cause of an error.
-fn deepest(error: &(dyn Error + 'static)) -> String {
-    std::iter::successors(Some(error), |&cause| cause.source())
-        .last()
-        .map_or_else(String::new, ToString::to_string)
-}
-
-impl SendError {
-    /// Whether nobody is there, perhaps not yet.
-    pub(crate) fn is_connect(&self) -> bool {
-        match self {
-            Self::Plain(error) => error.is_connect(),
-            Self::Connect(_) => true,
-            Self::Closed(_) | Self::Hindered(_) => false,
-        }
-    }
-
-    /// What went wrong, without addresses: they differ from run to run.
-    pub(crate) fn said(&self) -> String {
-        match self {
-            Self::Plain(error) => http_answer::said(error),
-            Self::Connect(_) => "no connection can be made".to_owned(),
-            Self::Closed(_) => "the connection was closed before the answer was complete".to_owned(),
-            Self::Hindered(why) => why.clone(),
-        }
-    }
-
-    /// The last cause of it.
-    pub(crate) fn deepest(&self) -> String {
-        match self {
-            Self::Plain(error) => {
-                environment::note(error);
-                error.source().map_or_else(|| error.to_string(), deepest)
-            }
-            Self::Connect(why) | Self::Closed(why) | Self::Hindered(why) => why.clone(),
-        }
-    }
 }

@@ -1,8 +1,8 @@
 //! TLS to the target: whom the suite trusts, who it is itself, and in plain words why a connection does not come about.
 
 use std::error::Error;
-use std::path::Path;
-use std::sync::Arc;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, OnceLock};
 
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio_rustls::client::TlsStream;
@@ -33,12 +33,33 @@ pub(crate) struct Tls {
     has_certificate: bool,
 }
 
+/// Makes [`Tls`] when it is first asked for.
+pub(crate) struct TlsSource {
+    table: TlsTable,
+    directory: PathBuf,
+    made: OnceLock<Result<Tls, String>>,
+}
+
+impl TlsSource {
+    pub(super) fn new(table: TlsTable, directory: PathBuf) -> Self {
+        Self { table, directory, made: OnceLock::new() }
+    }
+
+    /// What connections with TLS are made with.
+    ///
+    /// # Errors
+    /// What of the manifest cannot be used.
+    pub(crate) fn made(&self) -> Result<&Tls, String> {
+        self.made.get_or_init(|| Tls::of(&self.table, &self.directory)).as_ref().map_err(Clone::clone)
+    }
+}
+
 impl Tls {
     /// As the manifest says; a target without `[target.tls]` has a certificate that the system trusts.
     ///
     /// # Errors
     /// What of the manifest cannot be used, with its key.
-    pub(super) fn of(table: &TlsTable, directory: &Path) -> Result<Self, String> {
+    fn of(table: &TlsTable, directory: &Path) -> Result<Self, String> {
         let mut roots = RootCertStore::empty();
         // What of the system's store cannot be read is left out, as browsers do.
         roots.add_parsable_certificates(rustls_native_certs::load_native_certs().certs);

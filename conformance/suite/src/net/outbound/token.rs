@@ -4,9 +4,8 @@ use std::time::{Duration, Instant};
 
 use tokio::sync::Mutex;
 
-use super::Outbound;
 use super::oauth::{self, Grant};
-use super::tls::unset;
+use super::tls::{TlsSource, unset};
 use crate::engine::manifest::target::{HttpTable, OAuthTable, variable};
 
 /// Before its end a token is renewed so much earlier, for what is still on its way.
@@ -49,7 +48,7 @@ impl Tokens {
     ///
     /// # Errors
     /// Why there is none.
-    pub(super) async fn current(&self, outbound: &Outbound) -> Result<Option<String>, String> {
+    pub(super) async fn current(&self, tls: &TlsSource) -> Result<Option<String>, String> {
         match self {
             Self::Given(name) => given(name).map(Some),
             Self::Issued { table, held } => {
@@ -59,7 +58,7 @@ impl Tokens {
                     let server =
                         table.token_url.clone().map(oauth::Server::at).or_else(|| held.found.clone());
                     let Some(server) = server else { return Ok(None) };
-                    held.take(oauth::token(outbound, table, &server).await?);
+                    held.take(oauth::token(tls, table, &server).await?);
                 }
                 Ok(held.token.clone())
             }
@@ -73,7 +72,7 @@ impl Tokens {
     /// Why there is none.
     pub(super) async fn renewed(
         &self,
-        outbound: &Outbound,
+        tls: &TlsSource,
         refused: Option<&str>,
         url: &reqwest::Url,
         challenge: &str,
@@ -85,9 +84,9 @@ impl Tokens {
             let server = match (&table.token_url, &held.found) {
                 (Some(url), _) => oauth::Server::at(url.clone()),
                 (None, Some(found)) => found.clone(),
-                (None, None) => super::discovery::issuer(outbound, url, challenge).await?,
+                (None, None) => super::discovery::issuer(tls, url, challenge).await?,
             };
-            held.take(oauth::token(outbound, table, &server).await?);
+            held.take(oauth::token(tls, table, &server).await?);
             held.found = Some(server);
         }
         Ok(held.token.clone())
