@@ -280,11 +280,6 @@ impl HubSession {
         format!("{SCHEME} {}", self.secret)
     }
 
-    /// What a command line needs to reach the Hub beside the request.
-    pub(super) fn by_hand(&self) -> String {
-        self.client.by_hand()
-    }
-
     /// The service secret.
     pub fn secret(&self) -> &str {
         &self.secret

@@ -274,7 +274,7 @@ fn by_hand(frame: &Frame, session: &HubSession) -> String {
     };
     let headers: String = ["authorization", "content-type"].into_iter().filter_map(header).collect();
     let url = quoted(&format!("{}{path}", session.shown_base()));
-    let line = format!("curl -i -X {method} {url}{headers}{}", session.by_hand());
+    let line = format!("curl -i -X {method} {url}{headers}{}", session.client.by_hand());
     if frame.body.is_null() {
         return line;
     }
