@@ -239,7 +239,7 @@ impl Page {
             urgent.into_iter().find_map(|outcome| view::with_outcome(record, outcome).into_iter().next());
         if let Some(rule) = first {
             let id = text::line(&rule.id, 80);
-            let _ = write!(sentence, "; `callmark explain {id}` tells what that rule asks for");
+            let _ = write!(sentence, "; `callmark explain {id}` shows what that rule asks for");
         }
         let _ = writeln!(self.out, "  {}", self.wrap(&sentence, 2, 2));
     }

@@ -75,8 +75,8 @@ pub(crate) fn outcome_of(rule: &RuleEntry, scenario: &ScenarioEntry) -> Outcome 
 
 /// Why the rule has its outcome, in one sentence.
 pub(crate) fn reason(rule: &RuleEntry) -> &str {
-    let told = rule.reason.as_deref();
-    told.or_else(|| explaining(rule).into_iter().find_map(why)).unwrap_or("no reason was recorded")
+    let recorded = rule.reason.as_deref();
+    recorded.or_else(|| explaining(rule).into_iter().find_map(why)).unwrap_or("no reason was recorded")
 }
 
 /// Why the scenario has its outcome, where it is known.

@@ -3,8 +3,8 @@
 use callmark_reports::matrix::{Matrix, MutantResult};
 use callmark_reports::record::{Direction, FrameExcerpt, Level, Outcome, RunRecord};
 use callmark_reports::site::{
-    Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
-    ScenarioText, Site, StepText, Told, pages,
+    AnnotatedFrame, Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role,
+    RuleText, ScenarioText, Site, StepText, pages,
 };
 use serde_json::{Value, json};
 
@@ -158,7 +158,7 @@ fn site() -> Site {
             title: "One call".into(),
             about: "A command is answered.".into(),
             scenario: "utp/tool-service/callback/UTP-4.2-10/2".into(),
-            messages: vec![Told {
+            messages: vec![AnnotatedFrame {
                 frame: FrameExcerpt {
                     n: 1,
                     direction: Direction::ToTarget,

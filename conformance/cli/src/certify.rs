@@ -158,7 +158,7 @@ fn selection(
         return Err(Failure::usage(format!(
             "the manifest has no table `[{table}]`, which `{profile}` needs"
         ))
-        .hint("`callmark init --help` tells for what it writes a manifest to start from"));
+        .hint("`callmark init --help` lists what it writes a starting manifest for"));
     }
     for id in &arguments.rule {
         if library.registry.rule(id).is_none() {
@@ -290,7 +290,7 @@ fn need(selection: &Selection, is_bundled: bool) -> Need {
 }
 
 fn interrupted() -> Failure {
-    Failure::incomplete("told to end before the run was complete")
+    Failure::incomplete("interrupted before the run was complete")
 }
 
 fn limits(arguments: &CertifyArguments, is_bundled: bool) -> TimeoutLimits {

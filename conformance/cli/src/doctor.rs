@@ -48,7 +48,7 @@ pub(crate) fn run(arguments: &DoctorArguments) -> Result<u8, Failure> {
         tokio::select! {
             // Signals are waited for before anything is started.
             biased;
-            () = exit::until_signal() => Err(Failure::incomplete("told to end before all was looked at")),
+            () = exit::until_signal() => Err(Failure::incomplete("interrupted before everything was checked")),
             code = examine(arguments, &manifest) => code,
         }
     })

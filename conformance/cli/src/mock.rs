@@ -32,7 +32,7 @@ pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let secret = secret.unwrap_or_else(|| TRIAL_SECRET.to_owned());
     let (requests, wrong) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (seen, faulty) = (Arc::clone(&requests), Arc::clone(&wrong));
-    let told: OnRequest = Arc::new(move |asked, problems| {
+    let on_request: OnRequest = Arc::new(move |asked, problems| {
         let number = seen.fetch_add(1, Ordering::Relaxed) + 1;
         let channel: String = asked.channel().chars().take(200).map(visible).collect();
         if problems.is_empty() {
@@ -47,7 +47,8 @@ pub(crate) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     });
     let expected = Expected { secret: Some(secret.clone()), ..Expected::default() };
     let listen = arguments.listen.to_string();
-    let hub = MockHub::start(Some(&listen), script, expected, told).await.map_err(Failure::incomplete)?;
+    let hub =
+        MockHub::start(Some(&listen), script, expected, on_request).await.map_err(Failure::incomplete)?;
     eprintln!("mock Hub  {}", hub.url());
     if secret == TRIAL_SECRET {
         eprintln!("secret    {TRIAL_SECRET} (set {SECRET} to choose another)");

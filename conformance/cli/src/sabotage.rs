@@ -38,7 +38,7 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
     let began = Instant::now();
     let done = AtomicUsize::new(0);
     let total = chosen.len();
-    let told = |result: &MutantResult, effort: &Effort| {
+    let on_result = |result: &MutantResult, effort: &Effort| {
         let number = done.fetch_add(1, Ordering::Relaxed) + 1;
         let word = if result.killed { "killed" } else { "SURVIVED" };
         let took = effort.took.as_secs_f64();
@@ -49,8 +49,9 @@ pub(crate) fn run(arguments: &SabotageArguments) -> Result<u8, Failure> {
         );
     };
     let workshop = ReferenceFactory { program: std::env::current_exe().map_err(Failure::internal)? };
-    let matrix = mutation::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &told)
-        .map_err(Failure::incomplete)?;
+    let matrix =
+        mutation::run(&library, &chosen, &workshop, usize::from(arguments.jobs), SCENARIOS, &on_result)
+            .map_err(Failure::incomplete)?;
     match arguments.format {
         MatrixFormat::Json => {
             print!("{}", pretty_json(&matrix).map_err(Failure::internal)?);

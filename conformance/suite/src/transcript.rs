@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_waiter_hears_of_what_it_waits_for() {
+    async fn a_waiter_is_woken_by_what_it_waits_for() {
         let transcript = std::sync::Arc::new(Transcript::default());
         let waiter = tokio::spawn({
             let transcript = std::sync::Arc::clone(&transcript);

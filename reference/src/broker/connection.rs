@@ -297,7 +297,7 @@ impl Session<'_> {
         self.acknowledge();
         let taken = if subject::is_routable(&message.subject) { self.route(message) } else { 0 };
         if let (0, true, Some(reply)) = (taken, self.options.no_responders, &message.reply) {
-            self.tell_no_responders(reply);
+            self.send_no_responders(reply);
         }
         Ok(())
     }
@@ -327,7 +327,7 @@ impl Session<'_> {
     }
 
     /// Sends the status to this client's own subscriptions to the reply subject, echo or not.
-    fn tell_no_responders(&mut self, reply: &[u8]) {
+    fn send_no_responders(&mut self, reply: &[u8]) {
         let (own, to_wake) = (self.client.id, &mut self.to_wake);
         let index = self.shared.index.read().unwrap_or_else(PoisonError::into_inner);
         index.route(reply, 0, |subscription| {

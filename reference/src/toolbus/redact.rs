@@ -207,7 +207,7 @@ mod tests {
         check("basic dXNlcg==", "basic [redacted]");
         check("curl -H 'Authorization: Bearer mk-1' -v", "curl -H 'Authorization: Bearer [redacted]' -v");
         check("bearer a1, Basic b2; BEARER c3.", "bearer [redacted], Basic [redacted]; BEARER [redacted]");
-        check("the bearer of news told a basic truth.", "the bearer of news told a basic truth.");
+        check("the bearer of news stated a basic truth.", "the bearer of news stated a basic truth.");
         check("forbearer a1", "forbearer a1");
         check("Bearer", "Bearer");
         check("größe bearer ünï1 é", "größe bearer [redacted] é");

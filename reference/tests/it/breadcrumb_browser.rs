@@ -20,11 +20,11 @@ fn browser() -> Option<Browser> {
     paths.map(|paths| Browser::new(BrowserConfig { paths: Some(paths), screenshots: None }))
 }
 
-/// A page, and what tells when its button was clicked.
+/// A page, and a channel that receives when its button is clicked.
 async fn site() -> (String, mpsc::UnboundedReceiver<()>) {
-    let (tell, told) = mpsc::unbounded_channel();
+    let (sender, clicks) = mpsc::unbounded_channel();
     let clicked = get(move || async move {
-        let _ = tell.send(());
+        let _ = sender.send(());
     });
     let strict = get(|| async { ([("content-security-policy", "script-src 'none'")], Html(PAGE)) });
     let router = Router::new()
@@ -34,7 +34,7 @@ async fn site() -> (String, mpsc::UnboundedReceiver<()>) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
     let url = format!("http://{}", listener.local_addr().expect("an address"));
     tokio::spawn(async move { axum::serve(listener, router).await });
-    (url, told)
+    (url, clicks)
 }
 
 async fn run(browser: &Browser, input: Value) -> Result<Value, String> {
@@ -47,7 +47,7 @@ async fn run(browser: &Browser, input: Value) -> Result<Value, String> {
 #[tokio::test]
 async fn every_action_gives_what_the_standard_names() {
     let Some(browser) = browser() else { return };
-    let (site, mut told) = site().await;
+    let (site, mut clicks) = site().await;
     let page = format!("{site}/page");
     let none = run(&browser, json!({"action": "extract"})).await.expect_err("no page is open");
     assert!(none.contains("no page is open yet"), "{none}");
@@ -62,8 +62,8 @@ async fn every_action_gives_what_the_standard_names() {
 
     let output = run(&browser, json!({"action": "click", "url": page, "selector": "#go"})).await;
     assert_eq!(output, Ok(json!({"clicked": true})));
-    let heard = tokio::time::timeout(std::time::Duration::from_secs(10), told.recv()).await;
-    assert_eq!(heard, Ok(Some(())));
+    let click = tokio::time::timeout(std::time::Duration::from_secs(10), clicks.recv()).await;
+    assert_eq!(click, Ok(Some(())));
 
     let output = run(&browser, json!({"action": "screenshot", "url": page})).await.expect("a picture");
     let path = output["path"].as_str().expect("a path").to_owned();
@@ -76,7 +76,7 @@ async fn every_action_gives_what_the_standard_names() {
 #[tokio::test]
 async fn scripts_are_expressions_or_bodies() {
     let Some(browser) = browser() else { return };
-    let (site, _told) = site().await;
+    let (site, _clicks) = site().await;
     for page in ["/page", "/strict"] {
         let page = format!("{site}{page}");
         let evaluate = async |script: &str| {
@@ -96,7 +96,7 @@ async fn scripts_are_expressions_or_bodies() {
 #[tokio::test]
 async fn what_cannot_be_done_is_said_and_the_next_call_works() {
     let Some(browser) = browser() else { return };
-    let (site, _told) = site().await;
+    let (site, _clicks) = site().await;
     let page = format!("{site}/page");
     let check = async |input: Value, expect: &str| {
         let text = run(&browser, input).await.expect_err("a failure");
@@ -138,17 +138,17 @@ async fn its_processes_end_when_it_is_dropped() {
     use std::os::unix::fs::PermissionsExt as _;
 
     let Some(mut paths) = Browser::find() else { return };
-    // A browser that can be told from every other one.
+    // A browser that can be distinguished from every other one.
     let directory = tempfile::tempdir().expect("a directory");
     let mark = format!("--mark={}", directory.path().display());
-    // Its name tells what kind of browser it is.
+    // Its name shows what kind of browser it is.
     let marked = directory.path().join(paths.chromium.file_name().expect("a program has a name"));
     let script = format!("#!/bin/sh\nexec '{}' \"$@\" '{mark}'\n", paths.chromium.display());
     std::fs::write(&marked, script).expect("a file");
     std::fs::set_permissions(&marked, std::fs::Permissions::from_mode(0o755)).expect("a program");
     paths.chromium = marked;
     let browser = Browser::new(BrowserConfig { paths: Some(paths), screenshots: None });
-    let (site, _told) = site().await;
+    let (site, _clicks) = site().await;
     run(&browser, json!({"action": "navigate", "url": format!("{site}/page")})).await.expect("a page");
     assert!(processes_with(&mark) > 0);
 

@@ -12,7 +12,7 @@ use crate::text;
 
 /// What stands above the entries of a file that was written.
 const HEAD: &str = "\
-# Failures that are known: `callmark certify --baseline` tells them apart from new ones.
+# Failures that are known: `callmark certify --baseline` distinguishes them from new ones.
 # An entry covers a rule, or one scenario of it. `reason` is needed; `issue` and `expires` (a date) may be added.
 # `--write-baseline` renews this file and keeps entries that still fail, but no comments.
 ";

@@ -140,10 +140,10 @@ impl Baseline {
             is_accounted_for = true;
             if let Some(index) = self.entry(&rule.id, Some(&scenario.id)) {
                 used[index] = true;
-                let told = self.entries[index].told();
+                let explanation = self.entries[index].explanation();
                 scenario.outcome = Outcome::KnownFailing;
-                scenario.reason = Some(told.clone());
-                known.get_or_insert(told);
+                scenario.reason = Some(explanation.clone());
+                known.get_or_insert(explanation);
             }
         }
         if is_accounted_for {
@@ -154,7 +154,7 @@ impl Baseline {
             }
         } else if let Some(index) = self.entry(&rule.id, None) {
             used[index] = true;
-            known = Some(self.entries[index].told());
+            known = Some(self.entries[index].explanation());
             rule.outcome = Outcome::KnownFailing;
         }
         if rule.outcome == Outcome::KnownFailing {
@@ -172,7 +172,7 @@ impl Baseline {
 }
 
 impl Known {
-    fn told(&self) -> String {
+    fn explanation(&self) -> String {
         let until = self.expires.map(|date| format!("until {date}"));
         let more: Vec<_> = self.issue.iter().cloned().chain(until).collect();
         if more.is_empty() { self.reason.clone() } else { format!("{} ({})", self.reason, more.join(", ")) }

@@ -3,7 +3,7 @@
 use maud::{Markup, html};
 
 use super::layout::{self, Sheet};
-use super::model::{Document, Exchange, Page, Told};
+use super::model::{AnnotatedFrame, Document, Exchange, Page};
 use super::parts;
 use super::parts::segment;
 use super::scenario;
@@ -14,7 +14,7 @@ use crate::text;
 const MESSAGE: usize = 64 * 1024;
 
 pub(super) fn page(view: &View<'_>) -> Page {
-    let told: Vec<(&Document, Vec<&Exchange>)> = view
+    let protocols: Vec<(&Document, Vec<&Exchange>)> = view
         .site
         .documents
         .iter()
@@ -31,9 +31,9 @@ pub(super) fn page(view: &View<'_>) -> Page {
             "Ids and times that differ from run to run have names in angle brackets, and messages that may cross stand in the order in which they follow from each other."
         }
         nav.contents aria-label="Protocols" {
-            ul { @for (document, _) in &told { li { a href={ "#" (document.id) } { (document.title) } } } }
+            ul { @for (document, _) in &protocols { li { a href={ "#" (document.id) } { (document.title) } } } }
         }
-        @for (document, exchanges) in &told {
+        @for (document, exchanges) in &protocols {
             section.protocol aria-labelledby=(document.id) {
                 h2 id=(document.id) { (document.title) }
                 p.about { (parts::prose(&document.about)) " " a href=(parts::document_path(&document.id)) { "Its rules" } }
@@ -53,17 +53,17 @@ fn shown(exchange: &Exchange) -> Markup {
             h3 id=(id) { (exchange.title) }
             p.about { (parts::prose(&exchange.about)) }
             p.source { "Recorded in the scenario " a href=(link(&exchange.scenario)) { (exchange.scenario) } "." }
-            ol.frames { @for told in &exchange.messages { (one(told)) } }
+            ol.frames { @for message in &exchange.messages { (annotated(message)) } }
         }
     }
 }
 
-fn one(told: &Told) -> Markup {
-    let frame = &told.frame;
+fn annotated(message: &AnnotatedFrame) -> Markup {
+    let frame = &message.frame;
     html! {
         li {
-            p.note { (parts::prose(&told.note)) }
-            p.channel { span.route { (told.route) } " " code { (text::line(&frame.channel, text::LINE)) } }
+            p.note { (parts::prose(&message.note)) }
+            p.channel { span.route { (message.route) } " " code { (text::line(&frame.channel, text::LINE)) } }
             @if !frame.headers.is_empty() {
                 dl.headers { @for (name, value) in &frame.headers {
                     div { dt { (text::line(name, text::LINE)) } dd { (text::line(value, text::LINE)) } }

@@ -26,8 +26,8 @@ mod view;
 mod words;
 
 pub use model::{
-    Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role, RuleText,
-    ScenarioText, Site, StepText, Told,
+    AnnotatedFrame, Chapter, Document, Entry, Example, Exchange, Group, MessageShape, MutantText, Page, Role,
+    RuleText, ScenarioText, Site, StepText,
 };
 
 use self::view::View;

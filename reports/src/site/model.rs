@@ -192,12 +192,12 @@ pub struct Exchange {
     /// The scenario whose messages these are, for example `utp/execution/lifecycle/UTP-3.1-01/1`.
     pub scenario: String,
     /// In the order in which they follow from each other.
-    pub messages: Vec<Told>,
+    pub messages: Vec<AnnotatedFrame>,
 }
 
 /// A message of an exchange.
 #[derive(Clone, Debug)]
-pub struct Told {
+pub struct AnnotatedFrame {
     /// As it crossed the wire.
     pub frame: FrameExcerpt,
     /// Who sends it to whom, for example `agent → Hub`.

@@ -73,15 +73,15 @@ pub(super) fn role_links(up: &str, profiles: &[String]) -> Markup {
 
 /// What the run says of a rule, role by role where they differ.
 pub(super) fn outcomes(view: &View<'_>, rule: &RuleText) -> Markup {
-    let told: Vec<_> = rule
+    let outcomes: Vec<_> = rule
         .profiles
         .iter()
         .filter_map(|profile| Some((profile, view.outcome(&rule.id, profile)?)))
         .collect();
-    let one = told.windows(2).all(|pair| pair[0].1.outcome == pair[1].1.outcome);
+    let one = outcomes.windows(2).all(|pair| pair[0].1.outcome == pair[1].1.outcome);
     html! {
-        @if let (Some((_, entry)), true) = (told.first(), one) { (badge(entry.outcome)) }
-        @else { @for (profile, entry) in &told { div { (badge(entry.outcome)) " " span.source { (profile) } } } }
+        @if let (Some((_, entry)), true) = (outcomes.first(), one) { (badge(entry.outcome)) }
+        @else { @for (profile, entry) in &outcomes { div { (badge(entry.outcome)) " " span.source { (profile) } } } }
     }
 }
 

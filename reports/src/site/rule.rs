@@ -111,12 +111,13 @@ fn standing(found: &Found<'_>) -> Markup {
 
 fn run(view: &View<'_>, rule: &RuleText) -> Markup {
     let Some(record) = &view.site.run else { return html! {} };
-    let told: Vec<_> = rule.profiles.iter().filter_map(|profile| view.outcome(&rule.id, profile)).collect();
+    let entries: Vec<_> =
+        rule.profiles.iter().filter_map(|profile| view.outcome(&rule.id, profile)).collect();
     html! {
         aside.run aria-labelledby="run" {
             h2 #run { "In the run of " bdi { (view::target(record)) } }
-            @if told.is_empty() { p { "Not part of this run." } }
-            @for entry in told {
+            @if entries.is_empty() { p { "Not part of this run." } }
+            @for entry in entries {
                 p {
                     (parts::badge(entry.outcome)) " as " (text::line(&entry.profile, 80))
                     @if !matches!(entry.outcome, Outcome::Passed | Outcome::Excluded) { ": " (parts::prose(view::reason(entry))) }

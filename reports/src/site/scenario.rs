@@ -102,7 +102,7 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
         .iter()
         .filter(|(_, entry)| place.rule.is_none_or(|rule| entry.rules.iter().any(|own| own == rule)))
         .collect();
-    let told = rows.iter().any(|(_, entry)| view.of_case(entry, place.rule).is_some());
+    let has_outcomes = rows.iter().any(|(_, entry)| view.of_case(entry, place.rule).is_some());
     // On the page of a rule each row would name that rule.
     let shown = |name: &str| name != "rule" || place.rule.is_none();
     html! {
@@ -113,14 +113,14 @@ fn table(view: &View<'_>, place: &Place<'_>, example: &Example) -> Markup {
                 }
                 div.scroll {
                     table.data {
-                        thead { tr { @for name in example.header.iter().filter(|name| shown(name)) { th scope="col" { (name) } } @if told { th scope="col" { "outcome" } } } }
+                        thead { tr { @for name in example.header.iter().filter(|name| shown(name)) { th scope="col" { (name) } } @if has_outcomes { th scope="col" { "outcome" } } } }
                         tbody {
                             @for (cells, entry) in &rows {
                                 tr id=(place.anchor(&entry.id)) {
                                     @for (name, cell) in example.header.iter().zip(cells).filter(|(name, _)| shown(name)) {
                                         td { @if name == "rule" { (parts::rule_link(view, place.up, cell)) } @else { (line(cell)) } }
                                     }
-                                    @if told { td { (outcome(view, place, entry)) (why(view, place, entry)) } }
+                                    @if has_outcomes { td { (outcome(view, place, entry)) (why(view, place, entry)) } }
                                 }
                             }
                         }

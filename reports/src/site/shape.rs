@@ -139,9 +139,9 @@ fn conditions(ctx: Context<'_>, schema: &Value) -> Markup {
 /// What a branch asks of the same value.
 fn asked(ctx: Context<'_>, schema: &Value) -> Markup {
     let ctx = Context { branch: true, ..ctx };
-    let told = words::kind(ctx.known, schema);
+    let kind = words::kind(ctx.known, schema);
     html! {
-        @if !told.0.is_empty() { p.also { "it is " (told) "." } }
+        @if !kind.0.is_empty() { p.also { "it is " (kind) "." } }
         (below(ctx, schema))
     }
 }

@@ -83,16 +83,17 @@ impl<'a> View<'a> {
 
     /// What the run says of a case, for one rule or for all of them, with the reason. The most urgent comes first.
     pub(super) fn of_case(&self, entry: &Entry, rule: Option<&str>) -> Option<(Outcome, Option<&'a str>)> {
-        let told = self.entries.get(entry.id.as_str())?.iter();
-        let told = told.filter(|(own, _)| rule.is_none_or(|rule| own.id == rule));
-        let told = told.map(|(rule, scenario)| (view::outcome_of(rule, scenario), view::why(scenario)));
-        told.min_by_key(|(outcome, _)| *outcome)
+        let outcomes = self.entries.get(entry.id.as_str())?.iter();
+        let outcomes = outcomes.filter(|(own, _)| rule.is_none_or(|rule| own.id == rule));
+        let outcomes =
+            outcomes.map(|(rule, scenario)| (view::outcome_of(rule, scenario), view::why(scenario)));
+        outcomes.min_by_key(|(outcome, _)| *outcome)
     }
 
     /// Names of a rule's outcomes in all roles, for the filter.
     pub(super) fn names(&self, rule: &RuleText) -> String {
-        let told = rule.profiles.iter().filter_map(|profile| self.outcome(&rule.id, profile));
-        told.map(|entry| entry.outcome.name()).collect::<Vec<_>>().join(" ")
+        let outcomes = rule.profiles.iter().filter_map(|profile| self.outcome(&rule.id, profile));
+        outcomes.map(|entry| entry.outcome.name()).collect::<Vec<_>>().join(" ")
     }
 
     /// How many of the rules had which outcome in one role.

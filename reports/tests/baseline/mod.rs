@@ -102,7 +102,7 @@ fn an_entry_without_its_failure_is_stale() {
     assert_eq!(
         expired.verdict,
         Verdict::Conformant,
-        "an expired entry is told of as that, and not as a failure"
+        "an expired entry is reported as that, and not as a failure"
     );
 }
 

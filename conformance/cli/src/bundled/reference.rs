@@ -64,7 +64,7 @@ impl Reference {
             PlatformKind::Http => PlatformConfig::Http { base_url: around.platform_url.clone() },
             PlatformKind::Nats => PlatformConfig::Nats,
         };
-        let told = |name: &str| around.environment.get(name).cloned();
+        let variable = |name: &str| around.environment.get(name).cloned();
         if self.plays(&["utp.tool-service"]) {
             let mut config = ToolServiceConfig::new(&around.nats_url);
             around.version.clone_into(&mut config.protocol_version);
@@ -72,7 +72,7 @@ impl Reference {
             config.shutdown_deadline = SHUTDOWN;
             self.service = Some(ToolService::start(config).await?);
         }
-        if let (true, Some(upstream)) = (self.plays(&["utp.openapi"]), told("CALLMARK_UPSTREAM_URL")) {
+        if let (true, Some(upstream)) = (self.plays(&["utp.openapi"]), variable("CALLMARK_UPSTREAM_URL")) {
             let mut config = executor(&around.nats_url, &around.environment, &upstream, &self.log);
             around.version.clone_into(&mut config.protocol_version);
             config.platform = platform.clone();
@@ -86,13 +86,13 @@ impl Reference {
             self.pmo = Some(Pmo::start(config).await?);
         }
         if self.plays(&["utp.worker", "utp.execution"]) {
-            let model = told("CALLMARK_MODEL_URL").unwrap_or_default();
+            let model = variable("CALLMARK_MODEL_URL").unwrap_or_default();
             let mut config = RuntimeConfig::new(&around.nats_url, model);
             around.version.clone_into(&mut config.protocol_version);
             config.platform = platform;
             // Below `l0.v1` the suite is the platform of the other roles.
             "runtime.v1".clone_into(&mut config.below);
-            config.listen = told("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
+            config.listen = variable("CALLMARK_LISTEN").and_then(|address| address.parse().ok());
             config.environment = around.environment.clone().into_iter().collect();
             self.runtime = Some(Runtime::start(config).await?);
         }

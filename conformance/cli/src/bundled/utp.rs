@@ -179,9 +179,9 @@ impl UtpReference {
             table.execution = None;
         }
         let model = Arc::new(Model::start(None).await?);
-        let told = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
+        let environment = [("CALLMARK_MODEL_URL", model.url()), ("CALLMARK_PARAM_KEY", SECRET.to_owned())];
         let around = MockServices {
-            environment: told.map(|(name, value)| (name.to_owned(), value)).into(),
+            environment: environment.map(|(name, value)| (name.to_owned(), value)).into(),
             ..MockServices::default()
         };
         let target = Box::new(Reference::of(&[profile.to_owned()]));

@@ -5,7 +5,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use callmark_reports::site::{Exchange, Told};
+use callmark_reports::site::{AnnotatedFrame, Exchange};
 use callmark_suite::engine::run::{Library, RunOutput, Selection};
 use callmark_suite::engine::target::guard;
 use callmark_suite::transcript::Kind;
@@ -108,7 +108,7 @@ const STORIES: [Story; 6] = [
             ),
             (Kind::ModelReply, "model → runtime", "It calls nothing more."),
             (Kind::CardSave, "runtime → card store", "What the turn came to is saved as a card of its own,"),
-            (Kind::Task, "runtime → everybody", "and whoever listens hears that the turn is over."),
+            (Kind::Task, "runtime → everybody", "and all subscribers are sent that the turn is over."),
         ],
     },
     Story {
@@ -256,7 +256,7 @@ const STORIES: [Story; 6] = [
                 Kind::Request,
                 "client → server",
                 "An MCP call of a tool. Beside the tool's own arguments the client gives a trace, so that \
-                 calls can be told apart later.",
+                 calls can be distinguished later.",
             ),
             (
                 Kind::Response,
@@ -277,10 +277,10 @@ const STORIES: [Story; 6] = [
 /// Runs the reference in the scenarios of all stories.
 pub(super) fn exchanges(library: &Arc<Library>) -> Result<Vec<Exchange>, Failure> {
     let output = record(library)?;
-    STORIES.iter().map(|story| told(library, &output, story)).collect()
+    STORIES.iter().map(|story| exchange(library, &output, story)).collect()
 }
 
-fn told(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange, Failure> {
+fn exchange(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange, Failure> {
     let case = library.catalogue.cases().iter().find(|case| case.id == story.scenario);
     let case = case.ok_or_else(|| Failure::internal(format!("there is no scenario `{}`", story.scenario)))?;
     let kinds: Vec<Kind> = story.messages.iter().map(|(kind, ..)| *kind).collect();
@@ -288,8 +288,8 @@ fn told(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange
         Failure::incomplete(format!("the reference did not play the exchange of the first page: {error}"))
             .hint("`callmark certify --bundled` says what is wrong with it")
     })?;
-    let told = frames.into_iter().zip(story.messages);
-    let told = told.map(|(frame, (_, route, note))| Told {
+    let messages = frames.into_iter().zip(story.messages);
+    let messages = messages.map(|(frame, (_, route, note))| AnnotatedFrame {
         frame,
         route: (*route).to_owned(),
         note: (*note).to_owned(),
@@ -299,7 +299,7 @@ fn told(library: &Library, output: &RunOutput, story: &Story) -> Result<Exchange
         title: story.title.to_owned(),
         about: story.about.to_owned(),
         scenario: story.scenario.to_owned(),
-        messages: told.collect(),
+        messages: messages.collect(),
     })
 }
 

@@ -47,7 +47,7 @@ struct Served {
 }
 
 impl Served {
-    async fn start(arguments: &ServeArguments, told: Log) -> Result<Self, Failure> {
+    async fn start(arguments: &ServeArguments, model_log: Log) -> Result<Self, Failure> {
         let broker = broker::start(&arguments.broker).await.map_err(|error| no_broker(&error))?;
         let log: Log = Arc::new(|line: &str| eprintln!("{line}"));
         let mut config = L0Config::new(broker.url());
@@ -68,7 +68,7 @@ impl Served {
             (url, None)
         } else {
             let any = ([127, 0, 0, 1], 0).into();
-            let model = ScriptedModel::start_with_log(any, told).await.map_err(Failure::incomplete)?;
+            let model = ScriptedModel::start_with_log(any, model_log).await.map_err(Failure::incomplete)?;
             (model.url(), Some(model))
         };
         let mut config = RuntimeConfig::new(broker.url(), url);
@@ -108,8 +108,8 @@ async fn furnish(l0: &L0) -> Result<(), Failure> {
 /// Serves until it is interrupted, or for one turn.
 pub(super) async fn serve(arguments: &ServeArguments) -> Result<u8, Failure> {
     let shows = arguments.watch || arguments.turn.is_some();
-    let told: Log = if shows { Arc::new(|line: &str| println!("{line}\n")) } else { Arc::new(|_| {}) };
-    let served = Served::start(arguments, told).await?;
+    let model_log: Log = if shows { Arc::new(|line: &str| println!("{line}\n")) } else { Arc::new(|_| {}) };
+    let served = Served::start(arguments, model_log).await?;
     eprintln!("NATS      {}", arguments.broker_url(served.broker.url()));
     if let Some(url) = served.l0.http_url() {
         eprintln!("platform  {url}");

@@ -45,11 +45,11 @@ impl Wire {
     }
 
     /// Everything that the broker says up to and including its answer to a `PING` sent now.
-    async fn heard(&mut self) -> String {
+    async fn received(&mut self) -> String {
         self.send("PING\r\n").await;
-        let heard = self.read_until("PONG\r\n").await;
+        let received = self.read_until("PONG\r\n").await;
         // A broker may ask for a sign of life at any time.
-        heard.trim_end_matches("PONG\r\n").replace("PING\r\n", "")
+        received.trim_end_matches("PONG\r\n").replace("PING\r\n", "")
     }
 
     /// Everything until the broker closes; a reset is a close.
@@ -76,29 +76,29 @@ async fn info(url: &str) {
 async fn frames(url: &str) {
     let mut wire = Wire::connected(url).await;
     wire.send("SUB a.b 1\r\nPUB a.b 2\r\nhi\r\n").await;
-    assert_eq!(wire.heard().await, "MSG a.b 1 2\r\nhi\r\n");
+    assert_eq!(wire.received().await, "MSG a.b 1 2\r\nhi\r\n");
     wire.send("pub\ta.b  re.ply 0\n\r\n").await;
-    assert_eq!(wire.heard().await, "MSG a.b 1 re.ply 0\r\n\r\n");
+    assert_eq!(wire.received().await, "MSG a.b 1 re.ply 0\r\n\r\n");
     wire.send("HPUB a.b re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n").await;
-    assert_eq!(wire.heard().await, "HMSG a.b 1 re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n");
+    assert_eq!(wire.received().await, "HMSG a.b 1 re 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n");
     wire.send("SUB a.b 1\r\nSUB c 1\r\nPUB c 0\r\n\r\n").await;
-    assert_eq!(wire.heard().await, "", "a sid in use keeps its subscription");
+    assert_eq!(wire.received().await, "", "a sid in use keeps its subscription");
     wire.send("UNSUB 1\r\nUNSUB 77\r\nPUB a.b 2\r\nhi\r\n").await;
-    assert_eq!(wire.heard().await, "");
+    assert_eq!(wire.received().await, "");
 }
 
 async fn verbose_is_acknowledged(url: &str) {
     let (mut wire, _) = Wire::open(url).await;
     wire.send("CONNECT {\"verbose\":true,\"pedantic\":false}\r\n").await;
     wire.send("SUB v 1\r\nPUB v 1\r\nx\r\nUNSUB 1\r\n").await;
-    let heard = wire.heard().await;
-    assert_eq!(heard, "+OK\r\n+OK\r\n+OK\r\nMSG v 1 1\r\nx\r\n+OK\r\n");
+    let received = wire.received().await;
+    assert_eq!(received, "+OK\r\n+OK\r\n+OK\r\nMSG v 1 1\r\nx\r\n+OK\r\n");
 }
 
 async fn a_client_without_headers_gets_the_payload_alone(url: &str) {
     let (mut plain, _) = Wire::open(url).await;
     plain.send("CONNECT {\"verbose\":false}\r\nSUB strip 1\r\n").await;
-    plain.heard().await;
+    plain.received().await;
     let mut sender = Wire::connected(url).await;
     sender.send("HPUB strip 18 20\r\nNATS/1.0\r\nA: b\r\n\r\nhi\r\n").await;
     assert_eq!(plain.read_until("hi\r\n").await, "MSG strip 1 2\r\nhi\r\n");
@@ -107,39 +107,39 @@ async fn a_client_without_headers_gets_the_payload_alone(url: &str) {
 async fn unsubscribe_with_a_maximum(url: &str) {
     let mut wire = Wire::connected(url).await;
     wire.send("SUB m 1\r\nPUB m 1\r\n1\r\nUNSUB 1 2\r\nPUB m 1\r\n2\r\nPUB m 1\r\n3\r\n").await;
-    assert_eq!(wire.heard().await, "MSG m 1 1\r\n1\r\nMSG m 1 1\r\n2\r\n");
+    assert_eq!(wire.received().await, "MSG m 1 1\r\n1\r\nMSG m 1 1\r\n2\r\n");
     wire.send("SUB m 2\r\nPUB m 1\r\n4\r\nUNSUB 2 1\r\nPUB m 1\r\n5\r\n").await;
-    assert_eq!(wire.heard().await, "MSG m 2 1\r\n4\r\n", "the maximum was reached already");
+    assert_eq!(wire.received().await, "MSG m 2 1\r\n4\r\n", "the maximum was reached already");
 }
 
 async fn echo_can_be_switched_off(url: &str) {
     let (mut quiet, _) = Wire::open(url).await;
     quiet.send("CONNECT {\"verbose\":false,\"echo\":false}\r\nSUB e 1\r\nSUB e q 2\r\n").await;
-    quiet.heard().await;
+    quiet.received().await;
     let mut other = Wire::connected(url).await;
     other.send("SUB e 1\r\n").await;
-    other.heard().await;
+    other.received().await;
     quiet.send("PUB e 4\r\nmine\r\n").await;
-    assert_eq!(quiet.heard().await, "");
+    assert_eq!(quiet.received().await, "");
     assert_eq!(other.read_until("mine\r\n").await, "MSG e 1 4\r\nmine\r\n");
     other.send("PUB e 5\r\nyours\r\n").await;
-    other.heard().await;
-    let heard = quiet.heard().await;
-    assert_eq!(heard.matches("yours\r\n").count(), 2, "{heard}");
+    other.received().await;
+    let received = quiet.received().await;
+    assert_eq!(received.matches("yours\r\n").count(), 2, "{received}");
 }
 
 async fn no_responders_is_a_status(url: &str) {
     let mut wire = Wire::connected(url).await;
     wire.send("SUB re.* 9\r\nPUB nobody re.1 1\r\nx\r\n").await;
-    let heard = wire.heard().await;
+    let received = wire.received().await;
     // Newer servers add the subject as a header.
-    assert!(heard.starts_with("HMSG re.1 9 ") && heard.contains("NATS/1.0 503\r\n"), "{heard}");
+    assert!(received.starts_with("HMSG re.1 9 ") && received.contains("NATS/1.0 503\r\n"), "{received}");
     wire.send("PUB nobody 1\r\nx\r\nSUB somebody 1\r\nPUB somebody re.2 1\r\nx\r\n").await;
-    assert_eq!(wire.heard().await, "MSG somebody 1 re.2 1\r\nx\r\n");
+    assert_eq!(wire.received().await, "MSG somebody 1 re.2 1\r\nx\r\n");
 
     let (mut without, _) = Wire::open(url).await;
     without.send("CONNECT {\"verbose\":false}\r\nSUB re 9\r\nPUB nobody re 1\r\nx\r\n").await;
-    assert_eq!(without.heard().await, "", "only a client that asked for it is told");
+    assert_eq!(without.received().await, "", "only a client that asked for it is notified");
 
     let (mut impossible, _) = Wire::open(url).await;
     impossible.send("CONNECT {\"no_responders\":true}\r\n").await;
@@ -166,14 +166,14 @@ async fn malformed_input_ends_the_connection(url: &str) {
     ];
     for (input, expect) in cases {
         let mut wire = Wire::connected(url).await;
-        assert_eq!(wire.heard().await, "", "alive before {input:?}");
+        assert_eq!(wire.received().await, "", "alive before {input:?}");
         wire.send(input).await;
         let words = wire.last_words().await;
         // A reset may swallow the words; the close is what counts.
         assert!(words.is_empty() || expect.contains(&words.as_str()), "{input:?}: {words:?}");
     }
     let mut survivor = Wire::connected(url).await;
-    assert_eq!(survivor.heard().await, "");
+    assert_eq!(survivor.received().await, "");
 }
 
 async fn an_oversize_payload_ends_the_connection(url: &str) {
@@ -181,8 +181,8 @@ async fn an_oversize_payload_ends_the_connection(url: &str) {
     wire.send("SUB big 1\r\nPUB big 1048576\r\n").await;
     wire.send(&"x".repeat(1_048_576)).await;
     wire.send("\r\n").await;
-    let heard = wire.heard().await;
-    assert_eq!(heard.len(), "MSG big 1 1048576\r\n\r\n".len() + 1_048_576, "the largest passes");
+    let received = wire.received().await;
+    assert_eq!(received.len(), "MSG big 1 1048576\r\n\r\n".len() + 1_048_576, "the largest passes");
     wire.send("PUB big 1048577\r\n").await;
     assert_eq!(wire.last_words().await, "-ERR 'Maximum Payload Violation'\r\n");
 }
@@ -191,14 +191,14 @@ async fn an_invalid_subject_is_refused_and_the_connection_stays(url: &str) {
     let mut wire = Wire::connected(url).await;
     for subject in ["a..b", ".a", "a.", "a.>.b", ">.a"] {
         wire.send(&format!("SUB {subject} 1\r\n")).await;
-        assert_eq!(wire.heard().await, "-ERR 'Invalid Subject'\r\n", "`{subject}`");
+        assert_eq!(wire.received().await, "-ERR 'Invalid Subject'\r\n", "`{subject}`");
     }
     wire.send("SUB > 1\r\nPUB a..b 1\r\nx\r\n").await;
-    assert_eq!(wire.heard().await, "", "what has an empty token reaches nobody");
+    assert_eq!(wire.received().await, "", "what has an empty token reaches nobody");
 
     let (mut pedantic, _) = Wire::open(url).await;
     pedantic.send("CONNECT {\"verbose\":false,\"pedantic\":true}\r\nPUB a.* 1\r\nx\r\n").await;
-    assert_eq!(pedantic.heard().await, "-ERR 'Invalid Publish Subject'\r\n");
+    assert_eq!(pedantic.received().await, "-ERR 'Invalid Publish Subject'\r\n");
 }
 
 /// A subscriber that stops to read is cut off, and one that reads misses nothing meanwhile.
@@ -208,10 +208,10 @@ async fn a_slow_consumer_is_cut_off_and_stalls_nobody(url: &str) {
     const SIZE: usize = 512 * 1024;
     let mut sleeper = Wire::connected(url).await;
     sleeper.send("SUB slow 1\r\n").await;
-    sleeper.heard().await;
+    sleeper.received().await;
     let mut reader = Wire::connected(url).await;
     reader.send("SUB slow 1\r\n").await;
-    reader.heard().await;
+    reader.received().await;
 
     let (read, mut acknowledged) = mpsc::channel(1);
     let reading = tokio::spawn(async move {
@@ -230,7 +230,7 @@ async fn a_slow_consumer_is_cut_off_and_stalls_nobody(url: &str) {
         within("the reader", acknowledged.recv()).await.expect("the reader goes on");
     }
     within("the reader's end", reading).await.expect("the reader missed nothing");
-    assert_eq!(publisher.heard().await, "");
+    assert_eq!(publisher.received().await, "");
     // Were it not cut off, it would read everything, wait for more and miss the deadline.
     sleeper.last_words().await;
 }

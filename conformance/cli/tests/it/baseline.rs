@@ -106,7 +106,7 @@ fn a_baseline_is_kept_and_never_lost() {
 }
 
 #[test]
-fn a_difference_is_told_in_three_ways() {
+fn a_difference_is_shown_in_three_ways() {
     let home = tempfile::tempdir().expect("a directory");
     let home = home.path();
     for (status, out) in [("success", "a"), ("ok", "b")] {

@@ -125,7 +125,7 @@ async fn no_scenario_passes_again_when_the_target_did_not_say_what_it_said() {
 }
 
 #[test]
-fn who_has_the_key_can_sign_what_was_altered_and_judging_it_again_tells() {
+fn who_has_the_key_can_sign_what_was_altered_and_judging_it_again_shows_it() {
     let home = tempfile::tempdir().expect("a directory");
     let home = home.path();
     certified(home, &["utp.registry"]);
@@ -148,7 +148,7 @@ fn who_has_the_key_can_sign_what_was_altered_and_judging_it_again_tells() {
 }
 
 #[test]
-fn what_is_no_key_is_told_before_the_run() {
+fn what_is_no_key_is_reported_before_the_run() {
     let home = tempfile::tempdir().expect("a directory");
     let home = home.path();
     std::fs::write(home.join("none.pem"), "no key\n").expect("written");

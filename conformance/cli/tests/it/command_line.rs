@@ -104,7 +104,7 @@ fn where_no_rule_applies_nothing_conforms() {
 }
 
 #[test]
-fn what_cannot_be_used_is_told_with_its_exit_code() {
+fn what_cannot_be_used_is_reported_with_its_exit_code() {
     let home = directory();
     let write = |name: &str, text: &str| std::fs::write(home.path().join(name), text).expect("a file");
     write("typo.toml", "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\n");

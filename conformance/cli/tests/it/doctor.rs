@@ -27,7 +27,7 @@ fn doctor(home: &Path) -> Command {
 }
 
 /// What the doctor prints of a target that is not as it should be: a line for each thing, blanks as one.
-fn told(manifest: &str) -> String {
+fn diagnosis(manifest: &str) -> String {
     let home = home(manifest);
     let output = doctor(home.path()).output().expect("the binary runs");
     let [out, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
@@ -38,9 +38,9 @@ fn told(manifest: &str) -> String {
 
 /// The doctor says this of this manifest.
 fn check(manifest: &str, expect: &[&str]) {
-    let told = told(manifest);
+    let text = diagnosis(manifest);
     for part in expect {
-        assert!(told.contains(part), "`{part}` is not in\n{told}");
+        assert!(text.contains(part), "`{part}` is not in\n{text}");
     }
 }
 
@@ -68,8 +68,8 @@ fn the_status_of_an_agent_that_lets_nobody_in_is_shown() {
         let manifest = format!(
             "[hub.agent]\nstart = {start}\nstart_timeout_seconds = 3\n[hub.agent.drive]\nhttp = \"http://{{listen}}/drive\"\n"
         );
-        let told = told(&manifest);
-        assert!(told.contains("!! ") && told.contains(status), "{told}");
+        let text = diagnosis(&manifest);
+        assert!(text.contains("!! ") && text.contains(status), "{text}");
         let manifest = format!(
             "[breadcrumb.agent]\nstart = {start}\nstart_timeout_seconds = 3\n[breadcrumb.agent.drive]\nhttp = \"http://{{listen}}/hear\"\n"
         );
@@ -99,8 +99,8 @@ fn the_status_of_a_server_and_a_registry_that_let_nobody_in_is_shown() {
     );
     check(&manifest, &["!! toolbus.server reachability: ", "403"]);
     let manifest = format!("[utp.registry]\nstart = {start}\nbase_url = \"http://{{listen}}\"\n");
-    let told = told(&manifest);
-    assert!(told.contains("!! ") && told.contains("403") && !told.contains("subscriptions"), "{told}");
+    let text = diagnosis(&manifest);
+    assert!(text.contains("!! ") && text.contains("403") && !text.contains("subscriptions"), "{text}");
 }
 
 #[test]
@@ -121,13 +121,13 @@ fn each_tool_of_an_agent_is_tried() {
     let start = start(&["hook"]);
     let manifest =
         format!("[hub.agent]\nstart = {start}\n[hub.agent.drive]\nhttp = \"http://{{listen}}/drive\"\n");
-    let told = told(&manifest);
-    assert!(told.contains("ok email_send calls it at the mock Hub and gives back its result"), "{told}");
-    let faulty = told.lines().filter(|line| {
+    let text = diagnosis(&manifest);
+    assert!(text.contains("ok email_send calls it at the mock Hub and gives back its result"), "{text}");
+    let faulty = text.lines().filter(|line| {
         line.starts_with("!! ")
             && line.contains("fixture: it does not call it at the mock Hub: the hook answered 200")
     });
-    assert_eq!(faulty.count(), 8, "{told}");
+    assert_eq!(faulty.count(), 8, "{text}");
 }
 
 #[test]

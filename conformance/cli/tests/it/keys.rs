@@ -42,12 +42,16 @@ fn a_key_of_the_environment_is_in_nothing_that_a_run_writes() {
         .envs(KEYS)
         .output()
         .expect("the binary runs");
-    let (told, errors) = (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
-    assert_eq!(output.status.code(), Some(0), "{told}{errors}");
+    let (output_text, errors) =
+        (String::from_utf8_lossy(&output.stdout), String::from_utf8_lossy(&output.stderr));
+    assert_eq!(output.status.code(), Some(0), "{output_text}{errors}");
     let mut written = files(out.path());
     assert!(written.iter().any(|(name, _)| name.ends_with("certificate.json")));
     assert!(written.iter().any(|(name, text)| name.ends_with("transcript.jsonl") && text.contains("jina")));
-    written.extend([("stdout".to_owned(), told.into_owned()), ("stderr".to_owned(), errors.into_owned())]);
+    written.extend([
+        ("stdout".to_owned(), output_text.into_owned()),
+        ("stderr".to_owned(), errors.into_owned()),
+    ]);
     for (name, key) in KEYS {
         for (file, text) in &written {
             assert!(!text.contains(key), "the value of `{name}` is in {file}");

@@ -138,9 +138,9 @@ async fn silence_beside_others_is_no_verdict() {
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
     assert_eq!(unwell(&together.record), [], "{:?}", together.remarks);
-    let told = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
-    assert!(told("is answered alone, and was not beside"), "{:?}", together.remarks);
-    assert!(told("`serial = true`"), "{:?}", together.remarks);
+    let remarked = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(remarked("is answered alone, and was not beside"), "{:?}", together.remarks);
+    assert!(remarked("`serial = true`"), "{:?}", together.remarks);
     let alone = certify(&manifest, 1).await;
     assert_eq!(alone.remarks, []);
     assert_eq!(callmark_reports::json(&together.record), callmark_reports::json(&alone.record));
@@ -152,10 +152,10 @@ async fn a_wrong_answer_beside_others_stays_wrong() {
     let beside = |open: usize, _: usize| if open > 0 { ChildOutcome::Wrong } else { ChildOutcome::Through };
     let (manifest, hub, _door) = hub_behind(beside).await;
     let together = certify(&manifest, 8).await;
-    let told = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
-    assert!(!told("is answered alone"), "{:?}", together.remarks);
+    let remarked = |part: &str| together.remarks.iter().any(|remark| remark.text.contains(part));
+    assert!(!remarked("is answered alone"), "{:?}", together.remarks);
     // A machine that held the suite up gives everything a second chance.
-    assert!(together.record.verdict == Verdict::Nonconformant || told("held the suite up"));
+    assert!(together.record.verdict == Verdict::Nonconformant || remarked("held the suite up"));
     hub.shutdown().await;
 }
 
@@ -237,25 +237,25 @@ fn limited(limit: &str, arguments: &str) -> Output {
 #[test]
 fn a_soft_limit_of_files_is_raised() {
     let output = limited("-Sn 32", "--profile hub.server --rule HUB-05");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(!told.contains("scenarios at a time"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(!errors.contains("scenarios at a time"), "{errors}");
 }
 
 #[test]
 fn a_hard_limit_of_files_is_named_where_it_is_too_small() {
     let output = limited("-n 32", "--profile hub.server --rule HUB-05");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(3), "{told}");
-    assert!(told.contains("this process may open 32 files") && told.contains("ulimit -Hn"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(3), "{errors}");
+    assert!(errors.contains("this process may open 32 files") && errors.contains("ulimit -Hn"), "{errors}");
 }
 
 #[test]
 fn a_limit_of_files_decides_how_many_scenarios_run_at_a_time() {
     let output = limited("-n 128", "--profile hub.server --rule HUB-05 --rule HUB-30 --jobs 1000");
-    let told = String::from_utf8_lossy(&output.stderr);
-    assert_eq!(output.status.code(), Some(0), "{told}");
-    assert!(told.contains("scenarios at a time, not 1000"), "{told}");
+    let errors = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(0), "{errors}");
+    assert!(errors.contains("scenarios at a time, not 1000"), "{errors}");
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
@@ -290,8 +290,8 @@ async fn a_server_that_an_earlier_scenario_harmed_fails_nobody_else() {
     let (target, quiet) = (Box::new(Running), Arc::new(Quiet));
     let output = support::certify_part(&manifest, &["toolbus.server"], "", target, quiet, part).await;
     assert_eq!(unwell(&output.record), [], "{:?}", output.remarks);
-    let told = output.remarks.iter().any(|remark| remark.text.contains("may have harmed"));
-    assert!(told, "{:?}", output.remarks);
+    let is_remarked = output.remarks.iter().any(|remark| remark.text.contains("may have harmed"));
+    assert!(is_remarked, "{:?}", output.remarks);
 }
 
 #[test]
@@ -307,11 +307,11 @@ fn a_browser_that_does_not_start_is_trouble_of_the_machine() {
     let output = command.output().expect("the binary runs");
     let record = std::fs::read_to_string(home.path().join("out/run.json")).expect("a record");
     let record: RunRecord = serde_json::from_str(&record).expect("a record");
-    let told = String::from_utf8_lossy(&output.stdout);
-    assert_eq!(record.verdict, Verdict::Incomplete, "{told}");
+    let shown = String::from_utf8_lossy(&output.stdout);
+    assert_eq!(record.verdict, Verdict::Incomplete, "{shown}");
     for rule in record.rules.iter().filter(|rule| rule.id == "BRD-74") {
-        assert_eq!(rule.outcome, Outcome::CouldNotRun, "{told}");
+        assert_eq!(rule.outcome, Outcome::CouldNotRun, "{shown}");
         assert!(rule.reason.as_deref().unwrap_or_default().contains("environment"), "{rule:?}");
     }
-    assert_eq!(output.status.code(), Some(3), "{told}");
+    assert_eq!(output.status.code(), Some(3), "{shown}");
 }

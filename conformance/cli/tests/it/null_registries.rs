@@ -48,9 +48,9 @@ async fn an_empty_object_for_everything() {
 #[tokio::test]
 async fn an_echo() {
     let echo = |request: &Request| {
-        let told = json!({"method": request.method.as_str(), "tool_name": request.url.path(),
+        let request = json!({"method": request.method.as_str(), "tool_name": request.url.path(),
                           "body": String::from_utf8_lossy(&request.body)});
-        ResponseTemplate::new(200).set_body_json(told)
+        ResponseTemplate::new(200).set_body_json(request)
     };
     check(echo, Verdict::Nonconformant).await;
 }

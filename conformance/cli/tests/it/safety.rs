@@ -23,10 +23,10 @@ fn callmark(arguments: &[&str], directory: &Path) -> Command {
 }
 
 fn run(arguments: &[&str], directory: &Path) -> (i32, String) {
-    told(&callmark(arguments, directory).output().expect("the binary runs"))
+    code_and_text(&callmark(arguments, directory).output().expect("the binary runs"))
 }
 
-fn told(output: &Output) -> (i32, String) {
+fn code_and_text(output: &Output) -> (i32, String) {
     let [out, errors] = [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
     (output.status.code().expect("an exit code"), format!("{out}{errors}"))
 }
@@ -60,7 +60,7 @@ fn forms(home: &Path) -> Vec<String> {
 /// Runs a command with the secrets in its environment, and looks for them in everything that it leaves.
 fn gives_nothing_away(arguments: &[&str], home: &Path, expect: i32) {
     let output = callmark(arguments, home).envs(SECRETS).output().expect("the binary runs");
-    let (code, text) = told(&output);
+    let (code, text) = code_and_text(&output);
     assert_eq!(code, expect, "{arguments:?}: {text}");
     let out = home.join("out");
     let files = std::fs::read_dir(&out).into_iter().flatten().map(|entry| entry.expect("an entry").path());
@@ -169,7 +169,7 @@ fn a_directory_has_one_run_at_a_time() {
 }
 
 #[test]
-fn a_full_disk_behind_standard_output_is_told_by_the_exit_code() {
+fn a_full_disk_behind_standard_output_is_reported_by_the_exit_code() {
     let home = directory();
     for arguments in [
         &["certify", "--bundled", "--rule", "HUB-01", "--out", "out"][..],
@@ -181,7 +181,7 @@ fn a_full_disk_behind_standard_output_is_told_by_the_exit_code() {
     ] {
         let full = File::options().write(true).open("/dev/full").expect("Linux");
         let output = callmark(arguments, home.path()).stdout(full).output().expect("the binary runs");
-        let (code, text) = told(&output);
+        let (code, text) = code_and_text(&output);
         assert!(code == 2 && !text.contains("panicked"), "{arguments:?}: {code} {text}");
     }
 }
@@ -289,7 +289,7 @@ fn context_roots_are_gone_after_the_run() {
     std::fs::create_dir(&roots).expect("a directory");
     let arguments = ["certify", "--bundled", "--rule", "BUS-01", "--out", "out", "--quiet"];
     let output = callmark(&arguments, home.path()).env("TMPDIR", &roots).output().expect("the binary runs");
-    let (code, text) = told(&output);
+    let (code, text) = code_and_text(&output);
     assert_eq!(code, 0, "{text}");
     let left = || std::fs::read_dir(&roots).expect("a directory").count();
     assert_eq!(left(), 0);

@@ -406,10 +406,10 @@ async fn a_hub_with_three_of_nine_tools_breaks_one_rule() {
         assert_eq!(known.outcome, Outcome::Failed);
         let findings: Vec<_> =
             known.scenarios.iter().filter_map(|scenario| scenario.evidence.as_ref()).collect();
-        let told = serde_json::to_string(&findings).expect("JSON");
+        let text = serde_json::to_string(&findings).expect("JSON");
         for tool in contract::TOOLS {
             let is_named = findings.iter().any(|finding| finding.hint.contains(&format!("`{tool}`")));
-            assert_eq!(is_named, !tools.contains(&tool), "{tool}: {told}");
+            assert_eq!(is_named, !tools.contains(&tool), "{tool}: {text}");
         }
         // What the Hub has is judged as usual.
         let passed = output.record.rules.iter().filter(|rule| rule.outcome == Outcome::Passed).count();

@@ -82,8 +82,8 @@ async fn a_broker_that_goes_away_makes_the_run_incomplete() {
     .await;
     gone.await.expect("the broker ended");
     assert_eq!(output.record.verdict, Verdict::Incomplete);
-    let told = output.record.rules.iter().filter_map(|rule| rule.reason.as_deref());
-    assert!(told.into_iter().any(|reason| reason.contains("the connection to the broker was lost")));
+    let reasons = output.record.rules.iter().filter_map(|rule| rule.reason.as_deref());
+    assert!(reasons.into_iter().any(|reason| reason.contains("the connection to the broker was lost")));
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

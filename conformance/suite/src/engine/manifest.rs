@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_typo_is_told_with_what_was_meant() {
+    fn a_typo_is_reported_with_what_was_meant() {
         let text = "[target]\nname = \"a\"\n[utp]\nplatfrom = \"nats\"\nnast = \"embedded\"\n";
         assert_eq!(
             faults(text),
@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn a_broker_that_is_none_is_told_with_what_was_meant() {
+    fn a_broker_that_is_none_is_reported_with_what_was_meant() {
         let check = |nats: &str, expect: &[&str]| {
             let text = format!("[target]\nname = \"a\"\n[utp]\nnats = \"{nats}\"\n");
             assert_eq!(faults(&text), expect, "{nats}");

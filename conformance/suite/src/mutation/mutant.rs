@@ -160,7 +160,7 @@ pub enum Action {
     Channel(Replace),
     /// The message is lost.
     Swallow,
-    /// The target hears nothing more in this project, from the next message on.
+    /// The target receives nothing more in this project, from the next message on.
     Deafen,
     /// The message waits until the next report or command of its call has passed.
     Hold,

@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_cut_is_told_by_its_digest_and_its_tokens() {
+    fn what_is_cut_is_identified_by_its_digest_and_its_tokens() {
         // Longer than what is written at a time, so that a token also lies across two of those.
         let rest: Vec<Value> =
             (0..3_000).map(|n| json!(format!("é{n} tok-{n:012} {}", "z".repeat(n % 7)))).collect();

@@ -65,8 +65,8 @@ pub struct Observations {
     /// Messages that were there at each look.
     pub seen: Vec<u32>,
     /// What steps took from elsewhere than messages, by what it is about.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    pub told: BTreeMap<String, VecDeque<Value>>,
+    #[serde(rename = "told", default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub external: BTreeMap<String, VecDeque<Value>>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde passes fields so")]
@@ -90,7 +90,7 @@ pub(super) enum Recorder {
 #[derive(Debug)]
 pub(super) struct Again {
     pub(super) seen: VecDeque<u32>,
-    pub(super) told: BTreeMap<String, VecDeque<Value>>,
+    pub(super) external: BTreeMap<String, VecDeque<Value>>,
     /// Messages of the suite that have not been sent again yet.
     pub(super) unsaid: Vec<Message>,
     /// Where the second time went another way.

@@ -23,7 +23,7 @@ impl Transcript {
     pub fn again(frames: Vec<Frame>, looks: Observations) -> Self {
         let ours = frames.iter().filter(|frame| frame.direction == Direction::ToTarget);
         let unsaid = ours.cloned().map(Message::from).collect();
-        let again = Again { seen: looks.seen.into(), told: looks.told, unsaid, divergences: None };
+        let again = Again { seen: looks.seen.into(), external: looks.external, unsaid, divergences: None };
         let transcript = Self::looked_at(looks.attempt, Recorder::Again(Mutex::new(again)));
         {
             let mut own = lock(&transcript.frames);
@@ -47,9 +47,9 @@ impl Transcript {
         let again = lock(again);
         let unseen =
             (!again.seen.is_empty()).then(|| "a step looks at messages less often than it did".to_owned());
-        let untold = again.told.iter().find(|(_, left)| !left.is_empty());
-        let untold = untold.map(|(what, _)| format!("a step asks for `{what}` less often than it did"));
-        again.divergences.clone().or(unseen).or(untold)
+        let unread = again.external.iter().find(|(_, left)| !left.is_empty());
+        let unread = unread.map(|(what, _)| format!("a step asks for `{what}` less often than it did"));
+        again.divergences.clone().or(unseen).or(unread)
     }
 
     /// What a step takes from elsewhere than a message: the first time from `live`, then as it was recorded.
@@ -60,7 +60,7 @@ impl Transcript {
         what: &str,
         live: impl FnOnce() -> T,
     ) -> T {
-        self.retold(what).unwrap_or_else(|| self.keep(what, live()))
+        self.replay_external(what).unwrap_or_else(|| self.keep(what, live()))
     }
 
     /// As [`Transcript::record_external`], where it has to be waited for.
@@ -69,34 +69,34 @@ impl Transcript {
         what: &str,
         live: impl Future<Output = T>,
     ) -> T {
-        match self.retold(what) {
-            Some(told) => told,
+        match self.replay_external(what) {
+            Some(value) => value,
             None if is_step() => self.keep(what, STEPS.scope(Time::Aside, live).await),
             None => live.await,
         }
     }
 
-    fn retold<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
+    fn replay_external<T: DeserializeOwned>(&self, what: &str) -> Option<T> {
         let Recorder::Again(again) = &self.recorder else { return None };
         if !is_step() {
             return None;
         }
         let mut again = lock(again);
-        let told = again.told.get_mut(what).and_then(VecDeque::pop_front);
-        let told = told.and_then(|told| serde_json::from_value(told).ok());
-        if told.is_none() {
+        let value = again.external.get_mut(what).and_then(VecDeque::pop_front);
+        let value = value.and_then(|value| serde_json::from_value(value).ok());
+        if value.is_none() {
             again.stray(format!("a step asks for `{what}` once more than it did"));
         }
-        told
+        value
     }
 
-    fn keep<T: Serialize>(&self, what: &str, told: T) -> T {
+    fn keep<T: Serialize>(&self, what: &str, value: T) -> T {
         if let Recorder::Kept(looks) = &self.recorder
             && is_step()
-            && let Ok(value) = serde_json::to_value(&told)
+            && let Ok(json) = serde_json::to_value(&value)
         {
-            lock(looks).told.entry(what.to_owned()).or_default().push_back(value);
+            lock(looks).external.entry(what.to_owned()).or_default().push_back(json);
         }
-        told
+        value
     }
 }

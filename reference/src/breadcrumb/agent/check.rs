@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn faults_are_told() {
+    fn faults_are_reported() {
         fn check(name: &str, arguments: &Value, expect: &str) {
             let fault = checked(name, &arguments.to_string()).expect_err("a fault");
             assert!(fault.contains(expect), "{fault}");

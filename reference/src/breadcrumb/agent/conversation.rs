@@ -213,7 +213,7 @@ impl Conversation {
         }
     }
 
-    /// Tells the model what became of its calls, in their order.
+    /// Sends the model the outcomes of its calls, in their order.
     fn close(&mut self) {
         if let Phase::Waiting(open) = std::mem::replace(&mut self.phase, Phase::Idle) {
             for call in open {

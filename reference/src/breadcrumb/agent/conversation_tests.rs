@@ -92,7 +92,7 @@ fn answers_are_paired_by_their_id_in_any_order() {
 }
 
 #[test]
-fn an_error_is_told_without_its_output() {
+fn an_error_is_sent_without_its_output() {
     fn check(context: &Value, expect: &str) {
         let mut test = Test::new();
         test.user("a sum");

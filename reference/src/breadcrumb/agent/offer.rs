@@ -54,7 +54,7 @@ fn function(offered: &Offered) -> Value {
             "properties": {
                 "input": tool.input_schema,
                 "return_to_llm": {"type": "boolean", "description": RETURN_TO_LLM},
-                "message": {"type": "string", "description": "What the user is told meanwhile, in a few words."},
+                "message": {"type": "string", "description": "What the user reads meanwhile, in a few words."},
                 "config_id": {"type": "string", "description": "Id of a configuration, where one is needed."}
             },
             "required": ["input", "return_to_llm"]

@@ -1,4 +1,4 @@
-//! Tells every open stream what happens, without waiting for any of them.
+//! Sends every event to every open stream, without waiting for any of them.
 //!
 //! Each stream has a bounded queue. One that is full belongs to a reader who does not keep up: the stream is ended, the
 //! reader can open another and list what it missed.
@@ -74,7 +74,7 @@ impl Fanout {
         }))
     }
 
-    /// Tells all of them.
+    /// Sends an event to all of them.
     pub(super) fn publish(&self, event: &Value) {
         let bytes = frame(event);
         for sender in locked(&self.streams).senders.values_mut() {

@@ -232,7 +232,7 @@ impl CallFailure {
         }
     }
 
-    /// What the model should do about it and tell the user.
+    /// What the model should do about it and say to the user.
     pub fn advice(&self) -> &'static str {
         match self {
             Self::Refused(refusal) => match refusal.code {

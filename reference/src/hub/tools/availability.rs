@@ -48,7 +48,7 @@ impl Question {
                 Calendar::Unknown => {
                     return Err(Refusal::new(
                         Code::ExternalApiError,
-                        format!("the provider does not tell when `{id}` is busy"),
+                        format!("the provider does not report when `{id}` is busy"),
                     ));
                 }
             }

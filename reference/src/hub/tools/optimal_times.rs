@@ -60,7 +60,7 @@ impl Question {
         let Some(Calendar::Known(own)) = calendars.next() else {
             return Err(Refusal::new(
                 Code::ExternalApiError,
-                "the provider does not tell when the customer is busy",
+                "the provider does not report when the customer is busy",
             ));
         };
         let attendees: Vec<(String, Calendar)> = self.attendees.iter().cloned().zip(calendars).collect();

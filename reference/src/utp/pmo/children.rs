@@ -58,7 +58,7 @@ impl PmoContext {
         Ok(receipt)
     }
 
-    /// Hears the ends of these agents' turns from now on.
+    /// Receives the ends of these agents' turns from now on.
     pub(super) async fn listen<'a>(
         &self,
         call: &Call,

@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn the_model_hears_the_cards_word() {
+    fn the_model_receives_the_outcome_of_the_card() {
         let message = |status: &str, result: Value, error: Value| -> Value {
             let card = changed(card(&result), "/content/status", Some(json!(status)));
             let card = changed(card, "/content/error", Some(error));

@@ -152,7 +152,7 @@ impl ToolService {
         Ok(Self { service: Service::start(connection, setup).await? })
     }
 
-    /// Hears no more commands, reports running calls as canceled, and returns when they are reported.
+    /// Takes no more commands, reports running calls as canceled, and returns when they are reported.
     pub async fn shutdown(self) {
         self.service.shutdown().await;
     }

@@ -99,7 +99,7 @@ impl Service {
         Ok(Self { closing, dispatcher })
     }
 
-    /// Hears no more commands, reports running calls as canceled, and returns when they are reported.
+    /// Takes no more commands, reports running calls as canceled, and returns when they are reported.
     pub(crate) async fn shutdown(self) {
         self.closing.send_replace(true);
         // The dispatcher ends itself within its deadline; a panic in it leaves nothing to wait for.

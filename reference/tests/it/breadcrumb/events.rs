@@ -20,7 +20,7 @@ fn memos() -> Vec<ListQuery> {
 }
 
 #[tokio::test]
-async fn what_happens_is_told_once_and_in_order() {
+async fn what_happens_is_sent_once_and_in_order() {
     let (server, client) = store(StoreConfig::new()).await;
     client.create(&memo("old", &[])).await.expect("an id");
     let mut events = client.events(memos()).await.expect("events");
@@ -50,7 +50,7 @@ async fn a_stream_has_unnamed_events_and_pings() {
         }
     };
     soon("a ping", read("data: {\"type\":\"ping\",\"ts\":")).await;
-    client.create(&memo("told", &[])).await.expect("an id");
+    client.create(&memo("sent", &[])).await.expect("an id");
     soon("an event", read("data: {\"type\":\"breadcrumb.updated\",\"breadcrumb_id\":")).await;
     assert!(!text.contains("event:") && text.contains("text/event-stream"), "{text}");
     server.shutdown().await;
@@ -88,7 +88,7 @@ async fn a_reader_who_hangs_holds_up_nobody_and_loses_its_place() {
 }
 
 #[tokio::test]
-async fn what_happened_while_the_store_was_away_is_told_when_it_is_back() {
+async fn what_happened_while_the_store_was_away_is_sent_when_it_is_back() {
     let directory = tempfile::tempdir().expect("a directory");
     let mut config = StoreConfig::new();
     config.data_dir = Some(directory.path().to_owned());

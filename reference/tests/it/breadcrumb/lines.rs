@@ -14,8 +14,8 @@ use super::support::{request, soon, store};
 #[tokio::test]
 async fn each_line_is_a_breadcrumb_and_each_request_an_answer() {
     let (server, client) = store(StoreConfig::new()).await;
-    let heard = Arc::new(Mutex::new(Vec::new()));
-    let log = Arc::clone(&heard);
+    let logged = Arc::new(Mutex::new(Vec::new()));
+    let log = Arc::clone(&logged);
     let mut config = RunnerConfig::new(server.url(), tools::catalog(&client, []).expect("a catalogue"));
     config.log = Arc::new(move |line: &str| log.lock().expect("a log").push(line.to_owned()));
     let invocation = |id: &str, version: u32, requests: Value| {
@@ -50,6 +50,6 @@ async fn each_line_is_a_breadcrumb_and_each_request_an_answer() {
         .collect();
     let (response, shown) = (Some("tool.response.v1"), Some("agent.response.v1"));
     assert_eq!(seen, [(response, Some("e-1")), (shown, Some("e-1")), (response, Some("t-1"))]);
-    assert_eq!(heard.lock().expect("a log").iter().filter(|line| line.contains("passed over")).count(), 2);
+    assert_eq!(logged.lock().expect("a log").iter().filter(|line| line.contains("passed over")).count(), 2);
     server.shutdown().await;
 }

@@ -39,7 +39,7 @@ async fn a_result_goes_where_its_request_says() {
 }
 
 #[tokio::test]
-async fn a_failure_that_the_user_waits_for_is_told_to_the_user() {
+async fn a_failure_that_the_user_waits_for_is_reported_to_the_user() {
     let mut scene = Scene::new().await;
     scene.invoke(json!([request("c-1", "calculator", json!({"expression": "1 / 0"}), false)])).await;
     let record = scene.next().await;

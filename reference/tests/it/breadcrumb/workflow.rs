@@ -13,7 +13,7 @@ async fn steps_use_outputs_of_earlier_ones_whatever_their_order() {
     let mut scene = Scene::new().await;
     let output = scene
         .output("workflow", json!({"steps": [
-            {"id": "tell", "tool": "echo", "input": {"message": "${sum.result} of ${draw.numbers[0]}"}, "dependencies": ["sum", "draw"]},
+            {"id": "report", "tool": "echo", "input": {"message": "${sum.result} of ${draw.numbers[0]}"}, "dependencies": ["sum", "draw"]},
             {"id": "sum", "tool": "calculator", "input": {"expression": "${draw.numbers[0]} + 9"}, "dependencies": ["draw"]},
             {"id": "text", "tool": "echo", "input": {"message": "${draw.numbers[0]}"}},
             {"id": "draw", "tool": "random", "input": {"min": 33, "max": 33}},
@@ -22,10 +22,10 @@ async fn steps_use_outputs_of_earlier_ones_whatever_their_order() {
     assert_eq!(
         output["results"],
         json!({
-            "tell": {"echo": "42 of 33"}, "sum": {"result": 42}, "text": {"echo": "33"}, "draw": {"numbers": [33]},
+            "report": {"echo": "42 of 33"}, "sum": {"result": 42}, "text": {"echo": "33"}, "draw": {"numbers": [33]},
         })
     );
-    assert_eq!(output["executionOrder"], json!(["draw", "sum", "text", "tell"]));
+    assert_eq!(output["executionOrder"], json!(["draw", "sum", "text", "report"]));
     assert_eq!(output.get("errors"), None);
     let query = ListQuery { schema_name: Some("tool.response.v1".to_owned()), ..ListQuery::default() };
     let answers = scene.client.list(&query).await.expect("a list");

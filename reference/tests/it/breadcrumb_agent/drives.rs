@@ -39,7 +39,7 @@ async fn an_answer_is_what_the_agent_says_or_nothing() {
 }
 
 #[tokio::test]
-async fn only_breadcrumbs_from_this_machine_are_heard() {
+async fn only_breadcrumbs_from_this_machine_are_accepted() {
     let agent =
         HttpAgent::start(AgentConfig::new("http://127.0.0.1:1/v1"), any_port()).await.expect("an agent");
     let (client, url) = (Client::new(), agent.url());

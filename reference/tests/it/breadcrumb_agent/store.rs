@@ -102,15 +102,18 @@ async fn answers_of_others_and_second_ones_do_nothing() {
     store.put(&success(&requests[0], &json!({"result": 2}))).await;
     assert_eq!(store.said().await.context["message"], "done");
     let asked = model.asked().await;
-    let told: Vec<&Value> = asked[1]["messages"]
+    let tool_messages: Vec<&Value> = asked[1]["messages"]
         .as_array()
         .expect("messages")
         .iter()
         .filter(|message| message["role"] == "tool")
         .collect();
-    assert_eq!((&told[0]["tool_call_id"], &told[1]["tool_call_id"]), (&json!("a"), &json!("b")));
-    assert!(told[0]["content"].as_str().expect("a text").contains(r#""result":2"#));
-    assert!(told[1]["content"].as_str().expect("a text").contains("no dice today"));
+    assert_eq!(
+        (&tool_messages[0]["tool_call_id"], &tool_messages[1]["tool_call_id"]),
+        (&json!("a"), &json!("b"))
+    );
+    assert!(tool_messages[0]["content"].as_str().expect("a text").contains(r#""result":2"#));
+    assert!(tool_messages[1]["content"].as_str().expect("a text").contains("no dice today"));
     assert!(!asked[1].to_string().contains("99"), "{}", asked[1]);
     agent.shutdown().await;
 }
@@ -121,7 +124,7 @@ async fn sessions_go_side_by_side_and_their_messages_one_after_another() {
     let model = Model::new(|request| {
         let messages = request["messages"].as_array().expect("messages");
         let text = messages.last().expect("a message")["content"].as_str().expect("a text");
-        let answer = said(&words(&format!("heard {text}, after {}", messages.len())));
+        let answer = said(&words(&format!("answer to {text}, after {}", messages.len())));
         if text.contains("slow") { answer.set_delay(Duration::from_secs(1)) } else { answer }
     })
     .await;
@@ -129,11 +132,14 @@ async fn sessions_go_side_by_side_and_their_messages_one_after_another() {
     store.put(&user("sess-1", "slow 1")).await;
     store.put(&user("sess-1", "quick 2")).await;
     store.put(&user("sess-2", "quick 3")).await;
-    let mut heard = Vec::new();
+    let mut replies = Vec::new();
     for _ in 0..3 {
-        heard.push(store.said().await.context["message"].as_str().expect("a text").to_owned());
+        replies.push(store.said().await.context["message"].as_str().expect("a text").to_owned());
     }
-    assert_eq!(heard, ["heard quick 3, after 2", "heard slow 1, after 2", "heard quick 2, after 4"]);
+    assert_eq!(
+        replies,
+        ["answer to quick 3, after 2", "answer to slow 1, after 2", "answer to quick 2, after 4"]
+    );
     agent.shutdown().await;
 }
 

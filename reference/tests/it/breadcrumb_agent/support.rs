@@ -1,4 +1,4 @@
-//! A store, a model that says what it is told to, and what an agent does between them.
+//! A store, a scripted model, and what an agent does between them.
 
 use std::collections::VecDeque;
 use std::net::SocketAddr;

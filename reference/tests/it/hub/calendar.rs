@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use super::support::{Desk, availability};
 
 #[tokio::test]
-async fn busy_times_are_told_by_the_clocks_of_the_zone() {
+async fn busy_times_are_given_by_the_clocks_of_the_zone() {
     let desk = Desk::new().await;
     let answer = desk.execute("calendar_get_availability", fixtures::CONNECTED, availability()).await;
     let expect = json!([

@@ -123,7 +123,7 @@ async fn a_token_that_is_no_longer_taken_is_renewed_once_and_the_call_made_again
 }
 
 #[tokio::test]
-async fn a_renewal_that_fails_is_told_as_what_it_is() {
+async fn a_renewal_that_fails_is_reported_as_what_it_is() {
     let check = async |template: ResponseTemplate, expect: (u16, &str)| {
         let provider = strict(template).await;
         let desk = Desk::at(&provider.uri(), |config| {

@@ -20,7 +20,7 @@ fn json_of(request: &Request) -> Value {
 }
 
 #[tokio::test]
-async fn events_are_made_as_asked_and_people_told_only_if_asked() {
+async fn events_are_made_as_asked_and_people_notified_only_if_asked() {
     let event = json!({"id": "ev", "htmlLink": "https://cal.test/e/ev", "status": "confirmed"});
     let provider = answering(ResponseTemplate::new(200).set_body_json(event)).await;
     let desk = Desk::at(&provider.uri(), |_config| ()).await;

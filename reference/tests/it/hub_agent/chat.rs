@@ -112,12 +112,12 @@ async fn a_failed_tool_and_its_link_reach_model_and_user() {
     let error = content(&messages(&model, 1).await[3])["error"].clone();
     assert_eq!(error["code"], "INTEGRATION_NOT_CONNECTED");
     assert_eq!(error["setup_url"], link);
-    assert!(error["message"].as_str().is_some_and(|text| text.contains("told: ")));
+    assert!(error["message"].as_str().is_some_and(|text| text.contains("reported: ")));
     assert!(error["what_to_do"].as_str().is_some_and(|text| text.contains("setup link")));
 }
 
 #[tokio::test]
-async fn malformed_arguments_are_told_to_the_model_and_never_sent() {
+async fn malformed_arguments_are_reported_to_the_model_and_never_sent() {
     let hub = hub(success(&json!({}))).await;
     let model = model(vec![
         calls(&[("c1", "email_read", "{\"message_id\": "), ("c2", "email_read", "[]"), ("c3", "email_read", "")]),

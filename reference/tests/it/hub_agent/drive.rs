@@ -104,7 +104,7 @@ async fn one_call_can_be_made_through_text() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_told() {
+async fn an_address_that_is_taken_is_reported() {
     let server = start(config(NOBODY)).await;
     let error = DriveServer::start(config(NOBODY), server.address()).await.expect_err("it is taken");
     assert!(matches!(error, AgentError::Listen { .. }));

@@ -27,7 +27,7 @@ async fn each_of_the_six_codes_is_a_failure_that_is_asked_for_once() {
         let hub = hub(refusal(status, code, &json!({"integration": "google_gmail"}))).await;
         let failure = failure(&agent(&hub.uri()), call("email_send", inputs("email_send"))).await;
         assert_eq!(failure.code(), code);
-        assert!(failure.message().contains(&format!("told: {code}")), "{failure}");
+        assert!(failure.message().contains(&format!("reported: {code}")), "{failure}");
         let CallFailure::Refused(refusal) = failure else { panic!("{failure:?}") };
         assert_eq!(refusal.code, typed);
         assert_eq!(refusal.details["integration"], "google_gmail");
@@ -46,7 +46,7 @@ async fn the_setup_link_is_passed_on() {
 }
 
 #[tokio::test]
-async fn a_customer_without_the_integration_hears_what_is_connected() {
+async fn a_customer_without_the_integration_is_shown_what_is_connected() {
     let hub = hub(refusal(400, "INTEGRATION_NOT_CONNECTED", &json!({}))).await;
     let call = call("calendar_delete_event", inputs("calendar_delete_event"));
     let path = format!("/api/internal/integrations/status/{CUSTOMER}/");

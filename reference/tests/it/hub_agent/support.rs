@@ -28,7 +28,7 @@ pub(crate) fn call(tool: &str, inputs: Value) -> AgentCall {
     AgentCall { tool: tool.to_owned(), inputs, customer_id: None, user_id: None, conversation_id: None }
 }
 
-/// Inputs that say everything which a tool of the Hub can be told.
+/// Inputs with every parameter that a tool of the Hub takes.
 pub(crate) fn inputs(tool: &str) -> Value {
     match tool {
         "calendar_get_availability" => json!({"start_date": "2031-03-04", "end_date": "2031-03-07",
@@ -69,7 +69,7 @@ pub(crate) fn success(result: &Value) -> ResponseTemplate {
 
 pub(crate) fn refusal(status: u16, code: &str, details: &Value) -> ResponseTemplate {
     ResponseTemplate::new(status).set_body_json(
-        json!({"success": false, "tool": "any", "error": {"code": code, "message": format!("told: {code}"), "details": details}}),
+        json!({"success": false, "tool": "any", "error": {"code": code, "message": format!("reported: {code}"), "details": details}}),
     )
 }
 

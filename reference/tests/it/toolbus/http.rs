@@ -162,7 +162,7 @@ async fn there_are_so_many_sessions_and_no_more() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_told() {
+async fn an_address_that_is_taken_is_reported() {
     let server = start().await;
     let error = HttpServer::start(Config::default(), server.address()).await.expect_err("it is taken");
     assert!(matches!(error, ToolBusError::Listen { .. }));

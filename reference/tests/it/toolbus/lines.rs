@@ -49,7 +49,7 @@ async fn lines_that_need_no_answer_get_none() {
     for line in [
         "",
         "   \r",
-        r#"{"jsonrpc":"2.0","method":"notifications/unheard_of"}"#,
+        r#"{"jsonrpc":"2.0","method":"notifications/unknown"}"#,
         r#"{"jsonrpc":"2.0","method":"tools/call","params":{"name":"mcp_state","arguments":{"action":"set","key":"k","value":1}}}"#,
         r#"{"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":999}}"#,
         r#"{"jsonrpc":"2.0","id":5,"result":{}}"#,

@@ -83,7 +83,7 @@ async fn no_key_is_in_a_card_a_report_or_the_log() {
             assert_eq!(stage.requests().await.len(), 1, "{}", outcome.card);
         }
     }
-    // A key that cannot be sent, and an upstream that cannot be reached, are told without the key too.
+    // A key that cannot be sent, and an upstream that cannot be reached, are reported without the key too.
     let broken = stage.call(&search(&json!({"auth_env": "BROKEN_KEY"})), &json!({"query": "x"})).await;
     assert_eq!(broken.card["content"]["error"]["code"], "auth_failed");
     let (said, logged) = stage.end().await;

@@ -65,7 +65,7 @@ async fn a_repeated_command_asks_the_upstream_once() {
     let call = stage.caller().prepare(&row, &json!({"query": "second"})).await.expect("a call");
     let first = stage.caller().send(&call).await.expect("an answer");
     stage.caller().publish(&call).await.expect("no error");
-    // A later call on the same subscription is answered after the repetition was heard.
+    // A later call on the same subscription is answered after the repetition was received.
     stage.call(&options, &json!({"query": "third"})).await;
     let queries: Vec<_> = stage.requests().await.iter().map(target).collect();
     assert_eq!(queries, ["GET s.jina.ai/?q=first", "GET s.jina.ai/?q=second", "GET s.jina.ai/?q=third"]);

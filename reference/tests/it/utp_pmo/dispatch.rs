@@ -78,8 +78,8 @@ async fn asked(stage: &Stage, status: &str, text: Option<&str>) -> (String, Stri
         assert_eq!((turn.text("instruction"), turn.text("context_box_id")), ("which rose", "box_9"));
         // The end of another turn of the agent, and what is none, end nothing.
         let other = json!({"agent_turn_id": "turn_other", "status": "failed"});
-        stage.tell(turn.text("agent_id"), &other).await;
-        stage.tell(turn.text("agent_id"), &json!("nonsense")).await;
+        stage.publish(turn.text("agent_id"), &other).await;
+        stage.publish(turn.text("agent_id"), &json!("nonsense")).await;
         stage.end(&turn, status, text).await;
     };
     let (outcome, ()) = tokio::join!(stage.send(&call), work);

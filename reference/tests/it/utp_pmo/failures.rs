@@ -52,7 +52,7 @@ async fn the_id_that_the_platform_gives_a_turn_counts() {
         // The end of the turn under the id that was asked for is not the end that is waited for.
         stage.end(&turn, "failed", None).await;
         let end = json!({"agent_id": "ag_gardener", "agent_turn_id": "turn_theirs", "status": "success"});
-        stage.tell("ag_gardener", &end).await;
+        stage.publish("ag_gardener", &end).await;
     };
     let (outcome, ()) = tokio::join!(stage.send(&call), work);
     let (status, _, result) = read(&outcome);

@@ -92,7 +92,7 @@ async fn the_deadline_ends_it_with_what_is_there() {
     let outcome = forked(&stage, &arguments, 1, async |_, _| {}).await;
     assert_eq!((read(&outcome).0, read(&outcome).1), ("timeout", "tool_timeout"));
 
-    // The first is ended before the deadline can come: the wait is long, and the end is told at once.
+    // The first is ended before the deadline can come: the wait is long, and the end is reported at once.
     let arguments = json!({"tasks": [task("a"), task("b")], "deadline_seconds": 1.5});
     let outcome = forked(&stage, &arguments, 2, async |stage, turns| {
         stage.end(&turns[0], "success", Some("done")).await;

@@ -1,4 +1,4 @@
-//! A broker, an L0, a PMO, a caller, and a runtime double that answers `turns.start` and ends turns when told.
+//! A broker, an L0, a PMO, a caller, and a runtime double that answers `turns.start` and ends turns on demand.
 //!
 //! Every wait has a deadline; nothing here sleeps.
 
@@ -103,7 +103,7 @@ impl Stage {
         self.answers.lock().unwrap_or_else(PoisonError::into_inner).extend(answers);
     }
 
-    /// Ends a turn: writes its deliverable, then tells its end.
+    /// Ends a turn: writes its deliverable, then publishes its end.
     pub(crate) async fn end(&self, turn: &Started, status: &str, text: Option<&str>) {
         let turn_id = turn.text("agent_turn_id");
         let card_id = text.map(|_| format!("card_d_{turn_id}"));
@@ -117,7 +117,7 @@ impl Stage {
             within("a receipt", saved).await.expect("a card store");
         }
         let error = (status == "failed").then(|| json!({"code": "auth_failed", "message": "no key"}));
-        self.tell(
+        self.publish(
             turn.text("agent_id"),
             &json!({
                 "agent_id": turn.text("agent_id"), "agent_turn_id": turn_id, "turn_epoch": 1,
@@ -128,7 +128,7 @@ impl Stage {
     }
 
     /// Publishes a task event as it is.
-    pub(crate) async fn tell(&self, agent_id: &str, event: &Value) {
+    pub(crate) async fn publish(&self, agent_id: &str, event: &Value) {
         let subject = format!("cg.{VERSION}.{PROJECT}.{CHANNEL}.evt.agent.{agent_id}.task");
         self.client.publish(subject, event.to_string().into()).await.expect("no error");
         self.client.flush().await.expect("a flush");
@@ -155,7 +155,7 @@ impl Drop for Stage {
     }
 }
 
-/// Answers `turns.start`: an answer that was put ready, else a receipt for a turn that is told to the test once.
+/// Answers `turns.start`: an answer that was put ready, else a receipt for a turn that is reported to the test once.
 async fn run_turns(
     client: &Client,
     started: mpsc::UnboundedSender<Started>,

@@ -58,7 +58,7 @@ async fn a_report_that_lacks_a_member_is_refused_and_leaves_nothing() {
     payload["x_future"] = json!([1]);
     assert_eq!(stage.report(&payload).await["duplicate"], false);
     stage.ended().await;
-    assert_eq!(stage.told_about("call_1"), json!({"k": 1}));
+    assert_eq!(stage.tool_message("call_1"), json!({"k": 1}));
     assert_eq!(stage.records().await[0]["payload"], payload);
 }
 
@@ -74,9 +74,9 @@ async fn check_not_consumed(change: impl FnOnce(&mut Value)) {
     stage.report(&payload).await;
     let (event, _) = stage.ended().await;
     assert_eq!(event.status, Status::Success);
-    let told = stage.told_about("call_1");
-    assert_eq!(told["error"]["code"], "invalid_result", "{card}");
-    assert!(!told.to_string().contains("forbidden"));
+    let result = stage.tool_message("call_1");
+    assert_eq!(result["error"]["code"], "invalid_result", "{card}");
+    assert!(!result.to_string().contains("forbidden"));
 }
 
 #[tokio::test]
@@ -108,5 +108,5 @@ async fn a_callback_for_no_waiting_call_is_left_alone() {
     stage.report(&good).await;
     stage.ended().await;
     assert_eq!(stage.script.requests().len(), 2);
-    assert_eq!(stage.told_about("call_1"), json!({"k": 1}));
+    assert_eq!(stage.tool_message("call_1"), json!({"k": 1}));
 }

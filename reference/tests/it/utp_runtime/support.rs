@@ -217,16 +217,16 @@ impl Stage {
     }
 
     /// The messages of the model's last request.
-    pub(crate) fn told(&self) -> Vec<Value> {
+    pub(crate) fn last_messages(&self) -> Vec<Value> {
         let requests = self.script.requests();
         let last = requests.last().expect("a request");
         last["messages"].as_array().expect("messages").clone()
     }
 
-    /// What the model was told about a call, in its last request.
-    pub(crate) fn told_about(&self, call: &str) -> Value {
-        let told = self.told();
-        let mut about = told.iter().filter(|message| message["tool_call_id"] == call);
+    /// The result of a call that the model's last request holds.
+    pub(crate) fn tool_message(&self, call: &str) -> Value {
+        let messages = self.last_messages();
+        let mut about = messages.iter().filter(|message| message["tool_call_id"] == call);
         let message = about.next().expect("a tool message");
         assert_eq!(about.next(), None, "one message for `{call}`");
         serde_json::from_str(message["content"].as_str().expect("text")).expect("JSON")

@@ -15,7 +15,7 @@ async fn a_call_that_is_not_answered_ends_as_timeout_and_a_late_answer_changes_n
     let command = stage.command().await;
     let (event, _) = stage.ended().await;
     assert_eq!(event.status, Status::Success);
-    assert_eq!(stage.told_about("call_1")["error"]["code"], "tool_timeout");
+    assert_eq!(stage.tool_message("call_1")["error"]["code"], "tool_timeout");
     let records = stage.records().await;
     assert_eq!(records[0]["payload"]["status"], "timeout");
     let card = stage.card(records[0]["payload"]["tool_result_card_id"].as_str().expect("a pointer")).await;

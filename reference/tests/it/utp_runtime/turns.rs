@@ -52,10 +52,10 @@ async fn a_suspending_call_brings_the_model_its_result() {
     assert_eq!(deliverable["content"]["text"], "done");
     assert_eq!(deliverable["type"], "task.deliverable");
     assert_eq!(deliverable["metadata"]["agent_turn_id"], "turn_1");
-    assert_eq!(stage.told_about("call_1"), json!({"high_water": ["04:12"]}));
-    let roles: Vec<Value> = stage.told().iter().map(|message| message["role"].clone()).collect();
+    assert_eq!(stage.tool_message("call_1"), json!({"high_water": ["04:12"]}));
+    let roles: Vec<Value> = stage.last_messages().iter().map(|message| message["role"].clone()).collect();
     assert_eq!(roles, ["system", "user", "assistant", "tool"]);
-    assert!(stage.told()[1]["content"].as_str().expect("text").contains("token-9"));
+    assert!(stage.last_messages()[1]["content"].as_str().expect("text").contains("token-9"));
 
     let records = stage.records().await;
     assert_eq!(records.len(), 1);
@@ -155,8 +155,8 @@ async fn two_results_reach_the_model_once_each() {
     stage.answer(&first, partial).await;
     stage.ended().await;
     assert_eq!(stage.script.requests().len(), 2);
-    assert_eq!(stage.told_about("call_a"), json!({"status": "partial", "result": {"a": 1}}));
-    assert_eq!(stage.told_about("call_b"), json!({"b": 1}));
+    assert_eq!(stage.tool_message("call_a"), json!({"status": "partial", "result": {"a": 1}}));
+    assert_eq!(stage.tool_message("call_b"), json!({"b": 1}));
 }
 
 #[tokio::test]
@@ -175,7 +175,7 @@ async fn the_same_call_id_in_another_turn_is_another_call() {
         assert_eq!(receipt["duplicate"], false);
         let (event, _) = stage.ended().await;
         assert_eq!(event.agent_turn_id, turn);
-        assert_eq!(stage.told_about("x"), json!({"n": number}));
+        assert_eq!(stage.tool_message("x"), json!({"n": number}));
     }
 }
 
@@ -214,7 +214,7 @@ async fn a_built_in_gets_its_eight_members_on_its_own_path() {
 }
 
 #[tokio::test]
-async fn what_a_model_gets_wrong_it_is_told() {
+async fn what_a_model_gets_wrong_is_reported_to_it() {
     let answers = vec![
         calls(&[("c1", "nothing", "{}"), ("c2", "tides", "{\"n\":"), ("c3", "tides", "[1]")]),
         // An id that was used before, as models that count per answer do.
@@ -225,11 +225,11 @@ async fn what_a_model_gets_wrong_it_is_told() {
     let command = stage.command().await;
     assert_eq!(command.body["tool_call_id"], "c1_2");
     for call in ["c1", "c2", "c3"] {
-        assert_eq!(stage.told_about(call)["error"]["code"], "bad_request");
+        assert_eq!(stage.tool_message(call)["error"]["code"], "bad_request");
     }
     stage.answer(&command, success(json!({"ok": true}))).await;
     stage.ended().await;
-    assert_eq!(stage.told_about("c1_2"), json!({"ok": true}));
+    assert_eq!(stage.tool_message("c1_2"), json!({"ok": true}));
 }
 
 #[tokio::test]

@@ -62,21 +62,21 @@ pub(super) fn of(
     let result = result.ok_or_else(|| ExchangeError::NotRun { scenario: scenario() })?;
     let frames = result.frames();
     let mut left: Vec<&Frame> = frames.iter().collect();
-    let mut told = Vec::new();
+    let mut ordered = Vec::new();
     for (kind, number) in story.iter().zip(1..) {
         let at = left.iter().position(|frame| frame.kind == *kind);
         let at = at.ok_or_else(|| ExchangeError::Missing { scenario: scenario(), kind: *kind, number })?;
-        told.push(left.remove(at));
+        ordered.push(left.remove(at));
     }
     if let Some(frame) = left.first() {
         let (kind, channel) = (frame.kind, frame.channel.clone());
         return Err(ExchangeError::Unforeseen { scenario: scenario(), kind, channel });
     }
     let secrets = Arc::new(Redactor::hiding(secrets));
-    let mut names = evidence::names(naming, &Finding::new("", ""), result, &frames, &told, &secrets);
-    for (id, name) in naming.ids_of_exchange(&told, &|id| names.text(id) != id) {
+    let mut names = evidence::names(naming, &Finding::new("", ""), result, &frames, &ordered, &secrets);
+    for (id, name) in naming.ids_of_exchange(&ordered, &|id| names.text(id) != id) {
         names.whole.entry(id).or_insert(name);
     }
-    let numbered = told.into_iter().zip(1..);
+    let numbered = ordered.into_iter().zip(1..);
     Ok(numbered.map(|(frame, n)| FrameExcerpt { n, ..excerpt(frame, naming, &names) }).collect())
 }

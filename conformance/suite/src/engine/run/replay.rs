@@ -21,7 +21,7 @@ pub enum ReplayMode {
 /// The scenarios of a run that is judged again.
 #[derive(Debug, Default)]
 pub struct Replay {
-    told: Mutex<BTreeMap<String, (Vec<Frame>, Observations)>>,
+    recorded: Mutex<BTreeMap<String, (Vec<Frame>, Observations)>>,
     read: Mutex<BTreeMap<String, Arc<Transcript>>>,
 }
 
@@ -34,7 +34,7 @@ impl ReplayMode {
             Self::Off => Arc::new(Transcript::of_attempt(attempt)),
             Self::Record => Arc::new(Transcript::kept(attempt)),
             Self::Replay(again) => {
-                let (frames, looks) = lock(&again.told).remove(scenario).unwrap_or_default();
+                let (frames, looks) = lock(&again.recorded).remove(scenario).unwrap_or_default();
                 let transcript = Arc::new(Transcript::again(frames, looks));
                 lock(&again.read).insert(scenario.to_owned(), Arc::clone(&transcript));
                 transcript
@@ -54,7 +54,7 @@ impl ReplayMode {
     /// Where the second time went another way than the first: the scenario, and how.
     pub fn divergences(&self) -> Vec<(String, String)> {
         let Self::Replay(again) = self else { return Vec::new() };
-        let never = lock(&again.told);
+        let never = lock(&again.recorded);
         let never = never.keys().map(|id| (id.clone(), "it does not run again".to_owned()));
         let read = lock(&again.read);
         let divergences =
@@ -66,14 +66,14 @@ impl ReplayMode {
 impl Replay {
     /// The messages of each scenario, and what its steps saw.
     pub fn new(frames: BTreeMap<String, Vec<Frame>>, mut looks: BTreeMap<String, Observations>) -> Self {
-        let mut told: BTreeMap<String, (Vec<Frame>, Observations)> = frames
+        let mut recorded: BTreeMap<String, (Vec<Frame>, Observations)> = frames
             .into_iter()
             .map(|(id, frames)| {
                 let own = looks.remove(&id).unwrap_or_default();
                 (id, (frames, own))
             })
             .collect();
-        told.extend(looks.into_iter().map(|(id, looks)| (id, (Vec::new(), looks))));
-        Self { told: Mutex::new(told), read: Mutex::default() }
+        recorded.extend(looks.into_iter().map(|(id, looks)| (id, (Vec::new(), looks))));
+        Self { recorded: Mutex::new(recorded), read: Mutex::default() }
     }
 }

@@ -59,7 +59,7 @@ impl ReplayBundle {
         let hidden = found.map(|(family, snapshot)| (family, names.rename(&snapshot)));
         let looks = |result: &ScenarioResult| {
             let mut looks = result.artifacts.transcript.as_ref()?.looks()?;
-            looks.told.values_mut().flatten().for_each(|told| *told = names.rename(told));
+            looks.external.values_mut().flatten().for_each(|value| *value = names.rename(value));
             Some(looks)
         };
         Some(Self {

@@ -213,7 +213,7 @@ pub(super) fn shown(level: Level, facts: &Facts, strict: bool) -> Outcome {
 /// scenarios that would have seen its subject are not applicable, so is the rule. What judges every exchange does not
 /// speak where it saw none, unless nothing else does.
 fn summed(scenarios: &[Speaker<'_>]) -> (Outcome, Option<String>) {
-    let told = |speaker: &Speaker<'_>| (speaker.entry.outcome, speaker.entry.reason.clone());
+    let outcome_of = |speaker: &Speaker<'_>| (speaker.entry.outcome, speaker.entry.reason.clone());
     let seeing: Vec<&Speaker<'_>> =
         scenarios.iter().filter(|speaker| speaker.sees == Sight::Subject).collect();
     let is_silent = |speaker: &Speaker<'_>| {
@@ -227,8 +227,8 @@ fn summed(scenarios: &[Speaker<'_>]) -> (Outcome, Option<String>) {
     };
     let holds = matches!(most_urgent.entry.outcome, Outcome::Passed | Outcome::Noted);
     match seeing.first() {
-        Some(first) if holds && !seeing.iter().any(|speaker| speaker.is_applicable()) => told(first),
-        _ => told(most_urgent),
+        Some(first) if holds && !seeing.iter().any(|speaker| speaker.is_applicable()) => outcome_of(first),
+        _ => outcome_of(most_urgent),
     }
 }
 

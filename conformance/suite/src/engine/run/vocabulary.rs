@@ -85,7 +85,7 @@ impl<W: FamilyWorld> Vocabulary for WorldOf<W> {
 
 /// The transcript of a scenario, by its id.
 type MakeTranscript = Box<dyn Fn(&str) -> Arc<Transcript>>;
-/// Hears of a scenario's id, place and outcome.
+/// Called with a scenario's id, place and outcome when it ends.
 type OnEnd = Box<dyn Fn(&str, &Place, &Facts)>;
 
 /// Scenarios of one family that are run together, and what they are run with.

@@ -101,8 +101,8 @@ impl Facts {
             Step::Started | Step::Passed(..) => return,
             Step::Skipped => suite_fault("no step definition matches".to_owned()),
             Step::Failed(_, _, world, error) => {
-                let told = world.and_then(|world| world.core().trouble.clone());
-                told.unwrap_or_else(|| suite_fault(fault_text(&error)))
+                let trouble = world.and_then(|world| world.core().trouble.clone());
+                trouble.unwrap_or_else(|| suite_fault(fault_text(&error)))
             }
         };
         if self.trouble.is_none() {

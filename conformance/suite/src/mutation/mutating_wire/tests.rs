@@ -77,7 +77,7 @@ fn a_repeat_runs_again_and_its_answer_looks_like_the_first() {
 }
 
 #[test]
-fn a_deafened_target_hears_nothing_more_in_its_project() {
+fn a_deafened_target_receives_nothing_more_in_its_project() {
     let wire = plain_json(fault("[[fault]]\non = \"command\"\nwhen = [{ text = \"\" }]\ndo = [\"deafen\"]"));
     let command = |project: &str, body: Value| Message {
         direction: Direction::ToTarget,
