@@ -197,7 +197,6 @@ impl TargetTable {
 mod tests {
     use std::path::Path;
 
-    use super::*;
     use crate::engine::manifest::Manifest;
 
     fn check(text: &str, expect: &[&str]) {
