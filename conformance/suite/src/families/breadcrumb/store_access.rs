@@ -54,7 +54,7 @@ impl StoreAccess {
         id: &str,
         changes: Value,
     ) -> Result<(), String> {
-        let changed = |store: &Store, changes: &Value| {
+        let patch = |store: &Store, changes: &Value| {
             let patched = store.contents.patch(id, changes, None);
             patched.map_err(|refused| format!("the suite's own store refuses it: {refused:?}"))
         };
@@ -62,8 +62,8 @@ impl StoreAccess {
             router.send(scenario_channel, Kind::Put, "PATCH /breadcrumbs", BTreeMap::new(), changes)
         {
             match self {
-                Self::Store(store) => drop(changed(store, &changes)?),
-                Self::Lines { store, input } => input.send(&changed(store, &changes)?.full())?,
+                Self::Store(store) => drop(patch(store, &changes)?),
+                Self::Lines { store, input } => input.send(&patch(store, &changes)?.full())?,
                 Self::External(_) | Self::Offline => {
                     return Err("the store is not the suite's own".to_owned());
                 }

@@ -115,13 +115,11 @@ impl Answer {
     pub fn claims_success(&self, result_pointer: &str) -> bool {
         let Self::ToolError(_) = self else { return false };
         let Some(Ok(envelope)) = self.text().map(serde_json::from_str::<Value>) else { return false };
-        match envelope.get("success") {
-            Some(Value::Bool(success)) => *success,
-            _ => {
-                let is_there = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
-                is_there(envelope.pointer(result_pointer)) && !is_there(envelope.get("error"))
-            }
+        if let Some(Value::Bool(success)) = envelope.get("success") {
+            return *success;
         }
+        let is_there = |value: Option<&Value>| value.is_some_and(|value| !value.is_null());
+        is_there(envelope.pointer(result_pointer)) && !is_there(envelope.get("error"))
     }
 
     /// Whether the call failed in a way that MCP knows.
